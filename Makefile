@@ -1,0 +1,54 @@
+# Two commands are enough: `make demo` and `make test`. Both set themselves up on a machine with Python 3.11, make and git.
+
+PYTHON ?= python3.11
+ifeq ($(shell command -v $(PYTHON)),)
+PYTHON := python3
+endif
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Real data for tests and benchmarks; they skip with a reason where it is absent.
+export ASSAY_DATA ?= $(wildcard ../shared/data)
+
+.PHONY: demo test lint bench docs model requirements clean help
+
+help: ## What this Makefile can do
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(VENV)/.installed model ## Index the shipped sample, ask, explain
+	@$(BIN)/python examples/demo.py
+
+test: lint model ## Lint, types, import law, docs checks, then every test
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.installed ## Style, types, import law, generated docs in step
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m docs.check
+
+docs: $(VENV)/.installed ## Write the generated references anew
+	$(BIN)/python -m docs.generate
+
+bench: $(VENV)/.installed model ## The spine's benchmark; writes a receipt under receipts/
+	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.txt
+	$(BIN)/python -m benchmarks.spine
+
+model: $(VENV)/.installed ## The local embedding model, fetched once and checked by hash
+	@$(BIN)/assay model install --if-missing
+
+$(VENV)/.installed: pyproject.toml requirements/dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+requirements: ## Pin everything anew (hashes, no index address)
+	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-trusted-host \
+	  --no-emit-find-links --no-annotate --extra all --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-trusted-host \
+	  --no-emit-find-links --no-annotate --constraint requirements/dev.txt --output-file requirements/bench.txt requirements/bench.in
+
+clean: ## Forget the virtual environment and caches
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,211 @@
+"""BM25 over a generation and its tail, exact: the same scores as a clean rebuild, whatever was deleted since.
+
+    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))     k1 = 1.2, b = 0.75
+
+with N, df and avgdl over the live chunks of the snapshot. tantivy proposes in large stores; its order is
+believed only when a bound proves that nobody outside the proposal can belong to the best k. Otherwise more is
+fetched, and in the end the postings are scanned: slower, never wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.index.tail import Tail
+from assay.index.words import K1, Words, idf, saturation
+from assay.types import Floats, Rows
+from assay.where import Mask
+
+MOST_TERMS = 256
+"""A query longer than this keeps its rarest terms."""
+_SCAN = 40_000
+"""Postings up to which scanning beats asking tantivy."""
+_FEW_ROWS = 5_000
+_MOST_FETCHES = 4
+
+
+@dataclass(frozen=True)
+class LexicalView:
+    """The words of one snapshot: a generation's index, the first rows of a tail, and who is dead."""
+
+    words: Words | None
+    tail: Tail
+    tail_size: int
+    dead: Rows  # rows of the generation, ascending
+    tail_live: Mask
+
+    @cached_property
+    def size(self) -> int:
+        """Live chunks."""
+        return (self.words.size if self.words else 0) - len(self.dead) + int(np.count_nonzero(self.tail_live))
+
+    @cached_property
+    def tail_lengths(self) -> Floats:
+        return np.array(self.tail.lengths[: self.tail_size], np.float64)
+
+    @cached_property
+    def average(self) -> float:
+        """Mean length of a live chunk in terms; 1 for an empty store."""
+        total = float(self.tail_lengths[self.tail_live].sum())
+        if self.words:
+            total += self.words.total - float(self.words.lengths[self.dead].sum(dtype=np.int64))
+        return total / self.size if self.size and total else 1.0
+
+    def holding(self, term: str) -> int:
+        """How many live chunks hold a term."""
+        places, _ = self.tail.postings(term, self.tail_size)
+        count = int(np.count_nonzero(self.tail_live[places]))
+        if self.words:
+            number = self.words.term(term)
+            count += self.words.frequency(number)
+            if len(self.dead):
+                count -= int(np.count_nonzero(self.words.counts(number, self.dead)))
+        return count
+
+    def weights(self, terms: Sequence[str]) -> Floats:
+        """idf of each term in this snapshot."""
+        return idf(np.array([self.holding(t) for t in terms], np.float64), float(self.size))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows with what each term gave them; `ideal` is the score of a chunk with every term at its best."""
+
+    rows: Rows
+    terms: tuple[str, ...]
+    given: tuple[Floats, ...]
+    ideal: float
+
+    @cached_property
+    def score(self) -> Floats:
+        total = np.zeros(len(self.rows))
+        for column in self.given:
+            total = total + column
+        return total
+
+
+def search(
+    view: LexicalView, terms: Sequence[str], k: int, eligible: NDArray[np.bool_] | None, tail_eligible: Mask
+) -> Scored:
+    """Every live, eligible row that can be among the best k (ties at the end included), scored exactly."""
+    weights = view.weights(terms)
+    # Terms in no live chunk are charged the largest idf: a query of unknown words is far from its ideal.
+    ideal = float(weights.sum() * (K1 + 1.0))
+    rows = _tail_rows(view, terms, tail_eligible)
+    if view.words:
+        rows = np.concatenate([_generation_rows(view, view.words, terms, weights, k, eligible), rows])
+    scored = Scored(rows, tuple(terms), tuple(_given(view, terms, weights, rows)), ideal)
+    hit = scored.score > 0.0  # idf is never 0, so a row without any of the terms is the only one at 0
+    return scored if hit.all() else Scored(rows[hit], scored.terms, tuple(c[hit] for c in scored.given), ideal)
+
+
+def _given(view: LexicalView, terms: Sequence[str], weights: Floats, rows: Rows) -> list[Floats]:
+    """Each term's contribution to each row, generation rows first and tail rows behind them."""
+    start = view.words.size if view.words else 0
+    split = int(np.searchsorted(rows, start)) if len(rows) else 0
+    old, new = rows[:split], rows[split:] - start
+    lengths = np.concatenate(
+        [view.words.lengths[old].astype(np.float64) if view.words else np.empty(0), view.tail_lengths[new]]
+    )
+    columns = []
+    for term, weight in zip(terms, weights, strict=True):
+        counts = np.zeros(len(rows))
+        if view.words and split:
+            counts[:split] = view.words.counts(view.words.term(term), old)
+        if len(new):
+            places, found = view.tail.postings(term, view.tail_size)
+            at = np.searchsorted(new, places)
+            at[at == len(new)] = 0
+            hit = new[at] == places
+            counts[split + at[hit]] = found[hit]
+        columns.append(weight * saturation(counts, lengths, view.average))
+    return columns
+
+
+def _tail_rows(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
+    start = view.words.size if view.words else 0
+    found = np.zeros(view.tail_size, np.bool_)
+    for term in terms:
+        found[view.tail.postings(term, view.tail_size)[0]] = True
+    return np.flatnonzero(found & eligible) + start
+
+
+def _generation_rows(
+    view: LexicalView, words: Words, terms: Sequence[str], weights: Floats, k: int, eligible: Mask | None
+) -> Rows:
+    numbers = [words.term(term) for term in terms]
+    postings = sum(words.frequency(n) for n in numbers)
+    if not postings:
+        return np.empty(0, np.int64)
+    if eligible is not None:
+        allowed = int(np.count_nonzero(eligible))
+        if allowed <= _FEW_ROWS:
+            return np.flatnonzero(eligible)
+        share = allowed / words.size
+    else:
+        share = 1.0
+    if words.proposes and postings > _SCAN and share > 0.2:
+        proven = _proposed(view, words, terms, weights, k, eligible, share)
+        if proven is not None:
+            return proven
+    return _scanned(view, words, numbers, weights, k, eligible)
+
+
+def _scanned(
+    view: LexicalView, words: Words, numbers: Sequence[int], weights: Floats, k: int, eligible: Mask | None
+) -> Rows:
+    """Score every row of every posting list; keep the best k with all ties of the last."""
+    total = np.zeros(words.size)
+    for number, weight in zip(numbers, weights, strict=True):
+        rows, counts = words.postings(number)
+        total[rows] += weight * saturation(
+            counts.astype(np.float64), words.lengths[rows].astype(np.float64), view.average
+        )
+    if eligible is not None:
+        total[~eligible] = 0.0
+    found = np.flatnonzero(total)
+    if len(found) <= k:
+        return found
+    values = total[found]
+    cut = np.partition(values, len(values) - k)[len(values) - k]
+    # Terms were added in the same order as in the final score, so equal rows are equal here too.
+    kept: Rows = found[values >= cut]
+    return kept
+
+
+def _proposed(
+    view: LexicalView,
+    words: Words,
+    terms: Sequence[str],
+    weights: Floats,
+    k: int,
+    eligible: Mask | None,
+    share: float,
+) -> Rows | None:
+    """tantivy's candidates, once proven to contain the best k; None when they could not be proven."""
+    known = [term for term in terms if words.term(term) >= 0]
+    stale = idf(np.array([words.frequency(words.term(t)) for t in known], np.float64), float(words.size))
+    fresh = weights[[i for i, term in enumerate(terms) if term in set(known)]]
+    # tantivy shortens lengths (they are stored in one byte), so with equal statistics its scores are never below
+    # ours; changed statistics can raise ours by at most this factor.
+    lift = float(np.max(fresh / stale)) * max(1.0, view.average / (words.total / words.size)) * (1.0 + 1e-5)
+    fetch = int(2 * k / share) + len(view.dead)
+    for _ in range(_MOST_FETCHES):
+        rows, theirs = words.propose(known, fetch)
+        kept = rows if eligible is None else rows[eligible[rows]]
+        kept = np.sort(kept)
+        if len(rows) < fetch:
+            return kept
+        if len(kept) >= k:
+            ours = np.zeros(len(kept))
+            for column in _given(view, terms, weights, kept):
+                ours = ours + column
+            if np.partition(ours, len(ours) - k)[len(ours) - k] > lift * float(theirs[-1]):
+                return kept
+        fetch *= 2
+    return None

@@ -1,0 +1,275 @@
+"""The embedded backend: a folder with a SQLite record of truth and generations of derived indexes."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from assay.backend.snapshot import LocalSnapshot
+from assay.errors import StoreError
+from assay.index.generation import Generation, Progress, build_generation
+from assay.index.tail import Tail
+from assay.index.vectors import IVF_FROM
+from assay.index.words import TANTIVY_FROM
+from assay.store.locks import only_one, unused
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+from assay.types import Chunk, Rows, Vector
+from assay.where import Mask
+
+COMPACT_FROM = 4_096
+"""Tail and dead rows from which a new generation is worth building."""
+MOST_TAIL = 20_000
+"""Tail rows that are indexed before the first search instead of being searched as a tail."""
+_MOST_OLD = 2
+
+
+class LocalBackend:
+    """Snapshots of a store for readers, generations for speed. One per process and store; safe for threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        analyser: Analyser,
+        model: str = "",
+        dim: int = 0,
+        no_vectors: str = "this store holds no vectors",
+        *,
+        tantivy_from: int = TANTIVY_FROM,
+        ivf_from: int = IVF_FROM,
+    ) -> None:
+        self.store = store
+        self._tantivy_from, self._ivf_from = tantivy_from, ivf_from
+        self.analyser = analyser
+        self._model, self._dim, self._no_vectors = model, dim, no_vectors
+        self._lock = threading.RLock()
+        self._current: LocalSnapshot | None = None
+        self._stamp: tuple[int, str | None] = (-1, None)
+        self._temporary: list[tempfile.TemporaryDirectory[str]] = []
+        self._start_from(None)
+
+    def _start_from(self, generation: Generation | None) -> None:
+        """Forget the old tail; what the generation does not hold is read anew."""
+        self._generation = generation
+        self._tail = Tail(self.analyser, self._dim)
+        self._seen_seq = generation.last_seq if generation else 0
+        self._seen_version = generation.version if generation else 0
+        self._dead: set[int] = set()  # rows of the generation
+        self._tail_dead: set[int] = set()  # positions in the tail
+
+    # -- reading
+
+    def snapshot(self, version: int | None = None) -> LocalSnapshot:
+        """The newest state, or the store as it was at a version."""
+        if version is not None and version != self.store.version():
+            return self._past(version)
+        with self._lock:
+            stamp = (self.store.version(), self.store.setting("generation"))
+            if self._current is None or stamp != self._stamp:
+                self._open_generation(stamp[1])
+                self._current = self._read_tail()
+                self._stamp = stamp
+            return self._current
+
+    def _open_generation(self, name: str | None) -> None:
+        """Switch to the generation the store names; without a usable one, make one or begin with an empty one."""
+        held = self._generation.folder.name if self._generation else None
+        if name != held or name is None:
+            found = self._usable(name)
+            if found is not None:
+                self._start_from(found)
+            elif self._generation is None and self.store.count_since(0) > MOST_TAIL and not self.store.readonly:
+                # The index was lost, or a killed process never built it. The truth is whole, so build it now.
+                made = self._build()
+                self._start_from(self._usable(made))
+
+    def _usable(self, name: str | None) -> Generation | None:
+        """The named generation, if it is there, whole, and made with this analyser and model."""
+        if name is None:
+            return None
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            generation = Generation(self.folder / name)
+            made_with = (generation.manifest["analyser"], generation.manifest["model"], generation.manifest["dim"])
+            if made_with == (self.analyser.digest, self._model, self._dim):
+                return generation
+        return None
+
+    def _read_tail(self) -> LocalSnapshot:
+        """Take in what was committed since the last look, by this process or another."""
+        with self.store.reading():
+            version = self.store.version()
+            fresh = self.store.rows_since(self._seen_seq)
+            vectors = self.store.vectors([row.seq for row in fresh], self._dim) if self._dim else None
+            deaths = self.store.deaths_since(self._seen_version)
+        for i, row in enumerate(fresh):
+            self._tail.add(row, None if vectors is None else vectors[i])
+        if deaths:
+            place = {row.seq: i for i, row in enumerate(self._tail.rows)}
+            for name, seq, _ in deaths:
+                if seq in place:
+                    self._tail_dead.add(place[seq])
+                elif self._generation is not None and (row_number := self._generation.row_of(name, seq)) >= 0:
+                    self._dead.add(row_number)
+        self._seen_seq = fresh[-1].seq if fresh else self._seen_seq
+        self._seen_version = version
+        live = np.ones(len(self._tail), np.bool_)
+        live[sorted(self._tail_dead)] = False
+        return self._view(self._generation, self._tail, version, np.array(sorted(self._dead), np.int64), live)
+
+    def _view(
+        self, generation: Generation | None, tail: Tail, version: int, dead: Rows, tail_live: Mask
+    ) -> LocalSnapshot:
+        return LocalSnapshot(
+            self.store,
+            generation,
+            tail,
+            version=version,
+            dead=dead,
+            tail_live=tail_live,
+            analyser=self.analyser,
+            model=self._model,
+            dim=self._dim,
+            no_vectors=self._no_vectors,
+        )
+
+    def _past(self, version: int) -> LocalSnapshot:
+        """The store as it was: a mask over the current generation if that is old enough, else one of its own."""
+        with self._lock:
+            newest = self.snapshot()
+            oldest = self.store.oldest()
+            if not oldest <= version <= newest.version:
+                raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest.version}")
+            generation = self._generation
+            if generation is not None and version < generation.version:
+                empty = np.empty(0, np.int64)
+                return self._view(
+                    self._rebuilt(version), Tail(self.analyser, self._dim), version, empty, empty.astype(np.bool_)
+                )
+            since = generation.version if generation else 0
+            died = {seq: when for _, seq, when in self.store.deaths_since(since)}
+            live = [r.born <= version < died.get(r.seq, version + 1) for r in self._tail.rows]
+            seqs = generation.seqs if generation else np.empty(0, np.int64)
+            dead = [row for row in sorted(self._dead) if died[int(seqs[row])] <= version]
+            return self._view(generation, self._tail, version, np.array(dead, np.int64), np.array(live, np.bool_))
+
+    def _rebuilt(self, version: int) -> Generation:
+        """Derived indexes do not travel in time: an older moment is indexed on demand and kept for a while."""
+        parent = self.store.folder / "snapshots"
+        if self.store.readonly:
+            self._temporary.append(tempfile.TemporaryDirectory(prefix="assay-"))
+            parent = Path(self._temporary[-1].name)
+        folder = parent / f"{version:08d}"
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            return Generation(folder)
+        made = self._index(version, folder)
+        _sweep(parent, [path.name for path in sorted(parent.iterdir(), key=_age)[-_MOST_OLD:]])
+        return made
+
+    # -- writing
+
+    def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int:
+        """Add or replace chunks by id, all of them or none; the version from which they are there."""
+        with self.store.write("put") as writer:
+            for chunk, vector in items:
+                writer.put(chunk, vector, origin)
+        return self.store.version()
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Delete chunks by id; the version from which they are gone."""
+        with self.store.write("remove") as writer:
+            for name in ids:
+                writer.remove_chunk(name)
+        return self.store.version()
+
+    # -- compacting
+
+    @property
+    def folder(self) -> Path:
+        return self.store.folder / "generations"
+
+    @property
+    def generation(self) -> Generation | None:
+        self.snapshot()
+        return self._generation
+
+    @property
+    def pending(self) -> int:
+        """Rows that the next generation would take in or leave behind."""
+        self.snapshot()
+        return len(self._tail) + len(self._dead)
+
+    def compact(self, progress: Progress = lambda *_: None, force: bool = False) -> bool:
+        """Build the next generation. Readers and writers go on meanwhile; False when there is nothing to do.
+
+        Only one process compacts at a time; a second one finds the work being done and returns.
+        """
+        if self.store.readonly:
+            return False
+        if not force and self._usable(self.store.setting("generation")) is not None and not self._behind():
+            return False
+        return self._build(progress) is not None
+
+    def _behind(self) -> bool:
+        """Has anything been born or died since the current generation?"""
+        current = self._usable(self.store.setting("generation"))
+        return current is None or current.version < self.store.version()
+
+    def _build(self, progress: Progress = lambda *_: None) -> str | None:
+        with only_one(self.store.folder / ".compacting") as mine:
+            if not mine:
+                return None
+            version = self.store.version()
+            before = self.store.setting("generation")
+            name = f"{version:08d}"
+            if before == name:  # built again at the same version: never write into a folder that may be in use
+                name += "-again"
+            try:
+                self._index(version, self.folder / name, progress)
+            except OSError as error:
+                _sweep(self.folder, [str(before)])
+                raise StoreError(
+                    f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
+                ) from error
+            with self.store.write("compact") as writer:
+                writer.set("generation", name)
+            _sweep(self.folder, [name])
+            return name
+
+    def _index(self, version: int, folder: Path, progress: Progress = lambda *_: None) -> Generation:
+        return build_generation(
+            self.store,
+            version,
+            folder,
+            self.analyser,
+            (self._model, self._dim),
+            progress,
+            tantivy_from=self._tantivy_from,
+            ivf_from=self._ivf_from,
+        )
+
+    def close(self) -> None:
+        self._current = None
+        self._start_from(None)
+        self._stamp = (-1, None)
+        for aside in self._temporary:
+            aside.cleanup()
+        self.store.close()
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _sweep(parent: Path, keep: list[str]) -> None:
+    """Remove generations that nobody names and nobody has open; one still open goes with a later sweep."""
+    for path in parent.iterdir() if parent.is_dir() else ():
+        if path.name not in keep and path.is_dir():
+            with unused(path / "manifest.json") as free:
+                if free:
+                    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,325 @@
+"""The local snapshot: one generation, the first rows of its tail, and the dead, seen as one immutable store.
+
+Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail's, in order of birth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from assay.backend.filters import SnapshotColumns
+from assay.backend.lexical import MOST_TERMS, LexicalView, search
+from assay.errors import QueryError, StoreError
+from assay.index.columns import NUMBERS, numbers_of
+from assay.index.generation import Generation
+from assay.index.tail import Tail
+from assay.index.vectors import exact_scores
+from assay.protocols import Found
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser, identifiers, normal
+from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
+from assay.where import Compare, Filter, Mask, parse
+
+
+class LocalSnapshot:
+    """Implements `protocols.Snapshot` over the embedded store."""
+
+    def __init__(
+        self,
+        store: Store,
+        generation: Generation | None,
+        tail: Tail,
+        *,
+        version: int,
+        dead: Rows,
+        tail_live: Mask,
+        analyser: Analyser,
+        model: str,
+        dim: int,
+        no_vectors: str,
+    ) -> None:
+        self._store = store
+        self._generation = generation
+        self._tail = tail
+        self.version = version
+        self._tail_size = len(tail_live)
+        self._dead = dead
+        self._tail_live = tail_live
+        self.analyser = analyser
+        self._model = model
+        self._dim = dim
+        self._no_vectors = no_vectors
+        self._start = generation.size if generation else 0
+        self._eligible = lru_cache(maxsize=16)(self._find_eligible)
+
+    @cached_property
+    def digest(self) -> str:
+        """Covers the generation, the tail, the dead, the analyser and the model.
+
+        Tail and dead enter as sums of their rows' digests, which no order of arrival can change.
+        """
+        live = [row for row, alive in zip(self._tail.rows, self._tail_live.tolist(), strict=False) if alive]
+        new = sum(int.from_bytes(row.facts, "big") for row in live)
+        gone = sum(
+            int.from_bytes(hashlib.blake2b(i.encode("utf-8", "surrogatepass")).digest(), "big") for i in self._dead_ids
+        )
+        said = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
+        return hashlib.sha256(f"{said}|{self.analyser.digest}|{self._model}".encode()).hexdigest()
+
+    @cached_property
+    def _dead_ids(self) -> list[str]:
+        return self._generation.ids.take(self._dead) if self._generation is not None else []
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return frozenset({"lexical", "exact", "dense"} if self._dim else {"lexical", "exact"})
+
+    def lacks(self, capability: str) -> str:
+        if capability in self.capabilities:
+            return ""
+        return self._no_vectors if capability == "dense" else f"this store cannot do {capability!r}"
+
+    @property
+    def size(self) -> int:
+        return self._view.size
+
+    @cached_property
+    def _view(self) -> LexicalView:
+        words = self._generation.words if self._generation else None
+        return LexicalView(words, self._tail, self._tail_size, self._dead, self._tail_live)
+
+    # -- finding
+
+    def lexical(self, query: Query, k: int) -> Found:
+        terms = self.analyser.query_terms(query.text)
+        notes = []
+        if len(terms) > MOST_TERMS:
+            weights = self._view.weights(terms)
+            rarest = np.sort(np.lexsort((np.arange(len(terms)), -weights))[:MOST_TERMS])
+            notes.append(Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used"))
+            terms = [terms[i] for i in rarest]
+        if not terms or not self.size:
+            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=tuple(notes))
+        old, new = self._allowed(query)
+        scored = search(self._view, terms, k, old, new)
+        place = self._best(scored.rows, scored.score, k)
+        parts = tuple(Part(t, "add", column[place]) for t, column in zip(scored.terms, scored.given, strict=True))
+        return Found(scored.rows[place], parts, scored.ideal, tuple(notes))
+
+    def nearest(self, query: Query, k: int) -> Found:
+        if not self._dim:
+            raise StoreError(self._no_vectors)
+        if query.vector is None:
+            raise QueryError("nearest needs query.vector", "embed the query first, or pass a vector")
+        if query.vector.shape != (self._dim,):
+            raise QueryError(
+                f"query.vector has shape {query.vector.shape}; this store holds vectors of length {self._dim}",
+                "embed the query with the store's own model",
+            )
+        old, new = self._allowed(query)
+        rows, scores = np.empty(0, np.int64), np.empty(0)
+        if self._generation is not None and self._generation.vectors is not None:
+            rows, scores = self._generation.vectors.nearest(query.vector, k, old)
+        if self._tail_size:
+            matrix = self._tail.vectors(self._tail_size)
+            fresh = np.flatnonzero(new & matrix.any(axis=1))
+            rows = np.concatenate([rows, fresh + self._start])
+            scores = np.concatenate([scores, exact_scores(matrix[fresh], query.vector)])
+        place = self._best(rows, scores, k)
+        return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
+
+    def exact(self, query: Query, k: int) -> Found:
+        """Chunks that hold the query's identifiers and quoted phrases letter for letter.
+
+        Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
+        """
+        keys = identifiers(query.text)[:32]
+        old, new = self._allowed(query)
+        found: list[tuple[str, float, Rows]] = []
+        for key in keys:
+            terms = sorted(set(self.analyser.terms(key)))
+            if terms:
+                weight = float(self._view.weights(terms).max())
+                found.append((key, weight, self._holding(key, terms, old, new)))
+        total = sum(weight for _, weight, _ in found)
+        if not found or not total:
+            return Found(np.empty(0, np.int64), (), ideal=1.0)
+        rows = np.unique(np.concatenate([holding for _, _, holding in found]))
+        columns = [np.where(np.isin(rows, holding), weight / total, 0.0) for _, weight, holding in found]
+        score = np.zeros(len(rows))
+        for column in columns:
+            score = score + column
+        place = self._best(rows, score, k)
+        parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
+        return Found(rows[place], parts, ideal=1.0)
+
+    def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
+        """Rows that hold every term of a key, and then the key itself."""
+        words = self._view.words
+        rows = np.empty(0, np.int64)
+        if words:
+            lists = sorted((words.postings(words.term(t))[0] for t in terms), key=len)
+            common = lists[0]
+            for other in lists[1:]:
+                common = common[np.isin(common, other, assume_unique=True)]
+            rows = common.astype(np.int64)
+            rows = rows if old is None else rows[old[rows]]
+        fresh = new.copy()
+        for term in terms:
+            holds = np.zeros(self._tail_size, np.bool_)
+            holds[self._tail.postings(term, self._tail_size)[0]] = True
+            fresh &= holds
+        rows = np.concatenate([rows, np.flatnonzero(fresh) + self._start])
+        texts = [normal(chunk.indexed_text) for chunk in self.chunks(rows)]
+        return rows[np.array([key in text for text in texts], np.bool_)]
+
+    def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
+        """Places of the best k by (score desc, id asc)."""
+        if len(rows) > k:
+            cut = np.partition(scores, len(scores) - k)[len(scores) - k]
+            near = np.flatnonzero(scores >= cut)
+        else:
+            near = np.arange(len(rows))
+        ids = self.ids(rows[near])
+        best: Rows = near[np.lexsort((ids, -scores[near]))[:k]]
+        return best
+
+    # -- who may be found
+
+    def _allowed(self, query: Query) -> tuple[Mask | None, Mask]:
+        return self._eligible(query.where, query.at, query.scope)
+
+    def _find_eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
+        """Live rows that the query may see: (generation, or None for all of it; tail)."""
+        total = self._start + self._tail_size
+        mask: Mask | None = None
+        if len(self._dead):
+            mask = np.ones(total, np.bool_)
+            mask[self._dead] = False
+        for chosen in self._conditions(where, at, scope):
+            mask = chosen if mask is None else mask & chosen
+        if mask is None:
+            return None, self._tail_live
+        return mask[: self._start], mask[self._start :] & self._tail_live
+
+    def _conditions(self, where: Filter | None, at: float | None, scope: str | None) -> list[Mask]:
+        found = []
+        if where is not None:
+            found.append(where.mask(self.columns))
+        if at is not None:
+            created = self.numbers("created", np.arange(self._start + self._tail_size))
+            found.append(~(created > at))  # undated chunks (NaN) are never hidden
+        if scope is not None:
+            known = "scope" in self.columns.kinds()
+            none = np.zeros(self._start + self._tail_size, np.bool_)
+            found.append(self.columns.compare("scope", "=", scope) if known else none)
+        return found
+
+    @cached_property
+    def columns(self) -> SnapshotColumns:
+        old = self._generation.columns if self._generation else None
+        return SnapshotColumns(old, self._tail.chunks[: self._tail_size])
+
+    def matches(self, expression: str, rows: Rows) -> Mask:
+        return parse(expression).mask(self.columns)[rows]
+
+    def live_rows(self, where: Filter | None) -> Rows:
+        """Every live row, or those a filter keeps: the generation's in id order, then the tail's."""
+        old, new = self._eligible(where, None, None)
+        known = np.arange(self._start) if old is None else np.flatnonzero(old)
+        return np.concatenate([known, np.flatnonzero(new) + self._start])
+
+    def ids_from(self, beginning: str, most: int = 20) -> list[str]:
+        """Ids of live chunks that begin so, in order, at most `most`."""
+        found = [name for name in self._tail_places if name.startswith(beginning)]
+        if self._generation is not None:
+            row = self._generation.ids.bisect(beginning)
+            while row < self._start and len(found) < most:
+                name = self._generation.ids.at(row)
+                if not name.startswith(beginning):
+                    break
+                if self._row(name) == row:
+                    found.append(name)
+                row += 1
+        return sorted(found)[:most]
+
+    def share_of_other_languages(self, language: str) -> float:
+        """The share of live chunks known to be in another language."""
+        if not self.size or "lang" not in self.columns.kinds():
+            return 0.0
+        return len(self.live_rows(Compare("lang", "!=", language))) / self.size
+
+    # -- facts by row
+
+    def rows(self, ids: Ids) -> Rows:
+        return np.array([self._row(str(name)) for name in ids], np.int64)
+
+    def _row(self, name: str) -> int:
+        place = self._tail_places.get(name)
+        if place is not None:
+            return self._start + place
+        row = self._generation.ids.find(name) if self._generation else -1
+        if row >= 0 and len(self._dead):
+            at = int(np.searchsorted(self._dead, row))
+            if at < len(self._dead) and self._dead[at] == row:
+                return -1
+        return row
+
+    @cached_property
+    def _tail_places(self) -> dict[str, int]:
+        return {self._tail.chunks[i].id: i for i in np.flatnonzero(self._tail_live).tolist()}
+
+    def ids(self, rows: Rows) -> Ids:
+        if self._generation is not None and (not self._tail_size or not (rows >= self._start).any()):
+            return np.array(self._generation.ids.take(rows), np.str_)
+        return np.array([self._id(row) for row in rows.tolist()], np.str_)
+
+    def _id(self, row: int) -> str:
+        if row >= self._start or self._generation is None:
+            return self._tail.chunks[row - self._start].id
+        return self._generation.ids.at(row)
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        old = [row for row in rows.tolist() if row < self._start]
+        read: dict[int, Chunk] = {}
+        if self._generation is not None and old:
+            seqs = self._generation.seqs[old].tolist()
+            read = {row: found.chunk for row, found in zip(old, self._store.rows(seqs), strict=True)}
+        return [read[row] if row < self._start else self._tail.chunks[row - self._start] for row in rows.tolist()]
+
+    def vectors(self, rows: Rows) -> Vectors:
+        out = np.zeros((len(rows), max(self._dim, 1)), np.float32)
+        old = rows < self._start
+        if self._generation is not None and self._generation.vectors is not None:
+            out[old] = self._generation.vectors.matrix[rows[old]]
+        if self._dim:
+            out[~old] = self._tail.vectors(self._tail_size)[rows[~old] - self._start]
+        return out
+
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        out = np.full(len(rows), np.nan)
+        old = rows < self._start
+        if self._generation is not None and old.any():
+            columns = self._generation.columns
+            out[old] = (columns.numbers[name] if name in NUMBERS else columns.number(name))[rows[old]]
+        for place in np.flatnonzero(~old).tolist():
+            out[place] = _number(self._tail.chunks[int(rows[place]) - self._start], name)
+        return out
+
+    def terms(self, text: str) -> list[str]:
+        return self.analyser.terms(text)
+
+    def term_weights(self, text: str) -> Mapping[str, float]:
+        terms = self.analyser.query_terms(text)
+        return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
+
+
+def _number(chunk: Chunk, name: str) -> float:
+    if name in NUMBERS:
+        return numbers_of(chunk)[NUMBERS.index(name)]
+    value = chunk.meta.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")

@@ -1,0 +1,102 @@
+"""One file that holds a whole store, taken while others read and write it; and a store made from such a file.
+
+Indexes are derived, so a backup leaves them out and a restored store builds its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from assay.errors import StoreError
+from assay.store.sqlite import DATABASE, Store
+
+Progress = Callable[[int, int], None]
+"""(pages done, pages in all)"""
+
+
+def backup(store: Store, target: Path, *, replace: bool = False, progress: Progress = lambda *_: None) -> int:
+    """Copy the record of truth to one file; its size in bytes. The file appears whole and checked, or not at all."""
+    if target.exists() and not replace:
+        raise StoreError(f"{target} is already there", "give another name, or replace it: --force")
+    with _made_aside(target) as aside:
+        _copy(store.db, aside, progress)
+        os.replace(aside, target)
+    return target.stat().st_size
+
+
+def restore(source: Path, folder: Path, *, progress: Progress = lambda *_: None) -> Store:
+    """A new store from a backup."""
+    if Store.exists(folder):
+        raise StoreError(f"there already is a store at {folder}", "restore into a new folder")
+    if not source.is_file():
+        raise StoreError(f"there is no backup at {source}", "name a file that `assay backup` wrote")
+    new = not folder.exists()
+    with _told(source, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _made_aside(folder / DATABASE) as aside:
+            with contextlib.closing(sqlite3.connect(f"file:{quote(str(source.resolve()))}?mode=ro", uri=True)) as db:
+                _check(db, source)
+                _copy(db, aside, progress)
+            with contextlib.closing(sqlite3.connect(aside)) as db, db:
+                db.execute("DELETE FROM setting WHERE key = 'generation'")  # the index it names stayed behind
+            os.link(aside, folder / DATABASE)  # unlike rename, fails when somebody made a store here meanwhile
+    except BaseException:
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+    return Store.open(folder)
+
+
+def _copy(db: sqlite3.Connection, aside: Path, progress: Progress) -> None:
+    """SQLite's own online backup, in one step: one moment of the store, writers go on in the write-ahead log."""
+    with contextlib.closing(sqlite3.connect(aside)) as made:
+        db.backup(made, progress=lambda _, left, total: progress(total - left, total))
+        made.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+        _check(made, aside)
+    with aside.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    """Is it an Assay store, and sound?"""
+    found = db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('chunk', 'setting', 'version')").fetchone()
+    if found[0] != 3:
+        raise StoreError(f"{path} is not a backup of an Assay store", "name a file that `assay backup` wrote")
+    said = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if said != "ok":
+        raise StoreError(f"{path} is damaged: {said}", "use an older backup")
+
+
+@contextlib.contextmanager
+def _made_aside(target: Path) -> Iterator[Path]:
+    """A name beside the target to write to; whatever is still there in the end is removed."""
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    with _told(target, target.parent):
+        aside.unlink(missing_ok=True)
+        try:
+            yield aside
+        finally:
+            for end in ("", "-journal", "-wal", "-shm"):
+                aside.with_name(aside.name + end).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _told(what: Path, where: Path) -> Iterator[None]:
+    """SQLite's and the system's complaints, in words with a cure."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"{where}: {error}", "check the disk's space and the folder's permissions") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{what} is damaged, or not a backup: {error}", "use another backup") from error
+    except FileExistsError as error:
+        raise StoreError(f"there already is a store at {where}", "restore into a new folder") from error
+    except OSError as error:
+        raise StoreError(f"{error.filename or where}: {error.strerror}", "check the folder's permissions") from error

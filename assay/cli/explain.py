@@ -1,0 +1,43 @@
+"""`assay explain`: why is a chunk at its place, or not there at all?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, query_text, question, search_options
+
+
+@click.command()
+@click.argument("query")
+@click.option("--id", "chunk_id", required=True, metavar="CHUNK", help="A chunk's id, or a unique beginning of it.")
+@search_options
+def explain(
+    query: str,
+    chunk_id: str,
+    k: int | None,
+    pipeline: str,
+    where: str | None,
+    at: str | None,
+    scope: str | None,
+    snapshot: str | None,
+    budget: int | None,
+    store: Path,
+    as_data: bool,
+    plain: bool,
+) -> None:
+    """Say why a chunk is at its place for a query, or why it is not there at all.
+
+    Ids are shown by `assay search` and `assay ls -v`.
+    """
+    from assay.cli.explain_view import explanation_json, show_explanation
+    from assay.cli.terminal import as_json
+
+    with opened(store) as base:
+        asked = question(k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, budget=budget)
+        found = base.explain(query_text(query), chunk_id, **asked)
+        if as_data:
+            click.echo(as_json(explanation_json(found), indent=2))
+        else:
+            show_explanation(found, base.pipeline(pipeline).name, plain=plain)

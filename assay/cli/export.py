@@ -1,0 +1,38 @@
+"""`assay export`: every chunk as a line of JSON."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, store_option
+
+
+@click.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write.  [default: stdout]")
+@click.option("--vectors", is_flag=True, help="With the embedding vectors.")
+@store_option
+def export(output: Path | None, vectors: bool, store: Path) -> None:
+    """Write every live chunk as a line of JSON: what it takes to leave, or to look.
+
+    A file given with -o appears whole or not at all.
+    """
+    from assay.cli.terminal import count, escaped
+
+    with opened(store) as base:
+        if output is None:
+            for line in base.export(with_vectors=vectors):
+                click.echo(escaped(line))
+            return
+        aside = output.with_name(f".{output.name}.{os.getpid()}")
+        lines = 0
+        try:
+            with aside.open("w", encoding="utf-8") as file:
+                for lines, line in enumerate(base.export(with_vectors=vectors), 1):
+                    file.write(f"{line}\n")
+            os.replace(aside, output)
+        finally:
+            aside.unlink(missing_ok=True)
+    click.echo(f"{count(lines, 'chunk')} in {output}", err=True)

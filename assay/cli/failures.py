@@ -1,0 +1,108 @@
+"""Errors to words and exit codes: `error: …` and `cure: …` on stderr, a traceback only under ASSAY_DEBUG=1."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import click
+
+from assay.cli.terminal import safe
+from assay.errors import AssayError
+
+EXIT_CODES: Mapping[int, str] = MappingProxyType(
+    {
+        0: "done; for `search`, an answer, even one that found nothing",
+        1: "done, but: `add` skipped files it could not read, `doctor` found something broken, `search --fail-empty` "
+        "found nothing, `rm` was not confirmed, an output file could not be written",
+        2: "the command, the query, a filter, a date or a pipeline cannot be understood",
+        3: "the store is missing, damaged, busy, read-only or of a newer format",
+        4: "the embedding model is missing, damaged or not the store's own",
+        5: "a package is missing that this needs; the cure names the extra to install",
+        70: "a component broke a law, or Assay itself has a bug; the answer is not to be trusted",
+        130: "interrupted with Ctrl-C; what was acknowledged is in the store",
+        141: "the reader of our output went away (`assay export | head -1`)",
+    }
+)
+
+
+class Group(click.Group):
+    """A group whose commands live in other modules and are imported when they are named."""
+
+    def __init__(self, *args: Any, table: Mapping[str, str] = MappingProxyType({}), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table) or super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.table:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self.table[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # click would end with 1, which means something else here
+            raise _ReaderGone from error
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+            sys.stdout.flush()  # what cannot be written is noticed here, not while the interpreter ends
+        except Exception as error:
+            if os.environ.get("ASSAY_DEBUG") == "1":
+                traceback.print_exception(error)
+            code = tell(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+class _ReaderGone(Exception):
+    """Nobody reads our output any more."""
+
+
+def tell(error: Exception) -> int:
+    """Say on stderr what went wrong and what cures it; the exit code."""
+    if isinstance(error, _ReaderGone | BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter complains when it flushes
+        return 141
+    if isinstance(error, click.Abort):
+        return _say("interrupted", "", 130)
+    if isinstance(error, AssayError):
+        return _say(error.message, error.cure, error.exit_code)
+    if isinstance(error, click.UsageError):
+        path = error.ctx.command_path if error.ctx else "assay"
+        return _say(error.format_message(), f"{path} --help", 2)
+    if isinstance(error, click.ClickException):
+        return _say(error.format_message(), "", error.exit_code)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}", "check the path, its permissions and the disk", 1)
+    if type(error).__module__ == "sqlite3":
+        return _say(f"the store's database: {error}", "run: assay doctor; if it is damaged: assay restore", 3)
+    name = type(error).__name__
+    return _say(f"a bug in Assay: {name}: {error}", "report it with what the command says under ASSAY_DEBUG=1", 70)
+
+
+def _say(message: str, cure: str, code: int) -> int:
+    colour = False if os.environ.get("NO_COLOR") else None
+    for label, text, style in (("error", message, "red"), ("cure", cure, "green")):
+        if text:
+            click.echo(f"{click.style(label, fg=style, bold=True)}: {safe(text, keep_lines=True)}", err=True, color=colour)
+    return code

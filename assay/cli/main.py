@@ -1,0 +1,54 @@
+"""`assay`: the table of commands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from assay import __version__
+from assay.cli.failures import Group
+from assay.cli.options import STORE_HELP
+
+COMMANDS: Mapping[str, str] = {
+    "add": "assay.cli.add:add",
+    "search": "assay.cli.search:search",
+    "explain": "assay.cli.explain:explain",
+    "ls": "assay.cli.ls:ls",
+    "rm": "assay.cli.rm:rm",
+    "watch": "assay.cli.watch:watch",
+    "pipeline": "assay.cli.pipeline:pipeline",
+    "model": "assay.cli.model:model",
+    "stats": "assay.cli.stats:stats",
+    "doctor": "assay.cli.doctor:doctor",
+    "optimize": "assay.cli.optimize:optimize",
+    "tag": "assay.cli.tag:tag",
+    "export": "assay.cli.export:export",
+    "backup": "assay.cli.backup:backup",
+    "restore": "assay.cli.backup:restore",
+}
+
+
+@click.group(cls=Group, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="assay")
+@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", envvar="ASSAY_STORE", help=STORE_HELP)
+def cli(store: Path | None) -> None:
+    """Hybrid retrieval that proves itself: index a folder, ask, and see why.
+
+    \b
+    assay add ./handbook
+    assay search "how do I rotate the signing key?"
+    """
+
+
+def main() -> None:
+    """The entry point. A terminal that cannot show a character shows a stand-in; that is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(ValueError):
+                stream.reconfigure(errors="replace")
+    cli(prog_name="assay")

@@ -1,0 +1,44 @@
+"""`assay optimize`: build the index now, embed what lacks a vector, forget the past, sweep up."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, store_option
+
+
+@click.command()
+@click.option("--embed", "embed_too", is_flag=True, help="Give every chunk a vector that has none.")
+@click.option("--embedder", metavar="SPEC", help="Move to this embedder; every chunk is embedded anew. Implies --embed.")
+@click.option("--force", is_flag=True, help="Build the index even when it is in step.")
+@click.option("--forget-before", metavar="vN|TAG", help="Erase what was dead by then; older snapshots are gone for good.")
+@store_option
+def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: str | None, store: Path) -> None:
+    """Build the index now, instead of when enough has changed.
+
+    Searches need none of this to be right: what is not in the index is searched one by one. Also removes what killed
+    processes left behind.
+    """
+    from assay.cli.progress import bars
+    from assay.cli.terminal import count
+    from assay.doctor import leftovers
+    from assay.retention import forget_before as forget
+
+    said: list[str] = []
+    with opened(store) as base, bars() as bar:
+        if embed_too or embedder:
+            made = base.embed_missing(embedder or "auto", bar.step)
+            said.append(f"embedded {count(made, 'chunk')} with {base.spec}")
+        if forget_before:
+            said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
+        if base.optimize(bar.step, force):
+            said.append(f"indexed {count(base.snapshot().size, 'chunk')}")
+        left = list(leftovers(base.store))
+        for path in left:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        if left:
+            said.append(f"removed {count(len(left), 'leftover')} of killed processes")
+    click.echo("; ".join(said) if said else "the index is in step; nothing to do")

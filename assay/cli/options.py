@@ -1,0 +1,74 @@
+"""What commands share: which store, which pipeline, as of when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from assay.kb import KnowledgeBase
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULT_STORE = ".assay"
+STORE_HELP = f"The store's folder.  [env ASSAY_STORE; default ./{DEFAULT_STORE}]"
+
+
+def _resolve(ctx: click.Context, _: click.Parameter, value: Path | None) -> Path:
+    """The command's own --store, else the group's, else ASSAY_STORE (read by the group), else ./.assay."""
+    found: Path | None = value or ctx.find_root().params.get("store")
+    return found or Path(DEFAULT_STORE)
+
+
+def store_option(command: F) -> F:
+    return click.option(
+        "--store", type=click.Path(path_type=Path), metavar="DIR", help=STORE_HELP, callback=_resolve
+    )(command)
+
+
+def json_option(command: F) -> F:
+    return click.option("--json", "as_data", is_flag=True, help="Print JSON.")(command)
+
+
+def search_options(command: F) -> F:
+    """The options of `search` and `explain`, which ask the same question."""
+    options = [
+        click.option("-k", type=click.IntRange(1), metavar="N", help="How many results.  [default: the pipeline's k]"),
+        click.option("--pipeline", default="default", metavar="NAME|FILE", help="A preset or a TOML file."),
+        click.option("--where", metavar="EXPR", help="""Only chunks for which this holds: 'lang = "en"'."""),
+        click.option("--at", metavar="DATE|now", help="The scoring clock; hides chunks created later."),
+        click.option("--scope", metavar="NAME", help="Only chunks of this scope."),
+        click.option("--snapshot", metavar="vN|TAG", help="Read the store as it was at a version or tag."),
+        click.option("--budget", type=click.IntRange(1), metavar="TOKENS", help="Keep what fits into so many tokens."),
+        store_option,
+        json_option,
+        click.option("--plain", is_flag=True, help="No colours and no bars."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def question(k: int | None, at: str | None, **given: Any) -> dict[str, Any]:
+    """The options as `KnowledgeBase.search` takes them. `now` is read from the clock here, at the edge."""
+    import time
+
+    moment: str | float | None = time.time() if at is not None and at.strip().lower() == "now" else at
+    return {"k": k, "at": moment, **given}
+
+
+def query_text(query: str) -> str:
+    """The query itself, or what stands on standard input when it is `-`."""
+    if query != "-":
+        return query
+    return click.get_binary_stream("stdin").read().decode("utf-8", "replace")
+
+
+def opened(store: Path) -> KnowledgeBase:
+    """An existing store."""
+    from assay import kb
+
+    return kb.open(store, create=False)

@@ -1,0 +1,42 @@
+"""`assay rm`: remove sources, files, documents or chunks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, store_option
+
+
+@click.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask, even when several documents go.")
+@store_option
+def rm(targets: tuple[str, ...], yes: bool, store: Path) -> None:
+    """Remove sources, files, documents or chunks by the names that `assay ls` shows.
+
+    What is removed is gone from every later snapshot; older snapshots still show it until
+    `assay optimize --forget-before`. A file that is still in its folder comes back with the next `assay add`.
+    """
+    from assay.cli.terminal import count, safe
+    from assay.errors import ConfigError, StoreError
+    from assay.inventory import extent
+
+    with opened(store) as base:
+        reach = {target: extent(base, target) for target in dict.fromkeys(targets)}
+        for target, (_, chunks) in reach.items():
+            if not chunks:
+                raise StoreError(f"nothing here is called {target!r}", "see what there is: assay ls; nothing was removed")
+        documents = sum(number for number, _ in reach.values())
+        if documents > 1 and not yes:
+            said = f"{count(documents, 'document')} with {count(sum(c for _, c in reach.values()), 'chunk')}"
+            if not sys.stdin.isatty():
+                raise ConfigError(f"this removes {said}, and there is nobody to ask", "say so with --yes")
+            if not click.confirm(f"Remove {said}?", err=True):
+                click.echo("nothing was removed")
+                raise click.exceptions.Exit(1)
+        for target in reach:
+            gone = base.remove(target)
+            click.echo(f"removed {safe(target)}: {count(gone, 'chunk')}")

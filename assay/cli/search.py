@@ -1,0 +1,53 @@
+"""`assay search`: ask a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, query_text, question, search_options
+
+
+@click.command()
+@click.argument("query")
+@search_options
+@click.option("-q", "--quiet", is_flag=True, help="One line per result: rank, score, id, title, with tabs between.")
+@click.option("--fail-empty", is_flag=True, help="Exit with 1 when nothing is found.")
+def search(
+    query: str,
+    k: int | None,
+    pipeline: str,
+    where: str | None,
+    at: str | None,
+    scope: str | None,
+    snapshot: str | None,
+    budget: int | None,
+    store: Path,
+    as_data: bool,
+    plain: bool,
+    quiet: bool,
+    fail_empty: bool,
+) -> None:
+    """Ask a store; every result says why it stands where it stands.
+
+    QUERY is any text, or - for standard input. The answer says which steps ran and which could not; nothing found is
+    an answer too, and the exit code is 0 unless --fail-empty is given.
+    """
+    from assay.cli.terminal import as_json
+
+    with opened(store) as base:
+        asked = question(k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, budget=budget)
+        answer = base.search(query_text(query), **asked)
+        if as_data:
+            click.echo(as_json(answer.to_json(), indent=2))
+        elif quiet:
+            from assay.cli.quiet_view import show_quietly
+
+            show_quietly(answer)
+        else:
+            from assay.cli.answer_view import show_answer
+
+            show_answer(answer, base.pipeline(pipeline).name, plain=plain)
+    if fail_empty and not len(answer):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,59 @@
+"""`assay stats`: a store in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.options import json_option, opened, store_option
+
+if TYPE_CHECKING:
+    from assay.inventory import Stats
+
+
+@click.command()
+@store_option
+@json_option
+def stats(store: Path, as_data: bool) -> None:
+    """Show a store in numbers: chunks, documents, languages, versions, index, model, sizes on disk."""
+    from assay.cli.terminal import as_json, safe
+    from assay.inventory import stats as counted
+
+    with opened(store) as base:
+        found = counted(base)
+    if as_data:
+        click.echo(as_json(asdict(found), indent=2))
+        return
+    for name, text in _lines(store, found):
+        click.echo(f"{click.style(f'{name:>10}', bold=True)}  {safe(text)}")
+
+
+def _lines(store: Path, found: Stats) -> list[tuple[str, str]]:
+    from assay.cli.terminal import count, size
+
+    settings, index = found.settings, found.index
+    languages = ", ".join(f"{name or 'untold'} {number:,}" for name, number in list(found.languages.items())[:8])
+    tags = ", ".join(f"{name} = v{version}" for name, version in found.tags.items())
+    model = "none: words only (assay model install, then assay optimize --embed)"
+    if settings["dim"]:
+        model = f"{settings['embedder']} {settings['model'][:12]}, {settings['dim']} dimensions"
+        model += f"; {found.without_vector:,} chunks without a vector" if found.without_vector else ""
+    built = "none yet; chunks are searched one by one"
+    if index is not None:
+        built = f"{index['name']} with {count(index['chunks'], 'chunk')} as of v{index['version']}"
+    return [
+        ("store", f"{store}, format {settings['format']}"),
+        ("chunks", f"{found.chunks:,}, and {found.dead:,} dead ones that older snapshots still show"),
+        ("documents", f"{found.documents:,}"),
+        ("tokens", f"{found.tokens:,}"),
+        ("languages", languages or "none"),
+        ("words", f"stemmed as {settings['language']}, chunks of profile {settings['profile']}"),
+        ("model", model),
+        ("versions", f"v{found.oldest} to v{found.newest}"),
+        ("tags", tags or "none"),
+        ("index", f"{built}; {found.pending:,} changes since"),
+        ("on disk", ", ".join(f"{name} {size(weight)}" for name, weight in found.sizes.items() if weight)),
+    ]

@@ -1,0 +1,21 @@
+"""`assay tag`: name the present version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, store_option
+
+
+@click.command()
+@click.argument("name")
+@store_option
+def tag(name: str, store: Path) -> None:
+    """Name the present version, so that `--snapshot NAME` reads it later."""
+    from assay.cli.terminal import safe
+
+    with opened(store) as base:
+        version = base.tag(name)
+    click.echo(f"{safe(name)} is v{version}")

@@ -1,0 +1,88 @@
+"""What may be shown in a terminal: text from documents and queries never moves the cursor, never sets a colour."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDEST = 110
+"""Columns of the widest view; longer lines are hard to read."""
+
+# C0 and C1 controls, DEL, marks that turn the reading direction around, and halves of surrogate pairs.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_JSON_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe(text: str, *, keep_lines: bool = False) -> str:
+    """Text that a terminal only shows: ESC becomes ␛, direction marks vanish; on one line unless `keep_lines`."""
+    shown = _CONTROLS.sub(_picture, text)
+    return shown if keep_lines else " ".join(shown.split())
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x20:
+        return " " if chr(code) in "\r\f\v" else chr(0x2400 + code)
+    return "␡" if code == 0x7F else "" if 0x2000 <= code < 0x3000 else "\ufffd"
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """JSON that a terminal can show as well: controls that JSON itself leaves alone are written as \\u escapes."""
+    return escaped(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def escaped(line: str) -> str:
+    """The same for text that already is JSON: such characters stand only inside its strings."""
+    return _JSON_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", line)
+
+
+def console(*, plain: bool = False, stderr: bool = False) -> Console:
+    """A console that interprets nothing it is given: no markup, no emoji codes. Colours only where they are wanted."""
+    from rich.console import Console
+
+    class _Console(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1; see failures.py
+
+    made = _Console(stderr=stderr, markup=False, emoji=False, highlight=False, no_color=plain or None)
+    made.width = min(made.width, WIDEST)
+    return made
+
+
+def speaks_unicode() -> bool:
+    return "utf" in (sys.stdout.encoding or "").lower()
+
+
+def count(number: int, noun: str) -> str:
+    """`1 chunk`, `1,204 chunks`."""
+    many = noun if number == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {many}"
+
+
+def size(number: float) -> str:
+    """Bytes for people: 812 B, 3.4 MB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def day(moment: float) -> str:
+    """A moment as a date, with its time when it is not midnight; "" for an undated one."""
+    from datetime import UTC, datetime
+
+    try:
+        when = datetime.fromtimestamp(moment, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return when.strftime("%Y-%m-%d" if moment % 86_400 == 0 else "%Y-%m-%d %H:%M")
+
+
+def seconds(spent: float) -> str:
+    return f"{spent * 1000:.0f} ms" if spent < 1 else f"{spent:.1f} s" if spent < 100 else f"{spent / 60:.0f} min"

@@ -1,0 +1,243 @@
+"""Is this store well? A list of checks; each is ok, a warning or a failure, and says what cures it.
+
+A failure means wrong or missing answers; a warning means slower or poorer ones. Nothing here changes the store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay import embed
+from assay.backend.local import COMPACT_FROM
+from assay.errors import AssayError, MissingExtra, ModelError
+from assay.index.generation import Generation
+from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
+from assay.store.locks import unused
+from assay.store.sqlite import Store, facts_of
+from assay.text.analyse import Analyser
+
+State = Literal["ok", "warn", "fail"]
+
+LEAST_FREE = 64_000_000
+"""Bytes below which the next write may fail."""
+_LEFT_BY = re.compile(r"\..+\.(?P<pid>\d+)(-journal|-wal|-shm)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at."""
+
+    name: str
+    state: State
+    text: str
+    cure: str = ""
+
+
+def examine(folder: Path, *, deep: bool = False) -> list[Check]:
+    """Every check, in order. `deep` reads every page and every chunk, which takes a while on a large store."""
+    try:
+        store = Store.open(folder)
+    except AssayError as error:
+        return [Check("store", "fail", error.message, error.cure), _model_here()]
+    try:
+        kept = "read-only here" if store.readonly else "readable and writable"
+        found = [Check("store", "ok", f"{folder} is format {store.settings['format']}, {kept}")]
+        sound = _integrity(store, deep)
+        found.append(sound)
+        if sound.state == "ok":
+            found += [check(store) for check in CHECKS]
+        return found
+    except sqlite3.DatabaseError as error:
+        return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
+    finally:
+        store.close()
+
+
+_RESTORE = "assay restore BACKUP --store NEW, or add the documents to a new store"
+
+
+def _integrity(store: Store, deep: bool) -> Check:
+    """SQLite's own check of every page; `deep` adds its indexes and every chunk against the digest of its facts."""
+    try:
+        said = [row[0] for row in store.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")]
+        if said != ["ok"]:
+            return Check("database", "fail", f"it is damaged: {'; '.join(said)}", _RESTORE)
+        if not deep:
+            return Check("database", "ok", "its pages are sound")
+        wrong = [row.chunk.id for row in store.rows_since(0) if facts_of(row.chunk) != row.facts]
+    except (sqlite3.DatabaseError, ValueError) as error:
+        return Check("database", "fail", f"it is damaged: {error}", _RESTORE)
+    if wrong:
+        return Check("database", "fail", f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}", _RESTORE)
+    return Check("database", "ok", "its pages and indexes are sound, every chunk is what was written")
+
+
+def _index(store: Store) -> Check:
+    """Is there a generation, whole, made with this analyser and model?"""
+    generation = _generation(store)
+    if generation is None:
+        waiting = _alive(store)
+        if not waiting:
+            return Check("index", "ok", "the store is empty; there is nothing to index")
+        named = store.setting("generation")
+        text = f"the index {named} is missing, damaged or out of date" if named else "there is no index yet"
+        state: State = "warn" if named or waiting >= COMPACT_FROM else "ok"
+        return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
+    return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}")
+
+
+def _tail(store: Store) -> Check:
+    """How much has changed since the index was built."""
+    generation = _generation(store)
+    since = generation.last_seq if generation else 0
+    new = store.count_since(since)
+    dead = len(store.deaths_since(generation.version)) if generation else 0
+    text = f"{new:,} new and {dead:,} removed since the index was built"
+    if new + dead >= COMPACT_FROM:
+        return Check("tail", "warn", text, "assay optimize")
+    return Check("tail", "ok", text)
+
+
+def _vectors(store: Store) -> Check:
+    if not store.settings["dim"]:
+        text = "made without an embedding model: words only, meaning is not searched"
+        return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
+    lacking = len(store.lacking_vectors())
+    if lacking:
+        return Check("vectors", "fail", f"{lacking:,} chunks have none: meaning cannot find them", "assay optimize --embed")
+    return Check("vectors", "ok", "every chunk has one")
+
+
+def _model(store: Store) -> Check:
+    """Is the store's model here, and is it the one its vectors were made with?"""
+    spec, made_with = store.settings["embedder"], store.settings["model"]
+    if not store.settings["dim"]:
+        return _model_here()
+    try:
+        model = embed.load(spec)
+    except (ModelError, MissingExtra, AssayError) as error:
+        return Check("model", "fail", f"{spec}: {error.message}", error.cure)
+    if model is None or model.digest != made_with:
+        here = model.digest[:12] if model else "none"
+        text = f"the vectors were made with {spec} {made_with[:12]}; the model here is {here}"
+        return Check("model", "fail", text, "install that model, or embed anew: assay optimize --embed")
+    return Check("model", "ok", f"{spec} {made_with[:12]} is installed")
+
+
+def _model_here() -> Check:
+    """What this machine has, when no store says what it needs."""
+    from assay.embed.installed import find, verify
+
+    model = find("minilm")
+    if model is None:
+        return Check("model", "warn", "no embedding model is installed", "assay model install")
+    try:
+        verify(model)
+    except ModelError as error:
+        return Check("model", "fail", error.message, error.cure)
+    return Check("model", "ok", f"{model.name} is installed and whole")
+
+
+def _languages(store: Store) -> Check:
+    """Does the embedding model read what the store holds?"""
+    told, other = store.db.execute(
+        "SELECT count(lang), sum(lang <> 'en') FROM "
+        "(SELECT json_extract(meta, '$.lang') AS lang FROM chunk WHERE died IS NULL)"
+    ).fetchone()
+    share = (other or 0) / max(_alive(store), 1)
+    if not told:
+        return Check("languages", "ok", "none was told")
+    if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
+        text = f"{share:.0%} of the chunks are not in English, and {store.settings['embedder']} reads English only"
+        return Check("languages", "warn", text, "assay optimize --embed --embedder onnx:/path/to/a/multilingual/encoder")
+    return Check("languages", "ok", f"{1 - share:.0%} English or untold; words are stemmed as {store.settings['language']}")
+
+
+def _disk(store: Store) -> Check:
+    """Room for the next index, which is written beside the present one."""
+    free = shutil.disk_usage(store.folder).free
+    files = (store.folder / "generations").rglob("*")
+    needed = LEAST_FREE + 2 * sum(file.stat().st_size for file in files if file.is_file())
+    text = f"{free / 1e9:,.1f} GB free"
+    if free < LEAST_FREE:
+        return Check("disk", "fail", f"{text}: the next write may fail", "free some space")
+    if free < needed:
+        return Check("disk", "warn", f"{text}; the next index needs {needed / 1e9:,.1f} GB", "free some space")
+    return Check("disk", "ok", text)
+
+
+def _sources(store: Store) -> Check:
+    """Are the folders still there from which documents came?"""
+    gone = [f"{name} ({root})" for name, root in store.sources().items() if not Path(root).exists()]
+    if gone:
+        cure = "moved: assay add NEWPATH --as NAME --moved; deleted: assay rm NAME"
+        return Check("sources", "warn", f"no longer there: {', '.join(gone)}", cure)
+    return Check("sources", "ok", f"{len(store.sources())} folders and files, all still there")
+
+
+def _leftovers(store: Store) -> Check:
+    left = sorted(leftovers(store))
+    if left:
+        names = ", ".join(str(path.relative_to(store.folder)) for path in left[:5])
+        return Check("leftovers", "warn", f"a killed process left behind: {names}", "assay optimize")
+    return Check("leftovers", "ok", "none")
+
+
+def leftovers(store: Store) -> Iterator[Path]:
+    """What nobody will read again: files of dead processes, and indexes that nobody names and nobody has open."""
+    for folder in (store.folder, store.folder / "generations", store.folder / "snapshots"):
+        for path in folder.iterdir() if folder.is_dir() else ():
+            found = _LEFT_BY.fullmatch(path.name)
+            if found and not _runs(int(found["pid"])):
+                yield path
+    named = store.setting("generation")
+    for path in (store.folder / "generations").glob("[0-9]*"):
+        with unused(path / "manifest.json") as free:
+            abandoned = free and path.name != named
+        if abandoned:
+            yield path
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _generation(store: Store) -> Generation | None:
+    """The generation the store names, if the store can use it."""
+    named = store.setting("generation")
+    try:
+        found = Generation(store.folder / "generations" / str(named))
+        made_with = (found.manifest["analyser"], found.manifest["model"], found.manifest["dim"])
+    except (OSError, ValueError, KeyError):
+        return None
+    analyser = Analyser(language=store.settings["language"])
+    return found if made_with == (analyser.digest, store.settings["model"], store.settings["dim"]) else None
+
+
+def _alive(store: Store) -> int:
+    return int(store.db.execute("SELECT count(*) FROM chunk WHERE died IS NULL").fetchone()[0])
+
+
+CHECKS: tuple[Callable[[Store], Check], ...] = (
+    _index,
+    _tail,
+    _vectors,
+    _model,
+    _languages,
+    _disk,
+    _sources,
+    _leftovers,
+)

@@ -1,0 +1,81 @@
+"""The models on this machine: one folder each under `<home>/models/`, described by its manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.embed.home import home
+from assay.errors import ModelError
+
+MANIFEST = "manifest.json"
+FORMAT = 1  # of the manifest and of the graphs beside it; another number is a model to install again
+CURE = "assay model install"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """A model with everything its manifest says. `weights` and the values of `files` are sha256 digests."""
+
+    name: str
+    folder: Path
+    source: str
+    weights: str
+    files: Mapping[str, str]
+    dim: int
+    max_tokens: int
+    licence: str
+
+
+def models_folder(under: Path | None = None) -> Path:
+    return (home() if under is None else under) / "models"
+
+
+def installed(under: Path | None = None) -> list[InstalledModel]:
+    """Every model whose manifest can be read, by name. The files are not hashed here: see `verify`."""
+    return [model for path in sorted(models_folder(under).glob(f"*/{MANIFEST}")) if (model := _read(path))]
+
+
+def find(name: str, under: Path | None = None) -> InstalledModel | None:
+    """The installed model of that name, or None."""
+    return _read(models_folder(under) / name / MANIFEST)
+
+
+def verify(model: InstalledModel, *names: str) -> None:
+    """Hash the files of a model again, all or those named; ModelError says which one is missing or changed."""
+    for name in names or model.files:
+        try:
+            with (model.folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelError(f"{model.folder / name} cannot be read: {error.strerror}", CURE) from error
+        if found != model.files.get(name):
+            raise ModelError(f"{model.folder / name} is damaged: its sha256 is not the manifest's", CURE)
+
+
+def manifest(model: InstalledModel) -> str:
+    """The manifest as it is written: canonical JSON, no times, no machine paths."""
+    facts = {
+        "format": FORMAT,
+        "name": model.name,
+        "source": model.source,
+        "weights": model.weights,
+        "files": dict(model.files),
+        "dim": model.dim,
+        "max_tokens": model.max_tokens,
+        "licence": model.licence,
+    }
+    return json.dumps(facts, indent=2, sort_keys=True) + "\n"
+
+
+def _read(path: Path) -> InstalledModel | None:
+    try:
+        facts = json.loads(path.read_text("utf-8"))
+        if facts.pop("format") != FORMAT:
+            return None
+        return InstalledModel(folder=path.parent, **facts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,122 @@
+"""The default embedder: all-MiniLM-L6-v2 on onnxruntime, without torch. 384 dimensions, English.
+
+Two tiers of the same weights: `minilm` (weights in 7 bits per channel, activations in 8; the default) and
+`minilm-exact` (float32, 2.5 times slower; cosine between the two about .993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.embed.install import EXACT, INT8, NAME
+from assay.embed.installed import CURE, FORMAT, find, verify
+from assay.embed.session import open_session
+from assay.embed.spread import cores, spread
+from assay.embed.vectors import digest_of, unit
+from assay.errors import ConfigError, ModelError
+from assay.text.wordpiece import CLS, SEP, pieces
+from assay.types import Vector, Vectors
+
+TIERS: Mapping[str, str] = MappingProxyType({"minilm": INT8, "minilm-exact": EXACT})
+
+Hidden = Callable[[list[int]], NDArray[np.float32]]  # piece ids with [CLS] and [SEP] → [t, 384]
+
+
+@dataclass(frozen=True, slots=True)
+class MiniLM:
+    """Text to unit vectors: the mean of the last hidden states, [CLS] and [SEP] among them, divided by its length.
+
+    A text is cut after `max_tokens` pieces, [CLS] and [SEP] included; what stands after that is not seen. Every
+    text is one call of the model, so its vector depends on nothing but the text: not on its neighbours, not on the
+    number of `workers` (law 5). Any string is legal, the empty one too.
+    """
+
+    name: str
+    digest: str
+    dim: int
+    max_tokens: int
+    workers: int
+    hidden: Hidden = field(repr=False, compare=False)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One row per text, in the order of the texts."""
+        rows = spread(self._mean, texts, self.workers)
+        return np.stack(rows) if rows else np.empty((0, self.dim), np.float32)
+
+    def encode_query(self, text: str) -> Vector:
+        """The model reads queries as it reads documents."""
+        return self._mean(text)
+
+    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
+        """One unit vector per piece of each text, [CLS] and [SEP] left out: float32[t, 384], t ≤ 254."""
+        return spread(self._tokens, texts, self.workers)
+
+    def _mean(self, text: str) -> Vector:
+        return unit(self._states(text).mean(axis=0, dtype=np.float64), self.name)
+
+    def _tokens(self, text: str) -> Vectors:
+        return unit(self._states(text)[1:-1], self.name)
+
+    def _states(self, text: str) -> NDArray[np.float32]:
+        return self.hidden([CLS, *first_pieces(text, self.max_tokens - 2), SEP])
+
+
+def first_pieces(text: str, limit: int) -> list[int]:
+    """`pieces(text)[:limit]`, without reading much further than that: words end at a blank, so a cut there is safe."""
+    window = 64 * limit
+    while window < len(text):
+        end = text.rfind(" ", 0, window)
+        if end > 0 and len(found := pieces(text[:end])) >= limit:
+            return found[:limit]
+        window *= 4
+    return pieces(text)[:limit]
+
+
+def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int | None = None) -> MiniLM:
+    """The installed model; `workers` threads at most, by default one per processor this process may use."""
+    model = find(NAME, under)
+    if model is None:
+        raise ModelError("the embedding model is not installed", CURE)
+    verify(model, TIERS[tier])  # 15 ms, so that the digest below is a fact and not a claim
+    session = open_session(model.folder / TIERS[tier], CURE, optimise=False)
+    facts = {
+        "weights": model.weights,
+        "graph": FORMAT,
+        "numbers": TIERS[tier],
+        "pooling": "mean",
+        "max_tokens": model.max_tokens,
+    }
+
+    def hidden(ids: list[int]) -> NDArray[np.float32]:
+        return session.run(["hidden"], {"ids": np.array(ids, np.int64)})[0]  # type: ignore[no-any-return]
+
+    return MiniLM(
+        name=tier,
+        digest=digest_of(facts),
+        dim=model.dim,
+        max_tokens=model.max_tokens,
+        workers=cores() if workers is None else workers,
+        hidden=hidden,
+    )
+
+
+def int8(argument: str) -> MiniLM:
+    """The spec `minilm`."""
+    return _opened("minilm", argument)
+
+
+def exact(argument: str) -> MiniLM:
+    """The spec `minilm-exact`."""
+    return _opened("minilm-exact", argument)
+
+
+def _opened(tier: str, argument: str) -> MiniLM:
+    if argument:
+        raise ConfigError(f"the embedder {tier!r} takes no argument, but was given {argument!r}", f"write {tier!r}")
+    return open_minilm(tier)

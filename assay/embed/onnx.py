@@ -1,0 +1,148 @@
+"""Any local ONNX sentence encoder, by its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.embed.encoder_folder import CURE, read_folder
+from assay.embed.session import open_session
+from assay.embed.spread import cores, spread
+from assay.embed.vectors import digest_of, unit
+from assay.errors import ConfigError, MissingExtra, ModelError, nearest
+from assay.types import Vector, Vectors
+
+Array = NDArray[np.float64]
+
+POOLERS: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
+    {
+        "cls": lambda states: states[0],
+        "graph": lambda pooled: pooled,
+        "mean": lambda states: np.asarray(states.mean(axis=0)),
+    }
+)
+POOLED = "sentence_embedding"  # the name under which an exported graph gives its own pooled vector
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+WHOLE_NUMBERS: Mapping[str, type[np.integer[Any]]] = MappingProxyType(
+    {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxEmbedder:
+    """Text to unit vectors: the pooled last hidden states. `mean`: over the text's tokens; `cls`: the first token's;
+    `graph`: what the model itself gives as `sentence_embedding`.
+
+    A text, its prefix included, is cut after `max_tokens` tokens. Every text is one call of the model, without
+    padding, so its vector depends on nothing but the text (law 5). The digest covers the bytes of the model and of
+    its tokenizer, the pooling, the length and the prefixes; never the path.
+    """
+
+    name: str
+    digest: str
+    dim: int
+    max_tokens: int
+    pooling: str
+    query_prefix: str
+    document_prefix: str
+    workers: int
+    pooled: Callable[[str], Array] = field(repr=False, compare=False)  # text → its vector, not yet of unit length
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        rows = spread(self.pooled, [self.document_prefix + text for text in texts], self.workers)
+        return unit(np.stack(rows), self.name) if rows else np.empty((0, self.dim), np.float32)
+
+    def encode_query(self, text: str) -> Vector:
+        return unit(self.pooled(self.query_prefix + text), self.name)
+
+
+def open_onnx(
+    folder: Path,
+    *,
+    pooling: str | None = None,
+    max_tokens: int | None = None,
+    query_prefix: str | None = None,
+    document_prefix: str | None = None,
+    workers: int | None = None,
+) -> OnnxEmbedder:
+    """The encoder in a folder. What is None is as the folder says; pooling is the graph's own where it has one."""
+    said = read_folder(folder)
+    session = open_session(said.model, CURE)
+    outputs = {entry.name: entry.shape for entry in session.get_outputs()}
+    pooling = pooling or ("graph" if POOLED in outputs else said.pooling)
+    if pooling not in POOLERS:
+        raise ConfigError(f"{folder} wants {pooling!r} pooling, which Assay does not do", nearest(pooling, POOLERS))
+    output = POOLED if pooling == "graph" else next((name for name in outputs if len(outputs[name]) == 3), "")
+    if output not in outputs:
+        raise ModelError(f"{said.model} gives only {', '.join(outputs)}: no use for {pooling} pooling", CURE)
+
+    length = said.max_tokens if max_tokens is None else max_tokens
+    query_prefix = said.query_prefix if query_prefix is None else query_prefix
+    document_prefix = said.document_prefix if document_prefix is None else document_prefix
+    states, pool = _states(session, output, _tokenizer(said.tokenizer, length)), POOLERS[pooling]
+    facts = {
+        "files": said.sha256,
+        "pooling": pooling,
+        "max_tokens": length,
+        "prefixes": [query_prefix, document_prefix],
+    }
+    return OnnxEmbedder(
+        name=f"onnx:{folder.resolve().name}",
+        digest=digest_of(facts),
+        dim=len(pool(states("a"))),
+        max_tokens=length,
+        pooling=pooling,
+        query_prefix=query_prefix,
+        document_prefix=document_prefix,
+        workers=cores() if workers is None else workers,
+        pooled=lambda text: pool(states(text)),
+    )
+
+
+def from_spec(argument: str) -> OnnxEmbedder:
+    """The spec `onnx:/path/to/folder`."""
+    if not argument:
+        raise ConfigError("the embedder 'onnx' needs a folder", "write onnx:/path/to/folder")
+    return open_onnx(Path(argument).expanduser())
+
+
+def _tokenizer(path: Path, max_tokens: int) -> Any:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingExtra("an ONNX sentence encoder", "onnx") from error
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+        # Padding and a shorter cut are often baked into the file; both would change vectors.
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_tokens)
+    except Exception as error:  # the Rust library raises bare Exception
+        raise ModelError(f"{path} is not a tokenizer: {error}", "fetch the model's folder again") from error
+    return tokenizer
+
+
+def _states(session: Any, output: str, tokenizer: Any) -> Callable[[str], Array]:
+    """text → the named output for it alone: [t, d], or [d] where the graph pools."""
+    inputs = {entry.name: WHOLE_NUMBERS.get(entry.type) for entry in session.get_inputs()}
+    if strange := [name for name, kind in inputs.items() if name not in INPUTS or kind is None]:
+        raise ModelError(f"the model wants an input {strange[0]!r}; Assay gives {', '.join(INPUTS)} as integers", CURE)
+
+    def states(text: str) -> Array:
+        # The tokenizer is Rust and takes valid Unicode only: a lone surrogate becomes "?".
+        encoding = tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+        if not encoding.ids:
+            raise ModelError(f"the model's tokenizer has no token for {text[:40]!r}", "choose another model")
+        columns = dict(zip(INPUTS, (encoding.ids, encoding.attention_mask, encoding.type_ids), strict=True))
+        try:
+            found = session.run([output], {name: np.array([columns[name]], kind) for name, kind in inputs.items()})[0]
+        except Exception as error:  # onnxruntime has an exception class for each way a run can fail
+            raise ModelError(f"the model cannot read {text[:40]!r}: {str(error).splitlines()[0]}", CURE) from error
+        return np.asarray(found[0], np.float64)
+
+    return states

@@ -1,0 +1,192 @@
+"""Filter columns of a generation: every metadata field as sparse typed entries, so a filter is one vectorised pass.
+
+A field may hold text in one chunk, a number in the next and a list in a third; entries of each type are kept
+apart, and a list is simply several entries of one row.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.index.strings import Strings, write_strings
+from assay.types import Chunk, Floats
+from assay.where import Mask, Value
+
+NUMBERS = ("created", "importance", "tokens", "chars")
+"""Facts that every chunk has, dense; `created` is NaN where undated."""
+_OPS: Mapping[str, Any] = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def fields_of(chunk: Chunk) -> Iterator[tuple[str, Value]]:
+    """Every (field, value) a filter can see of a chunk, but its id; lists give several, nested tables none."""
+    yield "doc_id", chunk.doc_id
+    for key, value in chunk.meta.items():
+        if key in NUMBERS:
+            continue
+        for member in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(member, str | bool):
+                yield key, member
+            elif isinstance(member, int | float):
+                yield key, float(member)
+
+
+def numbers_of(chunk: Chunk) -> tuple[float, float, float, float]:
+    """The facts named in NUMBERS."""
+    return chunk.created, chunk.importance, float(chunk.tokens), float(len(chunk.text))
+
+
+def kind_of(value: Value) -> str:
+    return "flag" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+
+
+class FilterColumns:
+    """Read-only filter columns in a generation's folder."""
+
+    def __init__(self, folder: Path, ids: Strings) -> None:
+        self._folder = folder
+        self._ids = ids  # rows stand in id order, so the ids themselves are their sorted column
+        self.size = len(ids)
+        self.numbers: dict[str, Floats] = {name: np.fromfile(folder / f"number.{name}", "<f8") for name in NUMBERS}
+        self._directory: dict[str, dict[str, int]] = json.loads((folder / "fields.json").read_text("utf-8"))
+        self._opened: dict[str, Any] = {}
+
+    def kinds(self) -> dict[str, set[str]]:
+        """field → the types its values have."""
+        return {"id": {"text"}, **{n: {"number"} for n in NUMBERS}, **{f: set(k) for f, k in self._directory.items()}}
+
+    def missing(self, field: str) -> Mask:
+        if field in self.numbers:
+            return np.isnan(self.numbers[field])
+        if field == "id":
+            return np.zeros(self.size, np.bool_)
+        out = np.ones(self.size, np.bool_)
+        for kind in self._directory.get(field, {}):
+            out[self._entries(field, kind)[0]] = False
+        return out
+
+    def compare(self, field: str, op: str, value: Value) -> Mask:
+        if field in self.numbers:
+            if isinstance(value, bool | str):
+                return np.zeros(self.size, np.bool_)
+            if op == "~":
+                return np.zeros(self.size, np.bool_)
+            known: Mask = ~np.isnan(self.numbers[field])
+            known &= _OPS[op](self.numbers[field], value)
+            return known
+        if field == "id":
+            if not isinstance(value, str):
+                return np.zeros(self.size, np.bool_)
+            return _text_match(self._ids, np.arange(self.size), op, value)
+        out = np.zeros(self.size, np.bool_)
+        kind = kind_of(value)
+        if kind not in self._directory.get(field, {}):
+            return out
+        rows, values = self._entries(field, kind)
+        if kind == "text":
+            out[rows[_text_match(self._words(field), values, op, str(value))]] = True
+        elif op != "~" and (kind == "number" or op in ("=", "!=")):
+            out[rows[_OPS[op](values, value)]] = True
+        return out
+
+    def number(self, field: str) -> Floats:
+        """A numeric field as a dense column; the first entry of a row counts."""
+        out = np.full(self.size, np.nan)
+        if "number" in self._directory.get(field, {}):
+            rows, values = self._entries(field, "number")
+            out[rows[::-1]] = values[::-1]
+        return out
+
+    def _words(self, field: str) -> Strings:
+        key = f"{field}/words"
+        if key not in self._opened:
+            self._opened[key] = Strings(self._folder / str(self._directory[field]["text"]))
+        return self._opened[key]  # type: ignore[no-any-return]
+
+    def _entries(self, field: str, kind: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        key = f"{field}/{kind}"
+        if key not in self._opened:
+            stem = self._folder / str(self._directory[field][kind])
+            dtype = {"text": "<i4", "number": "<f8", "flag": "?"}[kind]
+            self._opened[key] = (np.fromfile(f"{stem}.rows", "<i4"), np.fromfile(f"{stem}.values", dtype))
+        return self._opened[key]  # type: ignore[no-any-return]
+
+
+def _text_match(words: Strings, codes: NDArray[Any], op: str, value: str) -> Mask:
+    """Which entries' texts compare so. Words stand in sorted order, so comparing text is comparing codes."""
+    if op == "~":
+        wanted = value.casefold()
+        holding = np.array([wanted in words.at(i).casefold() for i in range(len(words))], np.bool_)
+        matched: Mask = holding[codes]
+        return matched
+    low, high = words.bisect(value), words.bisect(value, right=True)
+    inside: Mask = (codes >= low) & (codes < high)
+    return {
+        "=": inside,
+        "!=": ~inside,
+        "<": codes < low,
+        "<=": codes < high,
+        ">": codes >= high,
+        ">=": codes >= low,
+    }[op]
+
+
+class ColumnsBuilder:
+    """Rows come in order; what is held in memory is the entries, not the texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._size = 0
+        self._numbers = {name: array("d") for name in NUMBERS}
+        self._rows: dict[tuple[str, str], array[int]] = {}
+        self._values: dict[tuple[str, str], array[Any]] = {}
+        self._codes: dict[str, dict[str, int]] = {}
+
+    def add(self, chunk: Chunk) -> None:
+        row, self._size = self._size, self._size + 1
+        for name, number in zip(NUMBERS, numbers_of(chunk), strict=True):
+            self._numbers[name].append(number)
+        for field, value in fields_of(chunk):
+            kind = kind_of(value)
+            key = (field, kind)
+            if key not in self._rows:
+                self._rows[key] = array("i")
+                self._values[key] = array({"text": "i", "number": "d", "flag": "b"}[kind])
+            self._rows[key].append(row)
+            if kind == "text":
+                codes = self._codes.setdefault(field, {})
+                self._values[key].append(codes.setdefault(str(value), len(codes)))
+            else:
+                self._values[key].append(value)
+
+    def finish(self) -> None:
+        for name, column in self._numbers.items():
+            np.frombuffer(column, "<f8").tofile(self._folder / f"number.{name}")
+        directory: dict[str, dict[str, int]] = {}
+        for place, (field, kind) in enumerate(sorted(self._rows)):
+            directory.setdefault(field, {})[kind] = place
+            stem = self._folder / str(place)
+            values = np.frombuffer(self._values[field, kind], {"text": "i4", "number": "f8", "flag": "i1"}[kind])
+            if kind == "text":
+                codes = self._codes[field]
+                words = sorted(codes)
+                rank = np.empty(len(words), np.int32)
+                rank[[codes[word] for word in words]] = np.arange(len(words), dtype=np.int32)
+                values = rank[values]
+                write_strings(stem, words)
+            np.frombuffer(self._rows[field, kind], np.int32).tofile(f"{stem}.rows")
+            values.tofile(f"{stem}.values")
+        (self._folder / "fields.json").write_text(json.dumps(directory, sort_keys=True), "utf-8")

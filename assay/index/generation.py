@@ -1,0 +1,142 @@
+"""A generation: words, vectors and filter columns of the chunks alive at one version, built canonically.
+
+Rows stand in id order, so the same live chunks give the same files whatever their history. A generation is
+built in a folder aside and renamed when whole; a folder without a manifest is rubbish and is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.index.columns import ColumnsBuilder, FilterColumns
+from assay.index.strings import Strings, StringsWriter
+from assay.index.vectors import IVF_FROM, VectorIndex, build_vectors
+from assay.index.words import TANTIVY_FROM, Words
+from assay.index.words_build import WordsBuilder
+from assay.store.locks import InUse
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+
+FORMAT = 1
+Progress = Callable[[str, int, int], None]
+
+
+class Generation:
+    """Read-only view of a finished generation; parts open when first used."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._in_use = InUse(folder / "manifest.json")  # parts open later; until we are gone they must stay
+        self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
+        self.version: int = self.manifest["version"]
+        self.last_seq: int = self.manifest["last_seq"]
+        self.size: int = self.manifest["chunks"]
+        self.digest: str = self.manifest["digest"]
+
+    @cached_property
+    def ids(self) -> Strings:
+        return Strings(self.folder / "ids")
+
+    @cached_property
+    def seqs(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.fromfile(self.folder / "seqs", "<i8")
+
+    def row_of(self, chunk_id: str, seq: int) -> int:
+        """The row of a chunk as it was when the generation was built, or -1."""
+        row = self.ids.find(chunk_id)
+        return row if row >= 0 and self.seqs[row] == seq else -1
+
+    @cached_property
+    def words(self) -> Words:
+        return Words(self.folder)
+
+    @cached_property
+    def columns(self) -> FilterColumns:
+        return FilterColumns(self.folder, self.ids)
+
+    @cached_property
+    def vectors(self) -> VectorIndex | None:
+        dim = self.manifest["dim"]
+        return VectorIndex(self.folder, self.size, dim) if dim else None
+
+
+def build_generation(
+    store: Store,
+    version: int,
+    folder: Path,
+    analyser: Analyser,
+    model: tuple[str, int],
+    progress: Progress = lambda *_: None,
+    *,
+    tantivy_from: int = TANTIVY_FROM,
+    ivf_from: int = IVF_FROM,
+) -> Generation:
+    """Index every chunk alive at `version` into `folder`. `model` is (digest, dimension); 0 means no vectors."""
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    last_seq = store.last_seq(version)
+    live = store.live_at(version)
+    seqs = np.array([seq for _, seq in live], "<i8")
+    seqs.tofile(aside / "seqs")
+    ids = StringsWriter(aside / "ids")
+    for name, _ in live:
+        ids.add(name)
+    ids.close()
+    del live
+    words = WordsBuilder(aside, len(seqs), tantivy_from)
+    columns = ColumnsBuilder(aside)
+    content = hashlib.sha256()
+    dim = model[1]
+    has = np.zeros(len(seqs), np.bool_)
+    with (aside / "vectors").open("wb") as matrix:
+        for start in range(0, len(seqs), 2_000):
+            part = seqs[start : start + 2_000].tolist()
+            for row in store.rows(part):
+                words.add(analyser.terms(row.chunk.indexed_text))
+                columns.add(row.chunk)
+                content.update(row.facts)
+            if dim:
+                vectors = store.vectors(part, dim)
+                has[start : start + len(part)] = vectors.any(axis=1)
+                content.update(vectors.tobytes())
+                vectors.tofile(matrix)
+            progress("indexing", start + len(part), len(seqs))
+    words.finish()
+    columns.finish()
+    progress("vectors", 0, 1)
+    made = build_vectors(aside, len(seqs), dim, has, ivf_from) if dim else None
+    manifest = {
+        "format": FORMAT,
+        "version": version,
+        "last_seq": last_seq,
+        "chunks": len(seqs),
+        "dim": dim,
+        "model": model[0],
+        "analyser": analyser.digest,
+        "vectors": made,
+        "tantivy": len(seqs) >= tantivy_from,
+    }
+    content.update(json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode())
+    manifest["digest"] = content.hexdigest()
+    _write_synced(aside / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
+    shutil.rmtree(folder, ignore_errors=True)
+    aside.rename(folder)
+    progress("vectors", 1, 1)
+    return Generation(folder)
+
+
+def _write_synced(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

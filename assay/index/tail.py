@@ -1,0 +1,60 @@
+"""The tail: rows written since the generation, in memory, searched exactly, append-only.
+
+Snapshots share one tail; each sees only the first rows it knew of, so a tail may grow under them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.store.sqlite import Row
+from assay.text.analyse import Analyser
+from assay.types import Chunk, Vector, Vectors
+
+_NONE = (array("i"), array("H"))
+
+
+class Tail:
+    """Positions count from 0 in the order of birth."""
+
+    def __init__(self, analyser: Analyser, dim: int) -> None:
+        self._analyser = analyser
+        self.chunks: list[Chunk] = []
+        self.rows: list[Row] = []
+        self.lengths = array("I")
+        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self._vectors = np.zeros((64, dim), np.float32)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, row: Row, vector: Vector | None) -> None:
+        place = len(self.rows)
+        terms = self._analyser.terms(row.chunk.indexed_text)
+        for term, count in Counter(terms).items():
+            rows, counts = self._postings.setdefault(term, (array("i"), array("H")))
+            rows.append(place)
+            counts.append(min(count, 65_535))
+        self.lengths.append(len(terms))
+        if place == len(self._vectors):
+            grown = np.zeros((place * 2, self._vectors.shape[1]), np.float32)
+            grown[:place] = self._vectors
+            self._vectors = grown
+        if vector is not None:
+            self._vectors[place] = vector
+        self.chunks.append(row.chunk)
+        self.rows.append(row)
+
+    def postings(self, term: str, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Positions below `size` that hold a term, ascending, with its counts."""
+        rows, counts = self._postings.get(term, _NONE)
+        places = np.array(rows, np.int64)
+        known = int(np.searchsorted(places, size))
+        return places[:known], np.array(counts, np.float64)[:known]
+
+    def vectors(self, size: int) -> Vectors:
+        return self._vectors[:size]

@@ -1,0 +1,106 @@
+"""The word index of a generation: postings we score ourselves, and tantivy to propose candidates in large stores.
+
+Postings are three arrays: for term t, rows[start[t]:start[t+1]] ascending with their term frequencies. They
+answer "how often does t occur in these rows?" by binary search, which is all that exact scoring needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.index.strings import Strings
+from assay.types import Floats, Rows
+
+K1 = 1.2
+B = 0.75
+TANTIVY_FROM = 20_000
+"""Rows from which tantivy is built; below, scanning the postings is faster than asking it."""
+
+
+class Words:
+    """Read-only view of the word index in a generation's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._terms = Strings(folder / "terms")
+        self._start = np.fromfile(folder / "postings.start", "<i8")
+        self._rows = _mapped(folder / "postings.rows", np.int32)
+        self._counts = _mapped(folder / "postings.counts", np.uint16)
+        self.lengths = np.fromfile(folder / "lengths", "<u4")
+        self.total = int(self.lengths.sum(dtype=np.int64))
+
+    @property
+    def size(self) -> int:
+        return len(self.lengths)
+
+    def term(self, text: str) -> int:
+        """The number of a term, or -1."""
+        return self._terms.find(text)
+
+    def frequency(self, term: int) -> int:
+        """How many rows contain a term."""
+        return 0 if term < 0 else int(self._start[term + 1] - self._start[term])
+
+    def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        if term < 0:
+            return np.empty(0, np.int32), np.empty(0, np.uint16)
+        span = slice(self._start[term], self._start[term + 1])
+        return self._rows[span], self._counts[span]
+
+    def counts(self, term: int, rows: Rows) -> Floats:
+        """How often a term occurs in each of these rows."""
+        holding, counts = self.postings(term)
+        out = np.zeros(len(rows))
+        if len(holding) and len(rows):
+            place = np.searchsorted(holding, rows.astype(np.int32))
+            place[place == len(holding)] = 0
+            hit = holding[place] == rows
+            out[hit] = counts[place[hit]]
+        return out
+
+    @property
+    def proposes(self) -> bool:
+        return (self._folder / "tantivy").is_dir()
+
+    @cached_property
+    def _engine(self) -> tuple[Any, Any]:
+        import tantivy
+
+        index = tantivy.Index.open(str(self._folder / "tantivy"))
+        return index, index.searcher()
+
+    def propose(self, terms: Sequence[str], k: int) -> tuple[Rows, NDArray[np.float32]]:
+        """tantivy's best k rows with its scores, best first. Its scores only propose; ours decide."""
+        import tantivy
+
+        index, searcher = self._engine
+        clauses = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(index.schema, "body", term, "freq")) for term in terms
+        ]
+        hits = searcher.search(tantivy.Query.boolean_query(clauses), limit=k, count=False).hits
+        if not hits:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return np.array(rows, np.int64), np.array([score for score, _ in hits], np.float32)
+
+
+def idf(holding: Floats, size: float) -> Floats:
+    """ln(1 + (N − df + ½) / (df + ½)): Lucene's form, never negative."""
+    return np.log(1.0 + (size - holding + 0.5) / (holding + 0.5))
+
+
+def saturation(counts: Floats, lengths: Floats, average: float) -> Floats:
+    """tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl)), with k1 = 1.2 and b = 0.75; in [0, k1+1)."""
+    return counts * (K1 + 1.0) / (counts + K1 * (1.0 - B + B * lengths / average))
+
+
+def _mapped(path: Path, kind: Any) -> NDArray[Any]:
+    if path.stat().st_size == 0:
+        return np.empty(0, kind)
+    return np.memmap(path, kind, "r")

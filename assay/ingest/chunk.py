@@ -1,0 +1,129 @@
+"""A document becomes chunks: under one heading path each, small enough for the embedding model, with stable ids.
+
+What is embedded is `Chunk.indexed_text`: title, section path and text, a line each. Law:
+
+    wordpiece.count(chunk.indexed_text) + 2 <= 256           (the model adds [CLS] and [SEP])
+
+A chunk's text is an exact part of its section's text: `meta["start"]` is where it begins there, in characters.
+Chunks do not overlap and never cross a section; together they hold all text of the document, in order.
+
+The id is derived from what the chunk is: 80 bits of blake2b over the document id, the section path, the text, and
+how many times this text came before under this path. A chunk that an edit does not touch keeps its id; its other
+facts (title, start, metadata) may change under the same id.
+"""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from assay.ingest.cut import weigh, word_units
+from assay.ingest.files import tidy
+from assay.ingest.pack import Room, pack
+from assay.text.language import language_of
+from assay.text.tokens import count_tokens
+from assay.text.wordpiece import count
+from assay.types import Chunk, Document
+
+LIMIT = 254
+"""WordPiece tokens of `indexed_text`: the model reads 256, two of which it adds itself."""
+HEADER_LINE = 32
+"""WordPiece tokens of the title, and of the section path; what is longer is trimmed."""
+SAMPLE = 1000
+"""Characters from which the language of a document is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How large chunks are, in WordPiece tokens of their text (weights, see `cut`)."""
+
+    name: str
+    least: int
+    target: int
+    most: int
+
+
+PROFILES = {
+    "default": Profile("default", least=48, target=200, most=LIMIT),
+    "fine": Profile("fine", least=40, target=72, most=90),
+}
+
+
+def chunk_document(document: Document, profile: Profile) -> list[Chunk]:
+    """The chunks of a document, in order; none for an empty one."""
+    title = trimmed(document.title, HEADER_LINE)
+    title_tokens = count(title)
+    facts = _facts(document, title)
+    times: Counter[str] = Counter()
+    chunks: list[Chunk] = []
+    for section in document.sections:
+        text = tidy(section.text)
+        line = section_line(section.path, document.title)
+        most = min(profile.most, LIMIT - title_tokens - count(line))
+        for start, end in pack(text, Room(profile.least, min(profile.target, most), most)):
+            piece = text[start:end]
+            first_id = chunk_id(document.id, section.path, piece, 0)
+            chunks.append(
+                Chunk(
+                    id=chunk_id(document.id, section.path, piece, times[first_id]) if times[first_id] else first_id,
+                    doc_id=document.id,
+                    text=piece,
+                    tokens=count_tokens(piece),
+                    created=document.created,
+                    importance=document.importance,
+                    meta={**facts, "section": line, "start": start},
+                )
+            )
+            times[first_id] += 1
+    return chunks
+
+
+def chunk_id(doc_id: str, path: tuple[str, ...], text: str, times_before: int) -> str:
+    """16 characters a-z2-7: base32 of 80 bits of blake2b over what the chunk is."""
+    said = "\x1f".join((doc_id, *path, str(times_before), text))
+    digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    return b32encode(digest).decode("ascii").lower()
+
+
+def section_line(path: tuple[str, ...], title: str) -> str:
+    """The heading path as one line, "A > B"; a first heading that repeats the title says nothing new.
+
+    When it is too long the outer headings go first: "… > B".
+    """
+    steps = list(path[1:] if path and path[0] == title else path)
+    line = " ".join(" > ".join(steps).split())
+    if weigh(line) <= HEADER_LINE:
+        return line
+    while len(steps) > 1 and weigh(" > ".join(steps)) > HEADER_LINE - 2:
+        steps.pop(0)
+    return trimmed(" > ".join(("…", *steps)), HEADER_LINE)
+
+
+def trimmed(text: str, most: int) -> str:
+    """The text on one line, cut at a word so that it weighs at most `most` tokens."""
+    line = " ".join(tidy(text).split())
+    if weigh(line) <= most:
+        return line
+    first = next(word_units(line, 0, len(line), most - 1))
+    return f"{line[: first.end]}…"
+
+
+def _facts(document: Document, title: str) -> dict[str, Any]:
+    """What all chunks of a document share: its metadata, its title, and its language where it can be told."""
+    facts = {**document.meta, "title": title}
+    if "lang" not in facts and (language := language_of(_sample(document))):
+        facts["lang"] = language
+    return facts
+
+
+def _sample(document: Document) -> str:
+    """The beginning of a document."""
+    sample = ""
+    for section in document.sections:
+        if len(sample) >= SAMPLE:
+            break
+        sample = f"{sample}\n{section.text[: SAMPLE - len(sample)]}"
+    return sample

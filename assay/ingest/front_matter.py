@@ -1,0 +1,114 @@
+"""The fields at the head of a text: YAML between `---` lines, or TOML between `+++` lines.
+
+YAML is read by the core rules of YAML 1.2: only true and false are truth values (`no` is Norwegian), 12:30 is
+text, dates stay text until `dates.parse_moment` reads them. Anchors and deep nesting are refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from assay.ingest.files import bad_file
+
+MOST_CHARACTERS = 1 << 16
+DEEPEST = 20
+
+_CLOSERS = {"---": ("---", "..."), "+++": ("+++",)}
+_KEY = re.compile(r"""["']?[\w.-]+["']?\s*[:=]""")
+
+
+def split_front_matter(lines: Iterator[str], path: Path) -> tuple[dict[Any, Any], Iterator[str]]:
+    """The fields, and the lines of the text below them.
+
+    A `---` that is never closed, or that closes over something that has no fields, is a rule in the text.
+    """
+    first = next(lines, None)
+    if first is None:
+        return {}, iter(())
+    opener = first.removeprefix("\ufeff").rstrip()
+    if opener not in _CLOSERS:
+        return {}, itertools.chain((first,), lines)
+    held: list[str] = []
+    size = 0
+    for line in lines:
+        if line.rstrip() in _CLOSERS[opener]:
+            fields = _yaml_fields(held, path) if opener == "---" else _toml_fields(held, path)
+            if fields is not None:
+                return fields, lines
+            return {}, itertools.chain((first, *held, line), lines)
+        held.append(line)
+        size += len(line)
+        if size > MOST_CHARACTERS:
+            break
+    if held and _KEY.match(held[0]):
+        raise bad_file(path, f"front matter opens with {opener} in line 1 and never closes", f"add a line {opener}")
+    return {}, itertools.chain((first, *held), lines)
+
+
+def _toml_fields(held: list[str], path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads("\n".join(held))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        # The message of the parser ends with the line within the front matter; ours names it in the file.
+        found = re.search(r"line (\d+)", str(error))
+        line = int(found[1]) + 1 if found else 1
+        raise bad_file(path, f"front matter is not TOML, line {line}: {error}", "mend the line") from error
+
+
+def _yaml_fields(held: list[str], path: Path) -> dict[Any, Any] | None:
+    """The mapping between the lines; an empty one for nothing, None for something that is no mapping."""
+    import yaml
+
+    text = "\n".join(held)
+    try:
+        _check_shape(text, path)
+        value = yaml.load(text, Loader=_loader())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark else 1
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise bad_file(path, f"front matter is not YAML, line {line}: {problem}", "mend the line") from error
+    if value is None:
+        return {}
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+def _check_shape(text: str, path: Path) -> None:
+    """Refuse what could exhaust the stack or the memory: the loader itself recurses without a limit."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=_loader()):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST or isinstance(event, yaml.AliasEvent):
+            what = "an alias (*name)" if depth <= DEEPEST else f"more than {DEEPEST} levels"
+            line = event.start_mark.line + 2
+            raise bad_file(path, f"front matter holds {what}, line {line}", "write plain fields")
+
+
+@cache
+def _loader() -> Any:
+    """A safe loader with the scalar rules of YAML 1.2's core schema."""
+    import yaml
+
+    class CoreLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+    rules = (
+        ("null", r"^(?:null|Null|NULL|~|)$", [*"nN~", ""]),
+        ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", [*"tTfF"]),
+        ("int", r"^[-+]?(?:0|[1-9][0-9]{0,17})$", [*"-+0123456789"]),
+        ("float", r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+][0-9]+)?$", [*"-+.0123456789"]),
+    )
+    for kind, pattern, first in rules:
+        CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", re.compile(pattern), first)
+    return CoreLoader

@@ -1,0 +1,138 @@
+"""Word (.docx): headings, paragraphs and tables in document order, tracked insertions in, deletions out."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.errors import MissingExtra
+from assay.ingest.fields import Facts, facts_from
+from assay.ingest.files import bad_file, head_of, kind_of, tidy
+from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, documents
+from assay.types import Document
+
+MOST_UNPACKED = 256 << 20  # bytes of all parts together: a small file can unpack to anything
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_HEADING_STYLE = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_INLINE = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_HOLDERS = frozenset(f"{_W}{tag}" for tag in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
+
+
+def read(path: Path, name: str) -> Iterator[Document]:
+    """The body of a Word file; headers, footers, footnotes and text boxes are left out."""
+    try:
+        import docx
+    except ImportError as error:
+        raise MissingExtra("reading .docx files", "docs") from error
+    _check_package(path)
+    try:
+        document = docx.Document(str(path))
+    except Exception as error:  # the parser raises whatever its XML and zip layers raise
+        raise bad_file(path, f"the Word file cannot be opened: {error}", "open and re-save it, or remove it") from error
+    events = list(_events(document))
+    yield from documents(name, Outline(events), _facts(document.core_properties))
+
+
+def _check_package(path: Path) -> None:
+    head = head_of(path)
+    if not head.startswith(b"PK"):
+        what = kind_of(head) or "something else"
+        raise bad_file(path, f"is {what}, not a .docx", "save it as .docx without a password, or remove it")
+    try:
+        with zipfile.ZipFile(path) as package:
+            parts = package.infolist()
+    except zipfile.BadZipFile as error:
+        raise bad_file(path, f"the Word file is damaged: {error}", "open and re-save it, or remove it") from error
+    unpacked = sum(part.file_size for part in parts)
+    if unpacked > MOST_UNPACKED:
+        raise bad_file(path, f"unpacks to {unpacked >> 20} MB, more than {MOST_UNPACKED >> 20} MB", "split it")
+    if not any(part.filename == "word/document.xml" for part in parts):
+        raise bad_file(path, "is a zip archive but not a Word file", "rename it to what it is, or remove it")
+
+
+def _events(document: Any) -> Iterator[Heading | str]:
+    levels = _heading_levels(document)
+    for block in _within(document.element.body, f"{_W}p", f"{_W}tbl"):
+        if block.tag == f"{_W}tbl":
+            yield ""
+            yield from _rows(block)
+            yield ""
+            continue
+        text = _text(block)
+        level = levels.get(_style_id(block))
+        if level is not None and text.strip() and len(text) <= LONGEST_HEADING:
+            yield Heading(level, " ".join(text.split()))
+        elif block.find(f"{_W}pPr/{_W}numPr") is not None and text.strip():
+            yield f"- {text.strip()}"
+        else:
+            yield from text.split("\n")
+            yield ""
+
+
+def _within(parent: Any, *tags: str) -> Iterator[Any]:
+    """Children of these tags in document order, also those inside content controls and tracked insertions."""
+    for child in parent:
+        if child.tag in tags:
+            yield child
+        elif child.tag in _HOLDERS:
+            yield from _within(child, *tags)
+
+
+def _text(paragraph: Any) -> str:
+    """The visible text; deleted text is `delText`, which is not `t`. Pictures and text boxes are passed over."""
+    parts: list[str] = []
+    skipped = (f"{_W}drawing", f"{_W}pict", f"{_W}pPr", f"{_W}object")
+    stack = [paragraph]
+    while stack:
+        node = stack.pop()
+        if node.tag == f"{_W}t":
+            parts.append(node.text or "")
+        elif node.tag in _INLINE:
+            parts.append(_INLINE[node.tag])
+        elif node.tag not in skipped:
+            stack.extend(reversed(node))
+            if node.tag == f"{_W}p" and parts:
+                parts.append(" ")  # paragraphs of one cell
+    return tidy("".join(parts)).rstrip()
+
+
+def _rows(table: Any) -> Iterator[str]:
+    """A line `| a | b |` per row; a table inside a cell is part of the cell's text."""
+    for row in _within(table, f"{_W}tr"):
+        cells = [" ".join(_text(cell).split()) for cell in _within(row, f"{_W}tc")]
+        if any(cells):
+            yield f"| {' | '.join(cells)} |"
+
+
+def _style_id(paragraph: Any) -> str:
+    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+    return "" if style is None else str(style.get(f"{_W}val", ""))
+
+
+def _heading_levels(document: Any) -> dict[str, int]:
+    """style id → level: "Title" is 0, "Heading 1" is 1, …; built-in names are English in every Word."""
+    levels: dict[str, int] = {}
+    for style in document.styles:
+        name = style.name or ""
+        found = _HEADING_STYLE.fullmatch(name)
+        if found:
+            levels[style.style_id] = int(found[1])
+        elif name.lower() == "title":
+            levels[style.style_id] = 0
+    return levels
+
+
+def _facts(said: Any) -> Facts:
+    fields = {
+        "title": said.title,
+        "author": said.author,
+        "subject": said.subject,
+        "tags": said.keywords,
+        "lang": said.language,
+        "date": said.created or said.modified,
+    }
+    return facts_from({key: value for key, value in fields.items() if value})

@@ -1,0 +1,122 @@
+"""Mail (.eml): the subject is the title, the headers are metadata, the plain text is the text.
+
+Mail is full of lies: charsets that do not exist or do not fit fall back to UTF-8, then Windows-1252; raw bytes in
+headers are decoded the same way; missing headers stay missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.utils import getaddresses
+from pathlib import Path
+
+from assay.ingest.fields import Facts, facts_from
+from assay.ingest.files import bad_file, check_size, head_of, kind_of, tidy
+from assay.ingest.outline import Outline, documents
+from assay.ingest.readers.html import html_text
+from assay.types import Document
+
+MOST_BYTES = 128 << 20
+
+_HEADER = re.compile(rb"(?:From [^\n]*\r?\n)?[!-9;-~]+[ \t]*:")
+
+
+def read(path: Path, name: str) -> Iterator[Document]:
+    """One message."""
+    check_size(path, MOST_BYTES)
+    head = head_of(path)
+    if kind := kind_of(head):
+        raise bad_file(path, f"is {kind}, not a mail", "rename it to what it is, or remove it")
+    if not _HEADER.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
+        raise bad_file(path, "does not begin with mail headers", "rename it to .txt if it is plain text")
+    message = parse_message(path.read_bytes())
+    yield from documents(name, Outline(message_text(message).split("\n")), message_facts(message))
+
+
+def parse_message(data: bytes) -> Message:
+    return message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(), policy=policy.compat32)
+
+
+def message_facts(message: Message, notes: tuple[str, ...] = ()) -> Facts:
+    """Subject, people, date and identity of a message."""
+    fields = {
+        "title": _header(message, "subject") or "(no subject)",
+        "from": _header(message, "from"),
+        "to": _addresses(message, "to"),
+        "cc": _addresses(message, "cc"),
+        "date": _header(message, "date"),
+        "message_id": message_id(message),
+        "in_reply_to": _header(message, "in-reply-to").strip("<> "),
+        "attachments": [_decoded(part.get_filename() or "") for part in message.walk() if part.get_filename()],
+    }
+    return facts_from({key: value for key, value in fields.items() if value}, notes=notes)
+
+
+def message_id(message: Message) -> str:
+    return _header(message, "message-id").strip("<> ")
+
+
+def message_text(message: Message) -> str:
+    """The plain parts, or without any the readable text of the HTML parts; attachments are left out."""
+    plain: list[str] = []
+    html: list[str] = []
+    for part in message.walk():
+        if part.is_multipart() or part.get_content_disposition() == "attachment":
+            continue
+        kind = part.get_content_type()
+        if kind == "text/plain" or kind.startswith("multipart/"):  # a multipart without parts is its text
+            plain.append(_payload(part))
+        elif kind == "text/html":
+            html.append(_payload(part))
+    texts = [text for text in plain if text.strip()] or [html_text(text) for text in html]
+    return "\n\n".join(text.strip("\n") for text in texts)
+
+
+def _payload(part: Message) -> str:
+    raw = part.get_payload(decode=True)
+    data = raw if isinstance(raw, bytes) else str(raw or "").encode("utf-8", "replace")
+    return tidy(_decode(data, str(part.get_content_charset() or "utf-8")))
+
+
+def _decode(data: bytes, charset: str) -> str:
+    """Charsets lie: what is said, then UTF-8, then Windows-1252, which always gives something."""
+    for name in (charset, "utf-8"):
+        try:
+            return data.decode(name)
+        except (LookupError, UnicodeError, ValueError):
+            continue
+    return data.decode("cp1252", "replace")
+
+
+def _headers(message: Message, name: str) -> list[str]:
+    return [_decoded(str(value)) for key, value in message.raw_items() if key.lower() == name]
+
+
+def _header(message: Message, name: str) -> str:
+    return next(iter(_headers(message, name)), "")
+
+
+def _decoded(value: str) -> str:
+    """A header with its =?utf-8?…?= words and raw bytes decoded, on one line."""
+    try:
+        words = decode_header(value)
+    except (HeaderParseError, ValueError):
+        words = [(value, None)]
+    text = "".join(
+        _decode(word, charset or "utf-8")
+        if isinstance(word, bytes)
+        else _decode(word.encode("utf-8", "surrogateescape"), "utf-8")
+        for word, charset in words
+    )
+    return " ".join(tidy(text).split())
+
+
+def _addresses(message: Message, name: str) -> list[str]:
+    """`Name <address>` of everybody named."""
+    pairs = getaddresses(_headers(message, name))
+    return [f"{person} <{address}>" if person else address for person, address in pairs if address]

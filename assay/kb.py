@@ -1,0 +1,406 @@
+"""A knowledge base: open, add, search, explain. The edge where files, clocks and models meet the engine."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from assay import embed
+from assay.answer import Answer, Passage
+from assay.backend.local import COMPACT_FROM, LocalBackend
+from assay.backend.snapshot import LocalSnapshot
+from assay.config import load, with_digest
+from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
+from assay.index.generation import Progress
+from assay.ingest.chunk import PROFILES, Profile
+from assay.ingest.dates import parse_moment
+from assay.ingest.records import document_from
+from assay.pipeline import Pipeline, StepPlan
+from assay.protocols import Embedder
+from assay.select.budget import Budget
+from assay.store.sqlite import Store
+from assay.sync import AddReport, Event, Sync, default_source
+from assay.text.analyse import Analyser
+from assay.types import Chunk, Query, Vector
+from assay.where import Compare, Filter, parse
+
+FOREIGN_SHARE = 0.2
+"""From this share of chunks in other languages on, answers say that the default model reads English."""
+ENGLISH_MODELS = ("minilm", "minilm-exact")
+_NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay optimize --embed"
+
+
+def open(
+    path: str | Path,
+    *,
+    embedder: str = "auto",
+    language: str = "english",
+    profile: str = "default",
+    create: bool = True,
+) -> KnowledgeBase:
+    """Open the knowledge base in a folder, making it when it is not there yet.
+
+    `embedder`, `language` and `profile` are chosen when a store is made and remembered by it; for an existing
+    store they are left at their defaults, or must say the same. "auto" is the local model where it is
+    installed, else none: words only, and every answer says so.
+    """
+    folder = Path(path)
+    if Store.exists(folder):
+        kb = KnowledgeBase(Store.open(folder))
+        kb.check_settings(embedder, language, profile)
+        return kb
+    if not create:
+        raise StoreError(f"there is no store at {folder}", f"make one: assay add ./my-docs --store {folder}")
+    if profile not in PROFILES:
+        raise ConfigError(f"there is no chunking profile {profile!r}", nearest(profile, PROFILES))
+    analyser = Analyser(language=language)
+    spec = embed.default_spec() if embedder == "auto" else embedder
+    model = embed.load(spec)
+    settings = {
+        "embedder": spec,
+        "model": model.digest if model else "",
+        "dim": model.dim if model else 0,
+        "language": analyser.language,
+        "profile": profile,
+    }
+    return KnowledgeBase(Store.create(folder, settings))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a chunk stands where it stands, or why it is not there at all."""
+
+    answer: Answer
+    chunk: Chunk | None
+    rank: int | None
+    passages: tuple[Passage, ...]
+    reasons: tuple[str, ...]
+
+
+class KnowledgeBase:
+    """One store with its indexes and model. Safe to share between threads; use as a context manager or close it."""
+
+    def __init__(self, store: Store) -> None:
+        self._lock = threading.Lock()
+        self._compactor: threading.Thread | None = None
+        self._attach(store)
+
+    def _attach(self, store: Store) -> None:
+        """Take a store's settings as they are now."""
+        settings = store.settings
+        self.store = store
+        self.spec: str = settings["embedder"]
+        self.language: str = settings["language"]
+        self.profile: Profile = PROFILES[settings["profile"]]
+        self._embedder: Embedder | None = None
+        self.backend = LocalBackend(
+            store, Analyser(language=self.language), settings["model"], settings["dim"], _NO_VECTORS
+        )
+        self._remarks = lru_cache(maxsize=4)(self._find_remarks)
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._compactor is not None:
+            self._compactor.join()
+        self.backend.close()
+
+    def check_settings(self, embedder: str, language: str, profile: str) -> None:
+        """Refuse to open a store under other settings than it was made with."""
+        asked = {"embedder": (embedder, self.spec, "auto"), "language": (language, self.language, "english")}
+        asked["profile"] = (profile, self.profile.name, "default")
+        for name, (wanted, made, unsaid) in asked.items():
+            if wanted not in (made, unsaid):
+                raise StoreError(
+                    f"this store was made with {name} {made!r}, not {wanted!r}",
+                    f"leave {name} out, or make a new store with it",
+                )
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The store's model, loaded when first needed; None for a store without vectors. May raise ModelError."""
+        with self._lock:
+            if self._embedder is None and self.store.settings["dim"]:
+                model = embed.load(self.spec)
+                made_with = self.store.settings["model"]
+                if model is None or model.digest != made_with:
+                    raise ModelError(
+                        f"this store's vectors were made with {self.spec} {made_with[:12]}; "
+                        f"the model here is {model.digest[:12] if model else 'none'}",
+                        "install that model, or embed anew: assay optimize --embed",
+                    )
+                self._embedder = model
+            return self._embedder
+
+    def _embed_query(self, text: str) -> Vector:
+        model = self.embedder
+        if model is None:
+            raise ModelError("this store was made without an embedding model", "assay optimize --embed")
+        return model.encode_query(text)
+
+    # -- writing
+
+    def add(
+        self,
+        what: str | Path | Iterable[Mapping[str, Any] | str],
+        *,
+        name: str | None = None,
+        moved: bool = False,
+        on_event: Callable[[Event], None] = lambda _: None,
+        compact: bool = True,
+    ) -> AddReport:
+        """Bring a folder, a file, or records into the store; what is already there, unchanged, costs nothing.
+
+        A folder is kept in step as a whole: files that vanished from it vanish from the store. Records are
+        mappings with `text` (and `id`, `title`, `created`, `importance`, any metadata) or plain strings.
+        `compact=False` leaves the index to a later `optimize`.
+        """
+        sync = Sync(self.store, self.embedder, self.profile, on_event)
+        if isinstance(what, str | Path):
+            root = Path(what)
+            if not root.exists():
+                raise StoreError(f"{root} does not exist", "name a folder or a file that is there")
+            report = sync.folder(root, name or default_source(root), moved)
+        else:
+            records = ({"text": r} if isinstance(r, str) else r for r in what)
+            report = sync.documents((document_from(r) for r in records), name or "records")
+        if compact:
+            self._compact_soon()
+        return report
+
+    def remove(self, target: str) -> int:
+        """Remove a source, a file, a document or a chunk by its name; how many chunks died. They never come back
+        in any snapshot from here on."""
+        snapshot = self.snapshot()
+        origins = [o for o in self.store.files() if o == target or o.startswith(f"{target}/")]
+        with self.store.write(f"remove {target}") as writer:
+            for origin in origins:
+                writer.remove_file(origin)
+            writer.remove_source(target)
+            writer.remove_document(target)
+            if not writer.died:
+                writer.remove_chunk(self.full_id(target, snapshot, missing_ok=True))
+        if not writer.died:
+            raise StoreError(f"nothing here is called {target!r}", "see what there is: assay ls")
+        self._compact_soon()
+        return writer.died
+
+    def tag(self, name: str) -> int:
+        """Name the present version, so that it can be read later with `snapshot=name`."""
+        if not name or name.removeprefix("v").isdigit():
+            raise StoreError(
+                f"{name!r} cannot be a tag: it reads like a version number", "use a word, e.g. before-move"
+            )
+        with self.store.write(f"tag {name}") as writer:
+            version = self.store.version()
+            writer.tag(name, version)
+        return version
+
+    def _compact_soon(self) -> None:
+        """Index in the background once enough has changed; readers and writers go on."""
+        if self.backend.pending < COMPACT_FROM or (self._compactor is not None and self._compactor.is_alive()):
+            return
+        self._compactor = threading.Thread(target=self._compact_quietly, name="assay-compact", daemon=True)
+        self._compactor.start()
+
+    def _compact_quietly(self) -> None:
+        try:
+            self.backend.compact()
+        except AssayError:
+            return  # the tail still answers; `optimize` and `doctor` say what is wrong
+
+    def optimize(self, progress: Progress = lambda *_: None, force: bool = False) -> bool:
+        """Build the indexes now; False when they already are in step."""
+        return self.backend.compact(progress, force)
+
+    def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
+        """Give every chunk a vector: after a model was installed, or to move to another model."""
+        spec = (self.spec if self.spec != "none" else embed.default_spec()) if spec == "auto" else spec
+        model = embed.load(spec)
+        if model is None:
+            raise ModelError("no embedding model is installed", "assay model install")
+        if model.digest != self.store.settings["model"]:
+            with self.store.write(f"embed with {spec}") as writer:
+                for key, value in (("embedder", spec), ("model", model.digest), ("dim", model.dim)):
+                    writer.set(key, value)
+                writer.drop_vectors()
+        lacking = self.store.lacking_vectors()
+        for start in range(0, len(lacking), 256):
+            part = self.store.rows(lacking[start : start + 256])
+            made = model.encode([row.chunk.indexed_text for row in part])
+            with self.store.write("embed") as writer:
+                writer.put_vectors((row.seq, vector) for row, vector in zip(part, made, strict=True))
+            progress("embedding", start + len(part), len(lacking))
+        self.backend.close()
+        self._attach(Store.open(self.store.folder))
+        self.optimize(progress, force=True)
+        return len(lacking)
+
+    # -- reading
+
+    def snapshot(self, name: str | None = None) -> LocalSnapshot:
+        """The newest state, or an older one by version or tag."""
+        return self.backend.snapshot(None if name is None else self.store.resolve(name))
+
+    def search(
+        self,
+        text: str = "",
+        k: int | None = None,
+        *,
+        pipeline: str | Pipeline = "default",
+        where: str | Filter | None = None,
+        at: str | float | None = None,
+        scope: str | None = None,
+        snapshot: str | None = None,
+        budget: int | None = None,
+        vector: Vector | None = None,
+    ) -> Answer:
+        """Answer a question. `at` is the scoring clock and hides chunks created later; `snapshot` reads an old
+        state; `budget` keeps what fits into so many tokens. See docs/tutorial.md for each of them at work."""
+        if k is not None and k < 1:
+            raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
+        chosen = self.pipeline(pipeline, budget)
+        query = Query(
+            text=_clean(text),
+            vector=vector,
+            at=parse_moment(at) if isinstance(at, str) else at,
+            where=parse(where) if isinstance(where, str) else where,
+            scope=scope,
+        )
+        view = self.snapshot(snapshot)
+        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter)
+        return replace(answer, remarks=self._remarks(view))
+
+    def pipeline(self, pipeline: str | Pipeline, budget: int | None = None) -> Pipeline:
+        """A pipeline by preset name, path or value, with a token budget as its last step when one is given."""
+        chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
+        if budget is None:
+            return chosen
+        return with_digest(replace(chosen, steps=(*chosen.steps, StepPlan("budget", Budget(tokens=budget)))))
+
+    def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
+        """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
+        answer = self.search(text, **options)
+        view = answer.snapshot
+        assert isinstance(view, LocalSnapshot)
+        full = self.full_id(chunk_id, view)
+        row = view.rows(np.array([full]))
+        chunk = view.chunks(row)[0] if row[0] >= 0 else None
+        place = answer.chosen.places().get(full)
+        passages = answer.passages(full)
+        reasons = [] if place is not None else list(self._absence(answer, full, chunk, options))
+        return Explanation(answer, chunk, None if place is None else place + 1, passages, tuple(reasons))
+
+    def _absence(self, answer: Answer, full: str, chunk: Chunk | None, options: Mapping[str, Any]) -> Iterator[str]:
+        """Reasons that no step of the trace can know: not in the store, hidden, or too deep."""
+        query, view = answer.query, answer.snapshot
+        if chunk is None:
+            yield "it is not in this snapshot of the store"
+            return
+        if query.where is not None and not view.matches(str(query.where), view.rows(np.array([full])))[0]:
+            yield f"the filter hides it: {query.where}"
+        if query.at is not None and chunk.created > query.at:
+            yield "it was created after the moment asked about (--at)"
+        if query.scope is not None and chunk.meta.get("scope") != query.scope:
+            yield f"it is not in the scope {query.scope!r}"
+        me = Compare("id", "=", full)
+        alone = replace(query, where=me if query.where is None else query.where & me)
+        for plan in self.pipeline(options.get("pipeline", "default")).legs:
+            span = next(s for s in answer.trace if s.name == plan.name)
+            if span.skipped or full in span.gave.ids:
+                continue
+            found = plan.leg.find(alone, view, 1)
+            if len(found):
+                deep = plan.leg.find(query, view, 5_000).places().get(full)
+                rank = f"rank {deep + 1}" if deep is not None else "a rank beyond 5,000"
+                yield f"{plan.name} gives it {found.score[0]:.4g}, {rank}; the leg looks {plan.k} deep"
+            else:
+                yield f"{plan.name} finds nothing of the query in it"
+        if len(answer.chosen) and full in answer.trace[-1].gave.ids:
+            yield f"it is in the ranking, below the {len(answer.chosen)} that were asked for"
+
+    def full_id(self, beginning: str, view: LocalSnapshot, missing_ok: bool = False) -> str:
+        """A chunk's id from its beginning, when only one chunk begins so."""
+        found = view.ids_from(beginning)
+        if len(found) == 1 or beginning in found:
+            return beginning if beginning in found else found[0]
+        if missing_ok:
+            return beginning
+        if not found:
+            raise StoreError(f"no chunk here has the id {beginning!r}", "ids are shown by: assay search, assay ls -v")
+        raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
+
+    def _find_remarks(self, view: LocalSnapshot) -> tuple[str, ...]:
+        share = view.share_of_other_languages("en")
+        if self.spec in ENGLISH_MODELS and share >= FOREIGN_SHARE:
+            return (
+                f"{share:.0%} of this store is not in English, and its embedding model reads English only: "
+                "expect words to find more than meaning",
+            )
+        return ()
+
+    def chunks(self, where: str | Filter | None = None) -> Iterator[Chunk]:
+        """Every live chunk, in id order, a few at a time."""
+        view = self.snapshot()
+        rows = view.live_rows(parse(where) if isinstance(where, str) else where)
+        for start in range(0, len(rows), 1_000):
+            yield from view.chunks(rows[start : start + 1_000])
+
+    def export(self, with_vectors: bool = False) -> Iterator[str]:
+        """Every live chunk as a line of JSON: what it takes to leave, or to look."""
+        view = self.snapshot()
+        rows = view.live_rows(None)
+        for start in range(0, len(rows), 1_000):
+            part = rows[start : start + 1_000]
+            vectors = view.vectors(part) if with_vectors and self.store.settings["dim"] else None
+            for i, chunk in enumerate(view.chunks(part)):
+                said: dict[str, Any] = {
+                    "id": chunk.id,
+                    "doc_id": chunk.doc_id,
+                    "text": chunk.text,
+                    "tokens": chunk.tokens,
+                    "created": None if chunk.created != chunk.created else chunk.created,
+                    "importance": chunk.importance,
+                    "meta": dict(chunk.meta),
+                }
+                if vectors is not None:
+                    said["vector"] = [float(x) for x in vectors[i]]
+                yield json.dumps(said, ensure_ascii=False)
+
+
+@lru_cache(maxsize=32)
+def _loaded_preset(name: str) -> Pipeline:
+    return load(name)
+
+
+def _loaded(name_or_path: str) -> Pipeline:
+    """A preset is read once; a file is read anew each time, because somebody may be editing it."""
+    return load(name_or_path) if name_or_path.endswith(".toml") else _loaded_preset(name_or_path)
+
+
+def _clean(text: str) -> str:
+    """Any text is a legal query; what no store can hold (NUL, lone surrogates) becomes a space."""
+    return "".join(" " if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text) if _odd(text) else text
+
+
+def _odd(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return "\0" in text

@@ -1,0 +1,37 @@
+"""Words: BM25 over title, section and text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.types import Part, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """score = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl)), one part per term.
+
+    norm = "none": the sum itself, scale raw, in [0, ∞).
+    norm = "ideal": the sum over the query's ideal score (every term at its best, unknown terms charged the
+    largest idf), scale unit: 1 is a perfect match, an unrelated hit is near 0.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
+
+    norm: Literal["none", "ideal"] = "none"
+
+    def gives(self) -> Range:
+        return Range("unit", 0.0, 1.0) if self.norm == "ideal" else Range("raw", 0.0, float("inf"))
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+        found = snapshot.lexical(query, k)
+        parts = list(found.parts)
+        if self.norm == "ideal" and found.ideal > 0.0:
+            parts.append(Part("ideal", "mul", np.full(len(found.rows), 1.0 / found.ideal)))
+        ids = snapshot.ids(found.rows)
+        return arrange(Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes))

@@ -1,0 +1,38 @@
+"""Meaning: nearest vectors by cosine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.types import Part, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """score = cos(query, chunk).
+
+    norm = "none": the cosine itself, scale raw, in [−1, 1].
+    norm = "clamp": max(0, cos), scale unit (002).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"vector", "dense"})
+
+    norm: Literal["none", "clamp"] = "none"
+
+    def gives(self) -> Range:
+        return Range("unit", 0.0, 1.0) if self.norm == "clamp" else Range("raw", -1.0, 1.0)
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+        found = snapshot.nearest(query, k)
+        parts = list(found.parts)
+        if self.norm == "clamp":
+            cosine = parts[0].column
+            outside = (cosine < 0.0) | (cosine > 1.0)  # a float32 cosine may pass 1 by one rounding
+            parts.append(Part("clamp", "set", np.where(outside, np.clip(cosine, 0.0, 1.0), np.nan)))
+        ids = snapshot.ids(found.rows)
+        return arrange(Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes))

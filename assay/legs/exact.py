@@ -1,0 +1,29 @@
+"""Letter for letter: the query's identifiers and quoted phrases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.types import Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """score = weight of the query's keys that a chunk holds / weight of all its keys, scale unit.
+
+    A key is an identifier (`JINA_API_KEY`, `v1.29.3`, `CVE-2024-1234`) or a phrase in double quotes; it weighs
+    the idf of its rarest term. A query without keys finds nothing here, which is no degradation.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"exact"})
+
+    def gives(self) -> Range:
+        return Range("unit", 0.0, 1.0)
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+        found = snapshot.exact(query, k)
+        ids = snapshot.ids(found.rows)
+        return arrange(Ranking.of(ids, found.parts, "unit", rows=found.rows, notes=found.notes))

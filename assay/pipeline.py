@@ -1,0 +1,214 @@
+"""The engine on one screen: legs find, a fuser merges, steps rescore and select, every move is on the trace."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from assay.answer import Answer, Span, Verdict
+from assay.errors import AssayError, ConfigError, LawBroken, ModelError, QueryError
+from assay.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
+from assay.order import as_source, first_kept, top
+from assay.protocols import Fuser, Leg, Selector, Snapshot, Stage, Trigger
+from assay.types import Query, Ranking, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class LegPlan:
+    """A leg in its place: how deep it looks, who wins its ties, when it runs, whose finds it may see."""
+
+    name: str
+    leg: Leg
+    k: int = 100
+    priority: int = 0
+    when: Trigger | None = None
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """A stage or selector under its name in the config."""
+
+    name: str
+    step: Stage | Selector
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A whole way of answering. `digest` covers the config, defaults included, and nothing else.
+
+    `k` is what triggers read and what a caller gets who names no other; asking for fewer gives a prefix (law 9).
+    """
+
+    name: str
+    legs: tuple[LegPlan, ...]
+    fuser: Fuser | None
+    steps: tuple[StepPlan, ...] = ()
+    k: int = 10
+    digest: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.legs:
+            raise ConfigError(f"pipeline {self.name!r} has no legs", "add one, e.g. [legs.bm25]")
+        if self.fuser is None and len(self.legs) > 1:
+            raise ConfigError(f"pipeline {self.name!r} has {len(self.legs)} legs and no [fuse]", '[fuse] use = "rrf"')
+
+    def run(
+        self,
+        query: Query,
+        snapshot: Snapshot,
+        embed: Callable[[str], Vector] | None = None,
+        *,
+        k: int | None = None,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> Answer:
+        """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures."""
+        run = _Run(snapshot, clock)
+        query = run.embed(query, self._needs("vector"), embed)
+        found: dict[str, Ranking] = {plan.name: Ranking.empty(plan.leg.gives().scale) for plan in self.legs}
+        for plan in self.legs:
+            found[plan.name] = run.leg(plan, query, found, self)
+        ranking = run.fuse(self.fuser, query, found) if self.fuser else next(iter(found.values()))
+        for step in self.steps:
+            ranking = run.step(step, query, ranking)
+        chosen = top(ranking, self.k if k is None else k)
+        return Answer(
+            query=query,
+            chosen=chosen,
+            trace=tuple(run.spans),
+            verdict=Verdict(len(chosen), tuple(run.degraded)),
+            digests={"pipeline": self.digest, "snapshot": snapshot.digest, "query": query_digest(query)},
+            snapshot=snapshot,
+        )
+
+    def seeds(self, after: tuple[str, ...], query: Query, found: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
+        """What a leg with `after` may see: those legs' rankings, merged by this pipeline's own fuser."""
+        if len(after) == 1 or self.fuser is None:
+            return found[after[0]]
+        seen = {n: r if n in after else Ranking.empty(r.scale) for n, r in found.items()}
+        return self.fuser.fuse(query, seen, snapshot)
+
+    def _needs(self, what: str) -> bool:
+        parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps))
+        return any(what in part.needs for part in parts if part is not None)
+
+
+class _Run:
+    """One run's trace in the making; every step passes through here, so every law is checked in one place."""
+
+    def __init__(self, snapshot: Snapshot, clock: Callable[[], float]) -> None:
+        self.snapshot = snapshot
+        self.clock = clock
+        self.spans: list[Span] = []
+        self.degraded: list[str] = []
+        self.no_vector = "the pipeline did not ask for a query vector"
+
+    def embed(self, query: Query, needed: bool, embed: Callable[[str], Vector] | None) -> Query:
+        """Fill `query.vector` once. Without a model, what needs a vector is skipped, on the record."""
+        if query.vector is not None:
+            return replace(query, vector=_unit(query.vector))
+        if not needed:
+            return query
+        start = self.clock()
+        missing = self.snapshot.lacks("dense")
+        if missing:
+            self.no_vector = missing
+        elif embed is None:
+            self.no_vector = "no embedding model is loaded; cure: assay model install"
+        elif not query.text.strip():
+            self.no_vector = "the query is empty"
+        else:
+            try:
+                query = replace(query, vector=embed(query.text))
+                self.no_vector = ""
+            except ModelError as error:
+                self.no_vector = f"{error.message}; cure: {error.cure}"
+        self._span("embed", "embed", 0, Ranking.empty("unit"), start, self.no_vector)
+        return query
+
+    def leg(self, plan: LegPlan, query: Query, found: Mapping[str, Ranking], pipeline: Pipeline) -> Ranking:
+        start = self.clock()
+        empty = found[plan.name]
+        if plan.when is not None:
+            fired = plan.when.fires(query, found, pipeline.k)
+            if not fired.yes:
+                # A leg that was not wanted is no degradation: the plan says so.
+                return self._span(plan.name, "leg", 0, empty, start, f"not triggered: {fired.why}")
+        why_not = self._lacking(plan.leg.needs, query)
+        if why_not:
+            return self._skip(plan.name, "leg", empty, start, why_not)
+        seeds = pipeline.seeds(plan.after, query, found, self.snapshot) if plan.after else None
+        try:
+            ranking = plan.leg.find(query, self.snapshot, plan.k, seeds)
+        except (LawBroken, QueryError):
+            raise
+        except AssayError as error:
+            return self._skip(plan.name, "leg", empty, start, error.message)
+        ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
+        return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start)
+
+    def fuse(self, fuser: Fuser, query: Query, found: Mapping[str, Ranking]) -> Ranking:
+        start = self.clock()
+        fused = fuser.fuse(query, found, self.snapshot)
+        everyone = np.concatenate([r.ids for r in found.values()])
+        if not np.isin(fused.ids, everyone).all():
+            raise LawBroken("fuse: added an id that no leg found (law 1)")
+        return self._span("fuse", "fuse", len(everyone), fused, start)
+
+    def step(self, plan: StepPlan, query: Query, before: Ranking) -> Ranking:
+        start = self.clock()
+        is_stage = isinstance(plan.step, Stage)
+        kind = "stage" if is_stage else "select"
+        why_not = self._lacking(plan.step.needs, query)
+        if why_not:
+            return self._skip(plan.name, kind, before, start, why_not)
+        given = replace(before, notes=())
+        if isinstance(plan.step, Stage):
+            after = plan.step.apply(query, given, self.snapshot)
+            check_same_ids(before, after, plan.name)
+            check_tier_kept(before, after, plan.name)
+        else:
+            after = plan.step.select(query, given, self.snapshot)
+            check_subset(before, after, plan.name)
+        return self._span(plan.name, kind, len(before), after, start)
+
+    def _lacking(self, needs: frozenset[str], query: Query) -> str:
+        for need in sorted(needs):
+            if need == "vector":
+                if query.vector is None:
+                    return self.no_vector
+            elif need not in self.snapshot.capabilities:
+                return self.snapshot.lacks(need)
+        return ""
+
+    def _skip(self, name: str, kind: str, ranking: Ranking, start: float, why: str) -> Ranking:
+        self.degraded.append(f"{name} skipped: {why}")
+        return self._span(name, kind, len(ranking), ranking, start, why)
+
+    def _span(self, name: str, kind: str, took: int, gave: Ranking, start: float, skipped: str = "") -> Ranking:
+        if not skipped:
+            check_ranking(gave, name)
+        self.degraded.extend(f"{name}: {note.text}" for note in gave.notes if note.kind in ("degraded", "skipped"))
+        ms = (self.clock() - start) * 1000.0
+        notes, gave = gave.notes, replace(gave, notes=())
+        self.spans.append(Span(name, kind, took, gave, skipped, notes, ms))  # type: ignore[arg-type]
+        return gave
+
+
+def _unit(vector: Vector) -> Vector:
+    """A caller's own query vector, checked and brought to unit length."""
+    given = np.asarray(vector, dtype=np.float64)
+    norm = float(np.linalg.norm(given)) if given.ndim == 1 and np.isfinite(given).all() else 0.0
+    if norm == 0.0:
+        raise QueryError("query.vector must be one-dimensional, finite and not all zero", "pass float32[d]")
+    return (given / norm).astype(np.float32)
+
+
+def query_digest(query: Query) -> str:
+    """Identifies a query with all that can change its answer, its vector's bytes included."""
+    vector = b"" if query.vector is None else np.asarray(query.vector, "<f4").tobytes()
+    said = repr((query.text, query.at, str(query.where), query.scope, sorted(query.extra.items())))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass") + b"\0" + vector).hexdigest()

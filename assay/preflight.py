@@ -1,0 +1,141 @@
+"""What can be known about a pipeline before it runs: scales, thresholds against ranges, legs that cannot matter.
+
+Reachability is simulated with the pipeline's own fuser, so it holds for third parties' fusers too: the leg
+under test gives one chunk, at its best score; every other leg is full, of chunks nobody else found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, cast
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.order import arrange, as_source
+from assay.pipeline import LegPlan, Pipeline
+from assay.protocols import Snapshot
+from assay.types import Part, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark of preflight. An `error` makes the pipeline useless as written; a `warning` makes it doubtful."""
+
+    level: Literal["error", "warning", "info"]
+    where: str
+    text: str
+
+
+def check_scales(pipeline: Pipeline) -> list[tuple[str, Range, Range]]:
+    """Walk the scales through the pipeline (law 8); ConfigError where one part cannot work on another's scores.
+
+    Returns (step, range given, range made) for every step, the fuser first.
+    """
+    legs = {plan.name: plan.leg.gives() for plan in pipeline.legs}
+    current = pipeline.fuser.gives(legs) if pipeline.fuser else next(iter(legs.values()))
+    walked = [("fuse", current, current)]
+    for plan in pipeline.steps:
+        made = plan.step.gives(current)
+        walked.append((plan.name, current, made))
+        current = made
+    return walked
+
+
+def preflight(pipeline: Pipeline) -> list[Finding]:
+    """Everything worth saying about a pipeline before it runs."""
+    return [*_thresholds(pipeline), *_reachability(pipeline), *_depth(pipeline)]
+
+
+def _depth(pipeline: Pipeline) -> list[Finding]:
+    return [
+        Finding("warning", f"legs.{plan.name}", f"looks {plan.k} deep, but an answer has k = {pipeline.k}")
+        for plan in pipeline.legs
+        if plan.k < pipeline.k and pipeline.fuser is None
+    ]
+
+
+def _thresholds(pipeline: Pipeline) -> list[Finding]:
+    findings: list[Finding] = []
+    steps = {plan.name: plan.step for plan in pipeline.steps}
+    for name, given, _ in check_scales(pipeline)[1:]:
+        threshold = getattr(steps[name], "threshold", None)
+        if threshold is None:
+            continue
+        if threshold > given.hi:
+            text = (
+                f"threshold {threshold:g} is above every possible score (at most {given.hi:.4g}): it drops everything"
+            )
+            findings.append(Finding("error", name, text))
+        elif threshold <= given.lo:
+            text = f"threshold {threshold:g} is below every possible score (at least {given.lo:.4g}): it drops nothing"
+            findings.append(Finding("warning", name, text))
+        findings += _under_skips(pipeline, name, threshold)
+    return findings
+
+
+def _under_skips(pipeline: Pipeline, name: str, threshold: float) -> list[Finding]:
+    """The best fused score when some legs are skipped: a threshold must not turn a lost leg into an empty answer."""
+    names = [plan.name for plan in pipeline.legs]
+    findings = []
+    for size in range(1, len(names)):
+        for kept in combinations(names, size):
+            best = _best_score(pipeline, kept)
+            if best is not None and best < threshold:
+                lost = ", ".join(n for n in names if n not in kept)
+                text = f"when {lost} is skipped the best fused score is {best:.4g}, below the threshold {threshold:g}"
+                findings.append(Finding("warning", name, text))
+    return findings
+
+
+def _best_score(pipeline: Pipeline, kept: tuple[str, ...]) -> float | None:
+    rankings = {plan.name: _list(plan, ["best"] if plan.name in kept else []) for plan in pipeline.legs}
+    fused = _fused(pipeline, rankings)
+    return float(fused.score[0]) if fused is not None and len(fused) else None
+
+
+def _reachability(pipeline: Pipeline) -> list[Finding]:
+    if pipeline.fuser is None or len(pipeline.legs) < 2:
+        return []
+    findings = []
+    for plan in pipeline.legs:
+        alone = "alone"
+        others = {p.name: _list(p, [f"{p.name}-{i:05d}" for i in range(p.k)]) for p in pipeline.legs if p is not plan}
+        fused = _fused(pipeline, {**others, plan.name: _list(plan, [alone])})
+        if fused is None:
+            continue
+        place = fused.places().get(alone, len(fused)) + 1
+        if place > pipeline.k:
+            text = (
+                f"a chunk that only this leg finds, at its rank 1, stands at place {place} when the other legs are "
+                f"full; it cannot enter the top {pipeline.k}, so this leg can only reorder what others found"
+            )
+            findings.append(Finding("warning", f"legs.{plan.name}", text))
+    return findings
+
+
+def _fused(pipeline: Pipeline, rankings: dict[str, Ranking]) -> Ranking | None:
+    if pipeline.fuser is None:
+        return next(iter(rankings.values()))
+    try:
+        ordered = {plan.name: rankings[plan.name] for plan in pipeline.legs}
+        return pipeline.fuser.fuse(Query(), ordered, cast(Snapshot, _Nothing()))
+    except (AssayError, NotImplementedError):
+        return None  # a fuser that must read the store cannot be simulated; nothing is claimed about it
+
+
+def _list(plan: LegPlan, ids: list[str]) -> Ranking:
+    """A full leg: scores fall evenly from the leg's best to its worst."""
+    span = plan.leg.gives()
+    hi = span.hi if np.isfinite(span.hi) else 1.0
+    lo = span.lo if np.isfinite(span.lo) else 0.0
+    score = np.linspace(hi, lo, max(plan.k, 1))[: len(ids)]
+    return as_source(arrange(Ranking.of(ids, [Part("simulated", "add", score)], span.scale)), plan.priority)
+
+
+class _Nothing:
+    """An empty store for simulations; whoever reads it cannot be simulated."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise NotImplementedError(name)

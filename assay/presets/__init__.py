@@ -1,0 +1,1 @@
+"""Pipelines that ship with us, one TOML file each."""

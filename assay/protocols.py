@@ -1,0 +1,167 @@
+"""The verbs: one method each, plus what preflight needs to know before anything runs.
+
+A component is a frozen dataclass whose fields are its config. `gives` says which scores it can produce for
+the scores it is given, and raises ConfigError when it cannot work with them; it runs when a pipeline is
+built, never per query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.types import Chunk, Floats, Ids, Note, Part, Query, Range, Ranking, Rows, Vector, Vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a snapshot returns for one look-up: rows, best first, with the parts of their scores.
+
+    `ideal` is the best score any chunk could have for this look-up (BM25: every term at its best).
+    """
+
+    rows: Rows
+    parts: tuple[Part, ...]
+    ideal: float = float("nan")
+    notes: tuple[Note, ...] = ()
+
+
+@runtime_checkable
+class Snapshot(Protocol):
+    """An immutable view of a backend. Rows are positions in this view; they mean nothing elsewhere.
+
+    Every look-up obeys `query.where`, `query.scope` and `query.at` while it searches, so a list is never
+    short while matching chunks exist. What a backend cannot do is absent from `capabilities`
+    ("lexical", "dense", "exact"), and asking for it raises StoreError.
+    """
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def capabilities(self) -> frozenset[str]: ...
+    @property
+    def size(self) -> int: ...
+    def lacks(self, capability: str) -> str:
+        """Why a capability is absent, with its cure; empty when it is there."""
+        ...
+
+    def lexical(self, query: Query, k: int) -> Found: ...
+    def nearest(self, query: Query, k: int) -> Found: ...
+    def exact(self, query: Query, k: int) -> Found: ...
+    def rows(self, ids: Ids) -> Rows:
+        """Rows of live ids; -1 where an id is not in this view."""
+        ...
+
+    def ids(self, rows: Rows) -> Ids: ...
+    def chunks(self, rows: Rows) -> list[Chunk]: ...
+    def vectors(self, rows: Rows) -> Vectors:
+        """Unit vectors; a zero row where a chunk has none."""
+        ...
+
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        """A numeric fact per row: created, importance, tokens, chars, or a numeric metadata field; NaN where absent."""
+        ...
+
+    def matches(self, expression: str, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows satisfy a filter expression."""
+        ...
+
+    def term_weights(self, text: str) -> Mapping[str, float]:
+        """The analysed terms of a text with their idf in this view."""
+        ...
+
+    def terms(self, text: str) -> list[str]:
+        """The analysed terms of a text, in order, repeated as they occur."""
+        ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A store with its indexes. A write that returned is durable, and the next snapshot sees it."""
+
+    def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int:
+        """Add or replace chunks by id, all or none; returns the new version."""
+        ...
+
+    def remove(self, ids: Iterable[str]) -> int: ...
+    def snapshot(self, version: int | None = None) -> Snapshot: ...
+    def compact(self) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Component(Protocol):
+    """`needs` lists what the pipeline must prepare: "vector" (the query's), "lexical", "dense", "exact"."""
+
+    needs: ClassVar[frozenset[str]]
+
+
+@runtime_checkable
+class Leg(Component, Protocol):
+    """Finds candidates; the only verb that adds ids."""
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking: ...
+    def gives(self) -> Range: ...
+
+
+@runtime_checkable
+class Fuser(Component, Protocol):
+    """Merges named rankings into one. The mapping holds every planned leg; a skipped one is empty.
+
+    `symmetric` fusers give the same ids, scores and parts whatever the order of the legs.
+    """
+
+    symmetric: ClassVar[bool]
+
+    def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking: ...
+    def gives(self, legs: Mapping[str, Range]) -> Range: ...
+
+
+@runtime_checkable
+class Stage(Component, Protocol):
+    """Rescores; same ids out as in, tier untouched."""
+
+    def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking: ...
+    def gives(self, given: Range) -> Range: ...
+
+
+@runtime_checkable
+class Selector(Component, Protocol):
+    """Keeps, drops or re-tiers; never adds. A drop carries its reason as a Note."""
+
+    def select(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking: ...
+    def gives(self, given: Range) -> Range: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A trigger's decision with the value it saw."""
+
+    yes: bool
+    why: str
+
+
+@runtime_checkable
+class Trigger(Protocol):
+    """Decides whether a leg runs, from the rankings so far and the config's k (never the caller's)."""
+
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], k: int) -> Fired: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Text to unit vectors. `digest` identifies weights and settings; vectors of two digests never mix."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def max_tokens(self) -> int: ...
+    def encode(self, texts: Sequence[str]) -> Vectors: ...
+    def encode_query(self, text: str) -> Vector: ...

@@ -1,0 +1,106 @@
+"""Names to components: our own from literal tables, third parties' from entry points, only when a config names them."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import UnionType
+from typing import Any, Literal
+
+from assay.errors import ConfigError, nearest
+from assay.fuse import FUSERS
+from assay.legs import LEGS
+from assay.rerank import RERANKERS
+from assay.score import SCORERS
+from assay.select import SELECTORS
+from assay.triggers import TRIGGERS
+
+Kind = Literal["leg", "fuser", "step", "trigger"]
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "leg": LEGS,
+    "fuser": FUSERS,
+    "step": {**RERANKERS, **SCORERS, **SELECTORS},
+    "trigger": TRIGGERS,
+}
+GROUPS: Mapping[str, str] = {
+    "leg": "assay.legs",
+    "fuser": "assay.fusers",
+    "step": "assay.steps",
+    "trigger": "assay.triggers",
+}
+
+
+def component_class(kind: Kind, name: str) -> type[Any]:
+    """The class behind a name; our own names win over third parties'."""
+    table = TABLES[kind]
+    if name in table:
+        module, _, attribute = table[name].partition(":")
+        return typing.cast(type[Any], getattr(import_module(module), attribute))
+    others = {point.name: point for point in entry_points(group=GROUPS[kind])}
+    if name in others:
+        return typing.cast(type[Any], others[name].load())
+    raise ConfigError(f"there is no {kind} called {name!r}", nearest(name, [*table, *others]))
+
+
+def build(kind: Kind, name: str, settings: Mapping[str, Any], where: str) -> Any:
+    """A component from its config; an unknown, missing or ill-typed key is an error naming the place."""
+    cls = component_class(kind, name)
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    hints = typing.get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key not in fields:
+            raise ConfigError(f"{where}: {name!r} has no setting {key!r}", nearest(key, fields))
+        values[key] = _fit(value, hints[key], f"{where}.{key}")
+    required = dataclasses.MISSING
+    lacking = [n for n, f in fields.items() if f.default is required and f.default_factory is required]
+    for key in lacking:
+        if key not in values:
+            raise ConfigError(f"{where}: {name!r} needs the setting {key!r}", f"add {key} = …")
+    return cls(**values)
+
+
+def settings_of(component: Any) -> dict[str, Any]:
+    """The component's whole config, defaults included: what its digest covers."""
+    return {f.name: _plain(getattr(component, f.name)) for f in dataclasses.fields(component)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _fit(value: Any, hint: Any, where: str) -> Any:
+    """A TOML value as the type a field declares, or a ConfigError; TOML integers serve as floats."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return value
+    if origin is Literal:
+        if value in arguments:
+            return value
+        raise ConfigError(f"{where} = {value!r} is not one of {', '.join(map(repr, arguments))}", "pick one of them")
+    if origin in (typing.Union, UnionType):
+        for option in arguments:
+            if option is type(None):
+                continue
+            try:
+                return _fit(value, option, where)
+            except ConfigError:
+                continue
+    elif origin is tuple and isinstance(value, list):
+        return tuple(_fit(v, arguments[0], where) for v in value)
+    elif isinstance(origin, type) and issubclass(origin, Mapping) and isinstance(value, dict):
+        return {k: _fit(v, arguments[1], f"{where}.{k}") for k, v in value.items()}
+    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif hint in (int, str, bool) and type(value) is hint:
+        return value
+    wanted = getattr(hint, "__name__", str(hint))
+    raise ConfigError(f"{where} = {value!r} should be of type {wanted}", f"got {type(value).__name__}")

@@ -1,0 +1,10 @@
+"""On reading it, is it so? Stages that compare query and text with a model; a model that cannot run changes nothing,
+on the record."""
+
+from collections.abc import Mapping
+
+RERANKERS: Mapping[str, str] = {
+    "cosine": "assay.rerank.cosine:Cosine",
+    "cross_encoder": "assay.rerank.cross_encoder:CrossEncoder",
+    "late_interaction": "assay.rerank.late_interaction:LateInteraction",
+}

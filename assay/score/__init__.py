@@ -1,0 +1,16 @@
+"""What do we know about it? Boosts add and priors multiply, from facts about a chunk; ids stay as they are.
+
+What is unknown changes nothing: an undated chunk is neither boosted nor decayed.
+"""
+
+from collections.abc import Mapping
+
+SCORERS: Mapping[str, str] = {
+    "decay": "assay.score.decay:Decay",
+    "exact_bonus": "assay.score.exact_bonus:ExactBonus",
+    "field_boost": "assay.score.field_boost:FieldBoost",
+    "importance": "assay.score.importance:Importance",
+    "length": "assay.score.length:Length",
+    "recency": "assay.score.recency:Recency",
+    "title_match": "assay.score.title_match:TitleMatch",
+}

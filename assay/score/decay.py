@@ -1,0 +1,50 @@
+"""A prior against what is old."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.checks import check_number, require_positive
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.score.age import freshness, one_curve
+from assay.types import Note, Part, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """Multiplies by what age has left; the time decay of 002.
+
+        score = score · (floor + (1 − floor) · exp(−age / tau_days))          or
+        score = score · (floor + (1 − floor) · 2 ** (−age / half_life_days))
+
+    Ages in days at `query.at`; give one of the two curves (neither: tau_days = 60, as in 002). Nothing loses more
+    than 1 − `floor` of its score. An undated chunk keeps its score; a query without `at` skips the stage, on the
+    record. A curve of 0 switches it off. Takes any scale without negative scores, and keeps it.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    tau_days: float | None = None
+    half_life_days: float | None = None
+    floor: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau_days", one_curve("decay", self.tau_days, self.half_life_days, 60.0))
+        check_number("decay.floor", self.floor, 0.0, 1.0)
+
+    def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
+        if not (self.tau_days or self.half_life_days) or not len(ranking):
+            return ranking
+        if query.at is None:
+            return ranking.noted(Note("skipped", "decay needs a query as of a moment; cure: pass `at`"))
+        fresh = freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
+        left = self.floor + (1.0 - self.floor) * np.nan_to_num(fresh, nan=1.0)
+        return arrange(ranking.scored(Part("decay", "mul", left)))
+
+    def gives(self, given: Range) -> Range:
+        require_positive("decay", given)
+        return Range(given.scale, self.floor * given.lo, given.hi)

@@ -1,0 +1,51 @@
+"""A bonus for chunks that hold what the query says, to the letter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.checks import check_number, check_whole, require_unit
+from assay.facts import rows_of
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.types import Part, Query, Range, Ranking, fold
+
+
+@dataclass(frozen=True, slots=True)
+class ExactBonus:
+    """Adds a bonus for exact matches; 004's recovery for exact queries, which blending with near-ties dilutes.
+
+        score = min(1, score + bonus · found / ideal)
+
+    `found` is the chunk's score in the snapshot's exact look-up (identifiers and phrases of the query), `ideal`
+    the score of a chunk that holds all of them. Reads the look-up's best `depth` chunks; it never adds one to
+    the ranking. A query without identifiers or phrases changes nothing. Needs and gives unit scores; where min
+    bites, a part "clamp" says so.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"exact"})
+
+    bonus: float = 0.05
+    depth: int = 1000
+
+    def __post_init__(self) -> None:
+        check_number("exact_bonus.bonus", self.bonus, 0.0, 1.0)
+        check_whole("exact_bonus.depth", self.depth, 1)
+
+    def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
+        if not self.bonus or not len(ranking):
+            return ranking
+        found = snapshot.exact(query, self.depth)
+        if not len(found.rows) or not found.ideal > 0.0:
+            return ranking.noted(*found.notes)
+        share = dict(zip(found.rows.tolist(), fold(found.parts, len(found.rows)) / found.ideal, strict=True))
+        shares = np.array([share.get(row, 0.0) for row in rows_of(ranking, snapshot).tolist()]).clip(0.0, 1.0)
+        boosted = ranking.scored(Part("exact_bonus", "add", self.bonus * shares)).clamped()
+        return arrange(boosted).noted(*found.notes)
+
+    def gives(self, given: Range) -> Range:
+        require_unit("exact_bonus", given)
+        return Range("unit", given.lo, min(1.0, given.hi + self.bonus))

@@ -1,0 +1,42 @@
+"""A prior from a chunk's importance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.checks import check_number, require_positive
+from assay.facts import numbers_of
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.types import Part, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """Multiplies by a prior after fusion, as 002 and 004 do; importance is not a leg.
+
+        score = score · (base + (1 − base) · importance)
+
+    Importance is in [0, 1]; unknown counts as 1. With base 0.7 the least important chunk keeps 0.7 of its score.
+    Takes any scale without negative scores, and keeps it.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    base: float = 0.7
+
+    def __post_init__(self) -> None:
+        check_number("importance.base", self.base, 0.0, 1.0)
+
+    def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
+        if not len(ranking):
+            return ranking
+        importance = np.nan_to_num(numbers_of(ranking, snapshot, "importance"), nan=1.0).clip(0.0, 1.0)
+        return arrange(ranking.scored(Part("importance", "mul", self.base + (1.0 - self.base) * importance)))
+
+    def gives(self, given: Range) -> Range:
+        require_positive("importance", given)
+        return Range(given.scale, self.base * given.lo, given.hi)

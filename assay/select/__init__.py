@@ -1,0 +1,13 @@
+"""What fits, without repeating? Selectors keep, drop or re-tier; every drop has a reason on the record."""
+
+from collections.abc import Mapping
+
+SELECTORS: Mapping[str, str] = {
+    "budget": "assay.select.budget:Budget",
+    "defer": "assay.select.defer:Defer",
+    "min_score": "assay.select.min_score:MinScore",
+    "mmr": "assay.select.mmr:Mmr",
+    "one_per": "assay.select.one_per:OnePer",
+    "top_k": "assay.select.top_k:TopK",
+    "where": "assay.select.where:Where",
+}

@@ -1,0 +1,48 @@
+"""Advisory file locks between processes; the system drops them when a process dies, so none is ever stale."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def only_one(path: Path) -> Iterator[bool]:
+    """Hold a lock while the block runs; yields False at once when another holds it."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+class InUse:
+    """Marks a file as in use for as long as this object lives; OSError when it is missing or being removed."""
+
+    def __init__(self, path: Path) -> None:
+        handle = os.open(path, os.O_RDONLY)
+        self._close = weakref.finalize(self, os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._close()
+            raise
+
+
+@contextlib.contextmanager
+def unused(path: Path) -> Iterator[bool]:
+    """Yields True, and keeps newcomers out, when nobody marked the file as in use."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield True
+    except FileNotFoundError:
+        yield True
+    except BlockingIOError:
+        yield False

@@ -1,0 +1,233 @@
+"""Which terms does one run of characters give, and where in it does each stand?
+
+A plain word gives its stem. A compound gives itself whole, unstemmed, and its parts as words:
+
+    JINA_API_KEY      jina_api_key  jina  api  key
+    camelCaseName     camelcasename  (its stem, as a lower-case writer would spell it)  camel  case  name
+    v1.29.3           v1.29.3  1.29.3  1.29  1                  numbers give their prefixes: 2024-01 finds 2024-01-15
+    CVE-2024-1234     cve-2024-1234  cve  2024  1234
+    user@example.com  user@example.com  user  example.com  example  com
+    non-profit        non-profit  nonprofit  non  profit        two words also give them joined
+    O'Brien, U.S.     o'brien  obrien  brien;  u.s  us
+    John's, don't     john;  don't
+    1,000.5           1000.5  1000
+    .NET  #34524      .net  net;  #34524  34524
+    C++17             c++17  c++
+    日本語             日本  本語  and, for the index only, 日  本  語
+
+One-letter parts of a compound, and parts of what is no name (hashes, base64), are left out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from assay.text.fold import bare, fold
+from assay.text.tokenise import clusters, is_unspaced
+
+Forms = Callable[[str], tuple[str, ...]]
+Span = tuple[int, int]
+
+LONGEST_COMPOUND = 128  # characters; a longer one is a line of data: parts only
+LONGEST_NAME = 64  # characters of a camelCase or alphanumeric name that is still taken apart
+MOST_PARTS = 8
+YEAR_DIGITS = 4
+MOST_CHANGES = 2  # from letters to digits or back; sha256sum has two, a hash has many
+
+Term = tuple[str, int, int, bool]
+"""A term, its start and end, and whether it is one character of a longer unspaced run, which queries leave out."""
+
+_DIGITS = re.compile(r"\d+")
+_SNAKE = re.compile(r"[^_]+")
+_TOP = re.compile(r"[^/\\@]+")
+_ATOM = re.compile(r"[^.'’‘＇׳״·‐‑\-:,&]+")
+_SIGNED = re.compile(r"(?P<lead>\.|--|\#)?(?P<body>[^+#]+)(?P<tail>\+\+(?P<version>\d*)|\#)?", re.DOTALL)
+_POSSESSIVE = re.compile(r"['’‘＇][sS]\Z")
+_CONTRACTION = re.compile(r"[^\W\d_]+(?:n['’‘＇]t|['’‘＇](?:re|ve|ll|d|m))", re.IGNORECASE)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_NUMERIC = re.compile(r"[vV]?\d+(?:[-.:,/\\]\d+)+")
+_VERSION = re.compile(r"[vV]?\d+(?:\.\d+)+(?![^\W_])")
+_ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_PAIR = re.compile(r"[^\W\d_]+['’‘＇׳״·‐‑\-][^\W\d_]+")
+_PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
+
+
+def shape(run: str, forms: Forms, pairs: bool = True) -> list[Term]:
+    """The terms of one run, each once per place. `forms` gives the terms of a plain word."""
+    if run.isascii() and is_plain(run):
+        return [(term, 0, len(run), False) for term in forms(run)]
+    if is_unspaced(run):
+        return _grams(run, pairs)
+    shaper = _Shaper(run, forms)
+    shaper.signed()
+    return [(term, start, end, False) for term, start, end in dict.fromkeys(shaper.found) if term]
+
+
+def _grams(run: str, pairs: bool) -> list[Term]:
+    """Overlapping pairs of characters, and each character for the sake of one-character queries."""
+    spans = clusters(run)
+    units = [fold(run[start:end]) for start, end in spans]
+    found: list[Term] = []
+    for place, (unit, (start, end)) in enumerate(zip(units, spans, strict=True)):
+        if unit:
+            found.append((unit, start, end, pairs and len(units) > 1))
+        if pairs and place + 1 < len(units) and unit and units[place + 1]:
+            found.append((unit + units[place + 1], start, spans[place + 1][1], False))
+    return found
+
+
+class _Shaper:
+    """Takes one run apart, from the largest unit to the smallest; `found` collects (term, start, end)."""
+
+    def __init__(self, run: str, forms: Forms) -> None:
+        self.run = run
+        self.forms = forms
+        self.found: list[tuple[str, int, int]] = []
+
+    def signed(self) -> None:
+        """.NET --dry-run #34524 C++ C#, and what they are without their sign."""
+        signs = _SIGNED.fullmatch(self.run)
+        if signs is None or not (signs["lead"] or signs["tail"]):
+            self.compound(0, len(self.run))
+            return
+        self.whole(0, len(self.run))
+        if signs["version"]:
+            self.whole(0, signs.start("version"))
+        start, end = signs.span("body")
+        if not self.is_letter(start, end):
+            self.compound(start, end)
+
+    def compound(self, start: int, end: int) -> None:
+        """Paths and addresses: whole, and each segment."""
+        segments = [found.span() for found in _TOP.finditer(self.run, start, end)]
+        if len(segments) == 1:
+            self.segment(start, end)
+        elif _NUMERIC.fullmatch(self.run, start, end):
+            self.number(start, end)
+        else:
+            self.whole(start, end)
+            for first, last in segments:
+                if not self.is_letter(first, last):
+                    self.segment(first, last)
+
+    def segment(self, start: int, end: int) -> None:
+        """Words joined by . - ' and their kin."""
+        run = self.run
+        possessive = _POSSESSIVE.match(run, max(start + 1, end - 2), end)
+        if possessive:
+            end = possessive.start()
+        atoms = [found.span() for found in _ATOM.finditer(run, start, end)]
+        if len(atoms) == 1:
+            self.atom(*atoms[0])
+            return
+        if _NUMERIC.fullmatch(run, start, end):
+            self.number(start, end)
+            return
+        self.whole(start, end)
+        if _CONTRACTION.fullmatch(run, start, end):
+            return
+        if _ACRONYM.fullmatch(run, start, end) or _PAIR.fullmatch(run, start, end):
+            self.word("".join([run[first:last] for first, last in atoms]), start, end)
+        done = start
+        for first, last in atoms:
+            if first < done:
+                continue  # inside a version
+            version = _VERSION.match(run, first, end)
+            if version:
+                done = version.end()
+                self.number(first, done)
+            elif not self.is_letter(first, last):
+                self.atom(first, last)
+
+    def number(self, start: int, end: int) -> None:
+        """Versions, dates, amounts: whole, without a leading v, prefixes, and later parts that may be years."""
+        run = self.run
+        grouped = _THOUSANDS.fullmatch(run, start, end) is not None
+        parts = [found.span() for found in _DIGITS.finditer(run, start, end)]
+        ends = [last for _, last in parts if not (grouped and run[last : last + 1] == ",")]
+        self.whole(start, end, grouped)
+        for last in ends[:MOST_PARTS]:
+            self.whole(parts[0][0], last, grouped)
+        for first, last in parts[1:]:
+            if not grouped and (last - first >= YEAR_DIGITS or run[first - 1] == ","):
+                self.whole(first, last)
+
+    def atom(self, start: int, end: int) -> None:
+        """A word between connectors: snake_case, or a name."""
+        run = self.run
+        if "_" not in run[start:end]:
+            self.name(start, end)
+            return
+        parts = [found.span() for found in _SNAKE.finditer(run, start, end)]
+        if parts and run.startswith("__", start):
+            self.whole(start, end)  # __init__
+        elif len(parts) > 1:
+            self.whole(parts[0][0], parts[-1][1])  # without the _ of Markdown emphasis
+        for first, last in parts:
+            if len(parts) == 1 or not self.is_letter(first, last):
+                self.name(first, last)
+
+    def name(self, start: int, end: int) -> None:
+        """camelCase, letters with digits, or a plain word."""
+        text = self.run[start:end]
+        if is_plain(text):
+            self.word(text, start, end)
+            return
+        humps = _humps(text) if len(text) <= LONGEST_NAME else []
+        taken_apart = 1 < len(humps) <= MOST_PARTS
+        numeric = any(map(str.isnumeric, text))
+        if taken_apart or numeric:
+            self.found.append((bare(fold(text)), start, end))
+        if not numeric:  # lower case hides that a name has humps: it is also what a plain word would be
+            self.word(text, start, end)
+        if taken_apart:
+            for first, last in humps:
+                if not self.is_letter(start + first, start + last):
+                    self.word(text[first:last], start + first, start + last)
+
+    def word(self, text: str, start: int, end: int) -> None:
+        """A plain word, in all its forms."""
+        for term in self.forms(text):
+            self.found.append((term, start, end))
+
+    def whole(self, start: int, end: int, grouped: bool = False) -> None:
+        """A compound as it stands, unless it is too long to be a name."""
+        if end - start <= LONGEST_COMPOUND:
+            term = bare(fold(self.run[start:end])).replace("\\", "/")
+            self.found.append((term.replace(",", "") if grouped else term, start, end))
+
+    def is_letter(self, start: int, end: int) -> bool:
+        """One letter alone, which says nothing as a part."""
+        return end - start == 1 and self.run[start].isalpha()
+
+
+def is_plain(text: str) -> bool:
+    """word, Word or WORD."""
+    return text.isalpha() and (text.islower() or text[1:].islower() or text.isupper())
+
+
+class _Kinds(dict[int, str]):
+    """A character's kind, by code: U(pper), l(ower), d(igit), m(ark) or x."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        kind = "U" if c.isupper() else "l" if c.islower() else "d" if c.isnumeric() else "x"
+        self[code] = kind = "m" if unicodedata.combining(c) else kind
+        return kind
+
+
+_KINDS = _Kinds()
+_CUT = re.compile(r"(?<=l)(?=U)|(?<=U)(?=Ul)|(?P<change>(?<=d)(?=[^dm])|(?<=[^d])(?=d))")
+
+
+def _humps(name: str) -> list[Span]:
+    """camelCaseName → camel Case Name; HTMLParser → HTML Parser; sha256sum → sha 256 sum; [] for a hash."""
+    if _PLURAL_ACRONYM.fullmatch(name):
+        return []
+    cuts = list(_CUT.finditer(name.translate(_KINDS)))
+    if sum(cut["change"] is not None for cut in cuts) > MOST_CHANGES:
+        return []
+    places = [cut.start() for cut in cuts]
+    return list(zip([0, *places], [*places, len(name)], strict=True))

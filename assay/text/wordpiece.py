@@ -1,0 +1,148 @@
+"""WordPiece as BERT-uncased reads text: what the default embedding model sees, and how long a chunk is for it.
+
+`pieces(text)` equals the reference tokeniser (padding and truncation off, no [CLS] and [SEP] added) id by id;
+`count(text) == len(pieces(text))`. A word is cleaned (control characters dropped, Han characters set apart,
+accents stripped, lower case), cut at punctuation, and covered greedily by the longest vocabulary entries;
+a word that cannot be covered, or is longer than 100 characters, is one [UNK]. Lone surrogates are dropped,
+as U+FFFD is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import cache
+from importlib.resources import files
+
+from assay.text.memo import Memo
+
+PAD, UNK, CLS, SEP, MASK = 0, 100, 101, 102, 103
+
+LONGEST_WORD = 100  # characters; longer words are [UNK], as in the reference
+
+# The reference cuts at these characters before anything else, so a run between them is a unit that can be cached.
+_SPACE = " \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_PUNCT = r"!-/:-@\[-`{-~"
+_HAN = (
+    "\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f"
+    "\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f"
+)
+_SPECIAL = r"\[(?:PAD|UNK|CLS|SEP|MASK)\]"
+_ASCII_RUN = re.compile(rf"[^ \t\n\r{_PUNCT}]+|{_SPECIAL}|[{_PUNCT}]")
+_RUN = re.compile(rf"[^{_SPACE}{_PUNCT}{_HAN}]+|{_SPECIAL}|[{_PUNCT}{_HAN}]")
+
+# Capitals younger than the oldest supported Python whose small letter is in the vocabulary.
+_YOUNG_CAPITALS = {"\ua7cb": "ɤ"}
+
+
+def pieces(text: str) -> list[int]:
+    """The vocabulary ids of a text, without [CLS] and [SEP]."""
+    ids: list[int] = []
+    for run in _runs(text):
+        ids.extend(_IDS[run])
+    return ids
+
+
+def count(text: str) -> int:
+    """The number of pieces of a text, without [CLS] and [SEP]."""
+    return sum(map(_COUNTS.__getitem__, _runs(text)))
+
+
+def _runs(text: str) -> list[str]:
+    return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
+
+
+def _cover(run: str) -> list[int]:
+    """The piece ids of one run: special token, or its words one after another."""
+    vocabulary = _vocabulary()
+    if len(run) > 2 and run[0] == "[":  # only a special token is a run of several characters with punctuation
+        return [vocabulary[run]]
+    ids: list[int] = []
+    for word in _words(run):
+        ids.extend(_cover_word(word, vocabulary))
+    return ids
+
+
+def _cover_word(word: str, vocabulary: dict[str, int]) -> list[int]:
+    """Greedy longest match from the left; [UNK] for the whole word if a remainder matches nothing."""
+    size = len(word)
+    if size > LONGEST_WORD:
+        return [UNK]
+    ids: list[int] = []
+    start = 0
+    while start < size:
+        prefix = "##" if start else ""
+        for end in range(size, start, -1):
+            found = vocabulary.get(prefix + word[start:end])
+            if found is not None:
+                ids.append(found)
+                start = end
+                break
+        else:
+            return [UNK]
+    return ids
+
+
+def _words(run: str) -> list[str]:
+    """The normalised words of a run: every punctuation character is a word of its own."""
+    if run.isascii() and run.isalnum():
+        return [run.lower()]
+    clean = "".join([c for c in run if _kind(c) != "drop"])
+    words: list[str] = []
+    open_word = False
+    for c in unicodedata.normalize("NFD", clean):
+        kind = _kind(c)
+        if kind == "mark":
+            continue
+        if kind == "punct":
+            words.append(c)
+            open_word = False
+            continue
+        # One character at a time: str.lower() on a word would turn a final Σ into ς, the reference never does.
+        small = _YOUNG_CAPITALS.get(c) or c.lower()
+        if open_word:
+            words[-1] += small
+        else:
+            words.append(small)
+            open_word = True
+    return words
+
+
+@cache
+def _vocabulary() -> dict[str, int]:
+    packed = files("assay.text").joinpath("data/wordpiece.txt.gz").read_bytes()
+    lines = gzip.decompress(packed).decode("utf-8").split("\n")
+    return {piece: number for number, piece in enumerate(lines) if piece}
+
+
+@cache
+def _kinds() -> tuple[list[int], list[str]]:
+    """Character classes of the reference as (starts, kinds) of adjoining ranges.
+
+    Shipped rather than asked of `unicodedata`: the reference knows Unicode 8, and the ids of a text must not
+    change with the Python version.
+    """
+    ranges: list[tuple[int, int, str]] = []
+    for line in files("assay.text").joinpath("data/wordpiece_chars.txt").read_text("ascii").splitlines():
+        kind, *spans = line.split()
+        for span in spans:
+            first, _, last = span.partition("-")
+            ranges.append((int(first, 16), int(last or first, 16), kind))
+    starts, kinds = [0], [""]
+    for begin, end, kind in sorted(ranges):
+        starts += (begin, end + 1)
+        kinds += (kind, "")
+    return starts, kinds
+
+
+def _kind(character: str) -> str:
+    """drop (never seen by the model) | mark (dropped after decomposition) | punct (a word of its own) | ""."""
+    starts, kinds = _kinds()
+    return kinds[bisect_right(starts, ord(character)) - 1]
+
+
+# Counting a large folder needs no ids, so counts have a memory of their own.
+_IDS = Memo(lambda run: tuple(_cover(run)))
+_COUNTS = Memo(lambda run: len(_cover(run)))

@@ -1,0 +1,29 @@
+"""The embedded backend against brute force, in every mode it can be in."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.backend.local import LocalBackend
+from assay.store.sqlite import Store
+from assay.testing.stores import DIM, check_backend
+from assay.text.analyse import Analyser
+
+
+def backend(folder: Path, tantivy_from: int = 20_000, ivf_from: int = 10_000) -> LocalBackend:
+    settings = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
+    store = Store.open(folder) if Store.exists(folder) else Store.create(folder, settings)
+    return LocalBackend(store, Analyser(), "m", DIM, tantivy_from=tantivy_from, ivf_from=ivf_from)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_structures(tmp_path: Path, seed: int) -> None:
+    check_backend(lambda: backend(tmp_path / "kb"), seed)
+
+
+@pytest.mark.parametrize("seed", range(6, 10))
+def test_tantivy_proposes(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every short cut switched off, tantivy's proposals must still lead to the very same answers."""
+    monkeypatch.setattr("assay.backend.lexical._SCAN", 0)
+    monkeypatch.setattr("assay.backend.lexical._FEW_ROWS", 0)
+    check_backend(lambda: backend(tmp_path / "kb", tantivy_from=0), seed)

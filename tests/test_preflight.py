@@ -1,0 +1,47 @@
+"""Preflight: legs that cannot matter, thresholds that drop everything or nothing."""
+
+import pytest
+
+from assay.config import loads
+from assay.errors import ConfigError
+from assay.preflight import Finding, preflight
+
+LEGS = "k = {k}\n[legs.bm25]\n[legs.dense]\n[legs.exact]\n[fuse]\nuse = 'rrf'\nweights = {{exact = {w}}}\n"
+
+
+def warnings(text: str) -> list[Finding]:
+    return [f for f in preflight(loads(text)) if f.level != "info"]
+
+
+def test_a_leg_of_weight_035_cannot_enter_the_top_ten() -> None:
+    # 0.35/61 = 0.005738 against 1/(60+r) > 0.005738 for r up to 114: both full legs stand before it with 100 each
+    (finding,) = warnings(LEGS.format(k=10, w=0.35))
+    assert finding.where == "legs.exact"
+    assert "place 201" in finding.text
+    assert "top 10" in finding.text
+
+
+def test_a_leg_of_weight_one_can() -> None:
+    assert warnings(LEGS.format(k=10, w=1.0)) == []
+
+
+def test_the_place_is_counted_exactly() -> None:
+    # 0.9/61 = 0.014754 stands behind 1/(60+r) >= 0.014754, i.e. r <= 7, in two legs: place 15
+    (finding,) = warnings(LEGS.format(k=10, w=0.9))
+    assert "place 15" in finding.text
+    assert warnings(LEGS.format(k=15, w=0.9)) == []
+
+
+def test_thresholds_against_ranges() -> None:
+    hybrid = "[legs.bm25]\n[legs.dense]\n[fuse]\nuse = 'rrf'\n[[step]]\nuse = 'min_score'\nthreshold = {t}\n"
+    lost = [f for f in warnings(hybrid.format(t=0.6)) if "skipped" in f.text]
+    # one of two legs lost: the best score is (1/61)/(2/61) = 0.5
+    assert {f.text.split()[1] for f in lost} == {"bm25", "dense"}
+    assert all("0.5" in f.text for f in lost)
+    assert [f for f in warnings(hybrid.format(t=0.4)) if "skipped" in f.text] == []
+    assert "drops nothing" in warnings(hybrid.format(t=0.0))[0].text
+
+
+def test_a_threshold_on_raw_scores_is_refused_when_the_pipeline_is_built() -> None:
+    with pytest.raises(ConfigError, match="unit"):
+        loads("[legs.bm25]\n[[step]]\nuse = 'min_score'\nthreshold = 0.35")

@@ -1,0 +1,252 @@
+"""The contract suites must be able to fail: for each law, a component that breaks it and nothing else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from assay.errors import LawBroken
+from assay.fuse.rrf import Rrf
+from assay.order import arrange
+from assay.testing.contracts import check_fuser, check_leg, check_selector, check_stage
+from assay.testing.sample import sample_snapshot
+from assay.types import Part, Range, Ranking
+
+UNIT = Range("unit", 0.0, 1.0)
+Change = Callable[[Ranking], Ranking]
+
+
+@dataclass(frozen=True)
+class AnyFuser:
+    """RRF, then a change."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    symmetric: ClassVar[bool] = True
+    change: Change
+
+    def fuse(self, query, rankings, snapshot):
+        return self.change(Rrf().fuse(query, rankings, snapshot))
+
+    def gives(self, legs):
+        return UNIT
+
+
+@dataclass(frozen=True)
+class AnyStage:
+    needs: ClassVar[frozenset[str]] = frozenset()
+    change: Change
+
+    def apply(self, query, ranking, snapshot):
+        return self.change(ranking)
+
+    def gives(self, given):
+        return given
+
+
+@dataclass(frozen=True)
+class AnySelector:
+    needs: ClassVar[frozenset[str]] = frozenset()
+    change: Change
+
+    def select(self, query, ranking, snapshot):
+        return self.change(ranking)
+
+    def gives(self, given):
+        return given
+
+
+@dataclass(frozen=True)
+class AnyLeg:
+    needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
+    change: Change
+
+    def find(self, query, snapshot, k, seeds=None):
+        found = snapshot.lexical(query, k)
+        size = len(found.rows)
+        rank = np.arange(1, size + 1, dtype=np.int32)
+        ids = snapshot.ids(found.rows) if size else []
+        score = Part("normalise", "mul", np.full(size, 1 / found.ideal if found.ideal else 0.0))
+        ranking = Ranking.of(ids, (*found.parts, score), "unit", rows=found.rows, source_rank=rank)
+        return self.change(arrange(ranking))
+
+    def gives(self):
+        return UNIT
+
+
+def same(ranking):
+    return ranking
+
+
+def backwards(ranking):
+    return ranking.take(slice(None, None, -1))
+
+
+def plus(amount):
+    return lambda ranking: arrange(ranking.scored(Part("plus", "add", np.full(len(ranking), amount))))
+
+
+def stranger(ranking):
+    return replace(ranking, ids=np.array([f"not {name}" for name in ranking.ids], np.str_), rows=None)
+
+
+def twins(ranking):
+    return ranking.take(np.repeat(np.arange(len(ranking)), 2))
+
+
+def unfolded(ranking):
+    return replace(ranking, score=ranking.score * 0.5)
+
+
+def one_tier_down(ranking):
+    return replace(ranking, tier=ranking.tier + 1)
+
+
+def in_place(ranking):
+    ranking.source_rank[:] = 9
+    return ranking
+
+
+def first_only(ranking):
+    return ranking.take(slice(0, 1))
+
+
+def strange_rows(ranking):
+    return replace(ranking, rows=np.arange(len(ranking))[::-1].copy())
+
+
+class Moody:
+    """Answers differently every time."""
+
+    def __init__(self):
+        self.times = 0
+
+    def __call__(self, ranking):
+        self.times += 1
+        part = Part("mood", "mul", np.full(len(ranking), 1.0 / (1 + self.times % 2)))
+        return arrange(ranking.scored(part))
+
+
+def test_honest_components_pass():
+    check_leg(AnyLeg(same), sample_snapshot())
+    check_fuser(AnyFuser(same))
+    check_stage(AnyStage(same))
+    check_selector(AnySelector(same))
+
+
+EVERYWHERE = [(backwards, "law 2"), (twins, "law 3"), (unfolded, "law 4"), (plus(1.5), "law 8"), (stranger, "law 1")]
+
+
+@pytest.mark.parametrize(
+    ("change", "law"), [*EVERYWHERE, (Moody(), "law 5"), (plus(np.nan), "law 3")], ids=lambda value: str(value)[:24]
+)
+def test_fusers(change, law):
+    with pytest.raises(LawBroken, match=law):
+        check_fuser(AnyFuser(change))
+
+
+@pytest.mark.parametrize(
+    ("change", "law"),
+    [
+        (backwards, "law 2"),
+        (unfolded, "law 4"),
+        (plus(1.5), "law 8"),
+        (stranger, "law 1"),
+        (Moody(), "law 5"),
+        (one_tier_down, "law 2"),
+        (in_place, "changed the ranking"),
+        (first_only, "keep every id"),
+        (strange_rows, "do not belong together"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_stages(change, law):
+    with pytest.raises(LawBroken, match=law):
+        check_stage(AnyStage(change))
+
+
+@pytest.mark.parametrize(
+    ("change", "law"),
+    [
+        (backwards, "law 2"),
+        (stranger, "law 1"),
+        (plus(-0.0625), "rescore"),
+        (first_only, "without a reason"),
+        (in_place, "changed the ranking"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_selectors(change, law):
+    with pytest.raises(LawBroken, match=law):
+        check_selector(AnySelector(change))
+
+
+def deep(ranking):
+    """Scores that depend on how many were asked for: the top k of one k is not a prefix of another's."""
+    return arrange(ranking.scored(Part("turn", "mul", np.linspace(0.1, 1.0, len(ranking)))))
+
+
+@pytest.mark.parametrize(
+    ("change", "law"),
+    [
+        (backwards, "law 2"),
+        (stranger, "law 10"),
+        (deep, "law 9"),
+        (Moody(), "law 5"),
+        (plus(1.5), "law 8"),
+        (strange_rows, "do not belong together"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_legs(change, law):
+    with pytest.raises(LawBroken, match=law):
+        check_leg(AnyLeg(change), sample_snapshot())
+
+
+def test_an_empty_leg_that_counts():
+    @dataclass(frozen=True)
+    class Counting(AnyFuser):
+        def fuse(self, query, rankings, snapshot):
+            fused = Rrf().fuse(query, rankings, snapshot)
+            return backwards_by_score(fused) if len(rankings) == 2 else fused
+
+    def backwards_by_score(ranking):
+        return arrange(ranking.scored(Part("turn", "mul", np.linspace(0.0, 1.0, len(ranking)))))
+
+    with pytest.raises(LawBroken, match="law 6"):
+        check_fuser(Counting(same))
+
+
+def test_a_fuser_that_looks_at_the_order_of_its_legs():
+    @dataclass(frozen=True)
+    class First(AnyFuser):
+        def fuse(self, query, rankings, snapshot):
+            fullest = [leg for leg, found in rankings.items() if len(found)][:1]
+            return Rrf(weights=dict.fromkeys(fullest, 2.0)).fuse(query, rankings, snapshot)
+
+    with pytest.raises(LawBroken, match="law 7"):
+        check_fuser(First(same))
+
+
+def test_what_is_no_component():
+    @dataclass
+    class Thawed:
+        needs: ClassVar[frozenset[str]] = frozenset()
+
+        def apply(self, query, ranking, snapshot):
+            return ranking
+
+        def gives(self, given):
+            return given
+
+    @dataclass(frozen=True)
+    class Greedy(AnyStage):
+        needs: ClassVar[frozenset[str]] = frozenset({"network"})
+
+    with pytest.raises(LawBroken, match="lacks a method or field of Selector"):
+        check_selector(AnyStage(same))  # type: ignore[arg-type]
+    with pytest.raises(LawBroken, match="frozen dataclass"):
+        check_stage(Thawed())
+    with pytest.raises(LawBroken, match="needs is a frozenset of"):
+        check_stage(Greedy(same))
