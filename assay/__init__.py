@@ -1,10 +1,10 @@
 """Assay: hybrid retrieval that proves itself.
 
-    import assay
-    kb = assay.open("./kb")
-    kb.add("./handbook")
-    for hit in kb.search("how do I rotate the signing key?", k=5):
-        print(hit.rank, hit.score, hit.title, hit.text, hit.why())
+import assay
+kb = assay.open("./kb")
+kb.add("./handbook")
+for hit in kb.search("how do I rotate the signing key?", k=5):
+    print(hit.rank, hit.score, hit.title, hit.text, hit.why())
 """
 
 from __future__ import annotations

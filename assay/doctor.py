@@ -19,7 +19,6 @@ from assay.backend.local import COMPACT_FROM
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
-from assay.store.locks import unused
 from assay.store.sqlite import Store, facts_of
 from assay.text.analyse import Analyser
 
@@ -75,7 +74,9 @@ def _integrity(store: Store, deep: bool) -> Check:
     except (sqlite3.DatabaseError, ValueError) as error:
         return Check("database", "fail", f"it is damaged: {error}", _RESTORE)
     if wrong:
-        return Check("database", "fail", f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}", _RESTORE)
+        return Check(
+            "database", "fail", f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}", _RESTORE
+        )
     return Check("database", "ok", "its pages and indexes are sound, every chunk is what was written")
 
 
@@ -111,7 +112,9 @@ def _vectors(store: Store) -> Check:
         return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
     lacking = len(store.lacking_vectors())
     if lacking:
-        return Check("vectors", "fail", f"{lacking:,} chunks have none: meaning cannot find them", "assay optimize --embed")
+        return Check(
+            "vectors", "fail", f"{lacking:,} chunks have none: meaning cannot find them", "assay optimize --embed"
+        )
     return Check("vectors", "ok", "every chunk has one")
 
 
@@ -156,8 +159,12 @@ def _languages(store: Store) -> Check:
         return Check("languages", "ok", "none was told")
     if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
         text = f"{share:.0%} of the chunks are not in English, and {store.settings['embedder']} reads English only"
-        return Check("languages", "warn", text, "assay optimize --embed --embedder onnx:/path/to/a/multilingual/encoder")
-    return Check("languages", "ok", f"{1 - share:.0%} English or untold; words are stemmed as {store.settings['language']}")
+        return Check(
+            "languages", "warn", text, "assay optimize --embed --embedder onnx:/path/to/a/multilingual/encoder"
+        )
+    return Check(
+        "languages", "ok", f"{1 - share:.0%} English or untold; words are stemmed as {store.settings['language']}"
+    )
 
 
 def _disk(store: Store) -> Check:
@@ -179,7 +186,7 @@ def _sources(store: Store) -> Check:
     if gone:
         cure = "moved: assay add NEWPATH --as NAME --moved; deleted: assay rm NAME"
         return Check("sources", "warn", f"no longer there: {', '.join(gone)}", cure)
-    return Check("sources", "ok", f"{len(store.sources())} folders and files, all still there")
+    return Check("sources", "ok", f"{len(store.sources())} known, all still there")
 
 
 def _leftovers(store: Store) -> Check:
@@ -191,18 +198,12 @@ def _leftovers(store: Store) -> Check:
 
 
 def leftovers(store: Store) -> Iterator[Path]:
-    """What nobody will read again: files of dead processes, and indexes that nobody names and nobody has open."""
+    """Half-written files and folders of processes that are no more. Old indexes are swept by the next build."""
     for folder in (store.folder, store.folder / "generations", store.folder / "snapshots"):
         for path in folder.iterdir() if folder.is_dir() else ():
             found = _LEFT_BY.fullmatch(path.name)
             if found and not _runs(int(found["pid"])):
                 yield path
-    named = store.setting("generation")
-    for path in (store.folder / "generations").glob("[0-9]*"):
-        with unused(path / "manifest.json") as free:
-            abandoned = free and path.name != named
-        if abandoned:
-            yield path
 
 
 def _runs(pid: int) -> bool:

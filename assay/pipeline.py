@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assay.answer import Answer, Span, Verdict
+from assay.answer import Answer, Span, SpanKind, Verdict
 from assay.errors import AssayError, ConfigError, LawBroken, ModelError, QueryError
 from assay.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
 from assay.order import as_source, first_kept, top
@@ -153,25 +153,24 @@ class _Run:
     def fuse(self, fuser: Fuser, query: Query, found: Mapping[str, Ranking]) -> Ranking:
         start = self.clock()
         fused = fuser.fuse(query, found, self.snapshot)
-        everyone = np.concatenate([r.ids for r in found.values()])
-        if not np.isin(fused.ids, everyone).all():
+        if not set(fused.ids.tolist()) <= {name for r in found.values() for name in r.ids.tolist()}:
             raise LawBroken("fuse: added an id that no leg found (law 1)")
-        return self._span("fuse", "fuse", len(everyone), fused, start)
+        return self._span("fuse", "fuse", sum(map(len, found.values())), fused, start)
 
     def step(self, plan: StepPlan, query: Query, before: Ranking) -> Ranking:
         start = self.clock()
-        is_stage = isinstance(plan.step, Stage)
-        kind = "stage" if is_stage else "select"
+        chosen = plan.step
+        kind: SpanKind = "stage" if isinstance(chosen, Stage) else "select"
         why_not = self._lacking(plan.step.needs, query)
         if why_not:
             return self._skip(plan.name, kind, before, start, why_not)
         given = replace(before, notes=())
-        if isinstance(plan.step, Stage):
-            after = plan.step.apply(query, given, self.snapshot)
+        if isinstance(chosen, Stage):
+            after = chosen.apply(query, given, self.snapshot)
             check_same_ids(before, after, plan.name)
             check_tier_kept(before, after, plan.name)
         else:
-            after = plan.step.select(query, given, self.snapshot)
+            after = chosen.select(query, given, self.snapshot)
             check_subset(before, after, plan.name)
         return self._span(plan.name, kind, len(before), after, start)
 
@@ -184,17 +183,17 @@ class _Run:
                 return self.snapshot.lacks(need)
         return ""
 
-    def _skip(self, name: str, kind: str, ranking: Ranking, start: float, why: str) -> Ranking:
+    def _skip(self, name: str, kind: SpanKind, ranking: Ranking, start: float, why: str) -> Ranking:
         self.degraded.append(f"{name} skipped: {why}")
         return self._span(name, kind, len(ranking), ranking, start, why)
 
-    def _span(self, name: str, kind: str, took: int, gave: Ranking, start: float, skipped: str = "") -> Ranking:
+    def _span(self, name: str, kind: SpanKind, took: int, gave: Ranking, start: float, skipped: str = "") -> Ranking:
         if not skipped:
             check_ranking(gave, name)
         self.degraded.extend(f"{name}: {note.text}" for note in gave.notes if note.kind in ("degraded", "skipped"))
         ms = (self.clock() - start) * 1000.0
         notes, gave = gave.notes, replace(gave, notes=())
-        self.spans.append(Span(name, kind, took, gave, skipped, notes, ms))  # type: ignore[arg-type]
+        self.spans.append(Span(name, kind, took, gave, skipped, notes, ms))
         return gave
 
 

@@ -23,7 +23,7 @@ from assay.where import Mask
 
 MOST_TERMS = 256
 """A query longer than this keeps its rarest terms."""
-_SCAN = 40_000
+_SCAN = 10_000
 """Postings up to which scanning beats asking tantivy."""
 _FEW_ROWS = 5_000
 _MOST_FETCHES = 4
@@ -161,20 +161,29 @@ def _scanned(
 ) -> Rows:
     """Score every row of every posting list; keep the best k with all ties of the last."""
     total = np.zeros(words.size)
+    touched = []
     for number, weight in zip(numbers, weights, strict=True):
         rows, counts = words.postings(number)
+        if eligible is not None:
+            keep = eligible[rows]
+            rows, counts = rows[keep], counts[keep]
         total[rows] += weight * saturation(
             counts.astype(np.float64), words.lengths[rows].astype(np.float64), view.average
         )
-    if eligible is not None:
-        total[~eligible] = 0.0
-    found = np.flatnonzero(total)
-    if len(found) <= k:
-        return found
-    values = total[found]
-    cut = np.partition(values, len(values) - k)[len(values) - k]
+        touched.append(rows)
+    found = np.concatenate(touched).astype(np.int64)
+    found.sort()
+    found = found[np.concatenate([[True], found[1:] != found[:-1]])] if len(found) else found
     # Terms were added in the same order as in the final score, so equal rows are equal here too.
-    kept: Rows = found[values >= cut]
+    return _with_ties(found, total[found], k)
+
+
+def _with_ties(rows: Rows, scores: Floats, k: int) -> Rows:
+    """The best k rows, and every row that ties with the last of them."""
+    if len(rows) <= k:
+        return rows
+    cut = np.partition(scores, len(scores) - k)[len(scores) - k]
+    kept: Rows = rows[scores >= cut]
     return kept
 
 
@@ -206,6 +215,6 @@ def _proposed(
             for column in _given(view, terms, weights, kept):
                 ours = ours + column
             if np.partition(ours, len(ours) - k)[len(ours) - k] > lift * float(theirs[-1]):
-                return kept
+                return _with_ties(kept, ours, k)
         fetch *= 2
     return None

@@ -184,8 +184,10 @@ class LocalSnapshot:
             near = np.flatnonzero(scores >= cut)
         else:
             near = np.arange(len(rows))
-        ids = self.ids(rows[near])
-        best: Rows = near[np.lexsort((ids, -scores[near]))[:k]]
+        # The generation's rows stand in id order, so their numbers break ties as their ids would.
+        old = not self._tail_size or bool((rows[near] < self._start).all())
+        names = rows[near] if old else self.ids(rows[near])
+        best: Rows = near[np.lexsort((names, -scores[near]))[:k]]
         return best
 
     # -- who may be found

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @store_option
-@click.option("--as", "name", metavar="NAME", help="What to call this folder or file in the store.  [default: its name]")
+@click.option(
+    "--as", "name", metavar="NAME", help="What to call this folder or file in the store.  [default: its name]"
+)
 @click.option("--moved", is_flag=True, help="The folder of this name has moved here; keep its chunks.")
 @click.option("--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, onnx:…, http:….")
 @click.option("--language", default="english", metavar="NAME", help="For a new store: how words are stemmed, or none.")

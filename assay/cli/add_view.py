@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -14,34 +15,53 @@ if TYPE_CHECKING:
     from assay.sync import AddReport
 
 MOST_LISTED = 20
+_STYLES = {"added": "green", "changed": "yellow", "removed": "red", "unchanged": "dim"}
 
 
 def show_report(report: AddReport, base: KnowledgeBase, spent: float) -> None:
-    """Files by what became of them, chunks, problems with their cures, and what the store holds now."""
+    """Files by what became of them, chunks, what the store holds now, problems with their cures."""
     screen = console()
-    said = {"added": report.added, "changed": report.changed, "removed": report.removed, "unchanged": report.unchanged}
-    styles = {"added": "green", "changed": "yellow", "removed": "red", "unchanged": "dim"}
+    for line in (_files(report), _chunks(report, spent), _store(base), *_passed_over(report), *_problems(report)):
+        screen.print(line, soft_wrap=True)  # long lines are the terminal's to break
+
+
+def _files(report: AddReport) -> Text:
     line = Text(f"{count(report.files + report.removed, 'file')}: ")
-    shown = [Text(f"{number:,} {word}", styles[word]) for word, number in said.items() if number]
-    line.append_text(Text(", ").join(shown) if shown else Text("nothing to read there", "yellow"))
-    screen.print(line)
-    moves = [f"+{report.chunks_added:,}" * bool(report.chunks_added), f"−{report.chunks_removed:,}" * bool(report.chunks_removed)]
-    changed = " ".join(move for move in moves if move) or "no change"
+    counted = [(word, getattr(report, word)) for word in _STYLES]
+    said = [Text(f"{number:,} {word}", _STYLES[word]) for word, number in counted if number]
+    return line.append_text(Text(", ").join(said) if said else Text("there is nothing to read there", "yellow"))
+
+
+def _chunks(report: AddReport, spent: float) -> Text:
+    born = f"+{report.chunks_added:,}" if report.chunks_added else ""
+    died = f"−{report.chunks_removed:,}" if report.chunks_removed else ""
     rate = f", {report.chunks_added / spent:,.0f} a second" if report.chunks_added >= 100 else ""
-    screen.print(Text(f"chunks: {changed} in {seconds(spent)}{rate}"))
+    return Text(f"chunks: {f'{born} {died}'.strip() or 'no change'} in {seconds(spent)}{rate}")
+
+
+def _store(base: KnowledgeBase) -> Text:
     view = base.snapshot()
-    model = base.spec if base.store.settings["dim"] else "no embedding model: words only (assay model install)"
-    screen.print(Text(f"store:  {safe(str(base.store.folder))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"))
+    model = base.spec if base.store.settings["dim"] else "words only: no embedding model (assay model install)"
+    return Text(
+        f"store: {safe(str(base.store.folder))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"
+    )
+
+
+def _passed_over(report: AddReport) -> Iterator[Text]:
     if report.ignored:
         why = Counter(reason for _, reason in report.ignored)
         listed = ", ".join(f"{safe(reason)} ({number:,})" for reason, number in why.most_common(5))
-        screen.print(Text(f"passed over {count(len(report.ignored), 'file')}: {listed}", "dim"))
+        yield Text(f"passed over {count(len(report.ignored), 'file')}: {listed}", "dim")
+
+
+def _problems(report: AddReport) -> Iterator[Text]:
     if report.problems:
-        screen.print(Text(f"{count(len(report.problems), 'problem')}:", "bold yellow"))
-        for name, reason in report.problems[:MOST_LISTED]:
-            what, _, cure = reason.partition("; cure: ")
-            screen.print(Text.assemble("  ", (safe(name), "bold"), "  ", (safe(what), "yellow")))
-            if cure:
-                screen.print(Text.assemble("    ", ("cure: ", "green"), safe(cure)))
-        if len(report.problems) > MOST_LISTED:
-            screen.print(Text(f"  … and {len(report.problems) - MOST_LISTED} more (--json lists all)", "dim"))
+        yield Text(f"{count(len(report.problems), 'problem')}; these are not in the store:", "bold yellow")
+    for name, reason in report.problems[:MOST_LISTED]:
+        what, _, cure = reason.partition("; cure: ")
+        what = what.rpartition(f"{name}: ")[2]  # the reason names the file by its whole path; once is enough
+        yield Text.assemble("  ", (safe(name), "bold"), "  ", (safe(what), "yellow"))
+        if cure:
+            yield Text.assemble(("    cure: ", "green"), safe(cure))
+    if len(report.problems) > MOST_LISTED:
+        yield Text(f"  … and {len(report.problems) - MOST_LISTED} more (--json lists all)", "dim")

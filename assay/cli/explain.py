@@ -27,7 +27,7 @@ def explain(
     as_data: bool,
     plain: bool,
 ) -> None:
-    """Say why a chunk is at its place for a query, or why it is not there at all.
+    """Say why a chunk is at its place, or why it is not there at all.
 
     Ids are shown by `assay search` and `assay ls -v`.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -11,28 +12,29 @@ from assay.cli.options import opened, store_option
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write.  [default: stdout]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write.  [default: stdout]"
+)
 @click.option("--vectors", is_flag=True, help="With the embedding vectors.")
 @store_option
 def export(output: Path | None, vectors: bool, store: Path) -> None:
-    """Write every live chunk as a line of JSON: what it takes to leave, or to look.
+    """Write every live chunk as a line of JSON.
 
-    A file given with -o appears whole or not at all.
+    It is what it takes to leave, or to look. A file given with -o appears whole or not at all.
     """
-    from assay.cli.terminal import count, escaped
+    from assay.cli.terminal import escaped, safe
 
     with opened(store) as base:
         if output is None:
             for line in base.export(with_vectors=vectors):
-                click.echo(escaped(line))
+                sys.stdout.write(f"{escaped(line)}\n")
             return
         aside = output.with_name(f".{output.name}.{os.getpid()}")
-        lines = 0
         try:
             with aside.open("w", encoding="utf-8") as file:
-                for lines, line in enumerate(base.export(with_vectors=vectors), 1):
+                for line in base.export(with_vectors=vectors):
                     file.write(f"{line}\n")
             os.replace(aside, output)
         finally:
             aside.unlink(missing_ok=True)
-    click.echo(f"{count(lines, 'chunk')} in {output}", err=True)
+    click.echo(f"wrote {safe(str(output))}", err=True)

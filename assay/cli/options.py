@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,9 +25,9 @@ def _resolve(ctx: click.Context, _: click.Parameter, value: Path | None) -> Path
 
 
 def store_option(command: F) -> F:
-    return click.option(
-        "--store", type=click.Path(path_type=Path), metavar="DIR", help=STORE_HELP, callback=_resolve
-    )(command)
+    return click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help=STORE_HELP, callback=_resolve)(
+        command
+    )
 
 
 def json_option(command: F) -> F:
@@ -64,7 +65,7 @@ def query_text(query: str) -> str:
     """The query itself, or what stands on standard input when it is `-`."""
     if query != "-":
         return query
-    return click.get_binary_stream("stdin").read().decode("utf-8", "replace")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def opened(store: Path) -> KnowledgeBase:

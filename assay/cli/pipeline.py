@@ -14,7 +14,7 @@ _name = click.argument("name", default="default", metavar="[NAME|FILE]")
 
 @click.group(cls=Group)
 def pipeline() -> None:
-    """Pipelines: the TOML, the digest, and what preflight thinks of them."""
+    """Show, check and list pipelines."""
 
 
 @pipeline.command()
@@ -36,10 +36,10 @@ def show(name: str, resolved: bool) -> None:
 @_name
 @json_option
 def check(name: str, as_data: bool) -> None:
-    """Say what can be known about a pipeline before it runs; exits with 2 when it cannot work.
+    """Say what preflight thinks of a pipeline; exits with 2 when it cannot work.
 
-    Scales are walked from step to step, thresholds are held against the scores that can reach them, and every leg is
-    tried alone: can what only it finds enter the answer?
+    Nothing is searched. Scales are walked from step to step, thresholds are held against the scores that can reach
+    them, and every leg is tried alone: can what only it finds enter the answer?
     """
     from dataclasses import asdict
 
@@ -58,7 +58,9 @@ def check(name: str, as_data: bool) -> None:
             click.echo(f"  {safe(step):<16} gives {made.scale} scores from {made.lo:.4g} to {made.hi:.4g}")
         for finding in findings:
             colour = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.level]
-            click.echo(f"{click.style(finding.level, fg=colour, bold=True)} {safe(finding.where)}: {safe(finding.text)}")
+            click.echo(
+                f"{click.style(finding.level, fg=colour, bold=True)} {safe(finding.where)}: {safe(finding.text)}"
+            )
         if not findings:
             click.secho("nothing to complain about", fg="green")
     if any(finding.level == "error" for finding in findings):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.cli.terminal import console, safe
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
     from assay.sync import Event
 
@@ -19,7 +19,7 @@ class Bars:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._tasks: dict[str, int] = {}
+        self._tasks: dict[str, TaskID] = {}
 
     def file(self, event: Event) -> None:
         """Heard after every file."""

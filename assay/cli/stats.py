@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @store_option
 @json_option
 def stats(store: Path, as_data: bool) -> None:
-    """Show a store in numbers: chunks, documents, languages, versions, index, model, sizes on disk."""
+    """Show a store in numbers.
+
+    Chunks, documents, tokens, languages, versions, tags, index, model and sizes on disk.
+    """
     from assay.cli.terminal import as_json, safe
     from assay.inventory import stats as counted
 
@@ -46,7 +49,7 @@ def _lines(store: Path, found: Stats) -> list[tuple[str, str]]:
         built = f"{index['name']} with {count(index['chunks'], 'chunk')} as of v{index['version']}"
     return [
         ("store", f"{store}, format {settings['format']}"),
-        ("chunks", f"{found.chunks:,}, and {found.dead:,} dead ones that older snapshots still show"),
+        ("chunks", f"{found.chunks:,}; older snapshots also show {found.dead:,} dead"),
         ("documents", f"{found.documents:,}"),
         ("tokens", f"{found.tokens:,}"),
         ("languages", languages or "none"),
@@ -54,6 +57,6 @@ def _lines(store: Path, found: Stats) -> list[tuple[str, str]]:
         ("model", model),
         ("versions", f"v{found.oldest} to v{found.newest}"),
         ("tags", tags or "none"),
-        ("index", f"{built}; {found.pending:,} changes since"),
+        ("index", f"{built}; {count(found.pending, 'change')} since"),
         ("on disk", ", ".join(f"{name} {size(weight)}" for name, weight in found.sizes.items() if weight)),
     ]

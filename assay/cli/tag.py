@@ -13,7 +13,7 @@ from assay.cli.options import opened, store_option
 @click.argument("name")
 @store_option
 def tag(name: str, store: Path) -> None:
-    """Name the present version, so that `--snapshot NAME` reads it later."""
+    """Name the present version, to be read later with --snapshot."""
     from assay.cli.terminal import safe
 
     with opened(store) as base:

@@ -15,13 +15,19 @@ WIDEST = 110
 
 # C0 and C1 controls, DEL, marks that turn the reading direction around, and halves of surrogate pairs.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BLANKS = re.compile(r"\s+")
+_NOT_ASCII = re.compile("[^\x00-\x7e]")
 _JSON_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
     """Text that a terminal only shows: ESC becomes ␛, direction marks vanish; on one line unless `keep_lines`."""
-    shown = _CONTROLS.sub(_picture, text)
-    return shown if keep_lines else " ".join(shown.split())
+    return _CONTROLS.sub(_picture, text) if keep_lines else safe_piece(text).strip()
+
+
+def safe_piece(text: str) -> str:
+    """The same for a piece of a line: white space at its ends is kept, as one blank."""
+    return _BLANKS.sub(" ", _CONTROLS.sub(_picture, text))
 
 
 def _picture(found: re.Match[str]) -> str:
@@ -32,13 +38,21 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON that a terminal can show as well: controls that JSON itself leaves alone are written as \\u escapes."""
+    """JSON for a terminal, a file or a pipe."""
     return escaped(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def escaped(line: str) -> str:
-    """The same for text that already is JSON: such characters stand only inside its strings."""
-    return _JSON_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", line)
+    """JSON in which everything a terminal would act on, or stdout cannot encode, is written as a \\u escape.
+
+    Such characters stand only inside strings, so it is the same JSON.
+    """
+    return (_JSON_CONTROLS if speaks_unicode() else _NOT_ASCII).sub(_units, line)
+
+
+def _units(found: re.Match[str]) -> str:
+    units = found.group().encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def console(*, plain: bool = False, stderr: bool = False) -> Console:
@@ -49,7 +63,8 @@ def console(*, plain: bool = False, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich would exit with 1; see failures.py
 
-    made = _Console(stderr=stderr, markup=False, emoji=False, highlight=False, no_color=plain or None)
+    terminal = False if plain else None
+    made = _Console(stderr=stderr, markup=False, emoji=False, highlight=False, force_terminal=terminal)
     made.width = min(made.width, WIDEST)
     return made
 

@@ -26,9 +26,9 @@ def resolved_toml(pipeline: Pipeline) -> str:
     if config["fuse"] is not None:
         lines += ["", "[fuse]"]
         lines += _settings({"use": _short("fuser", config["fuse"]["use"]), **config["fuse"]["settings"]})
-    for plan, step in zip(pipeline.steps, config["steps"], strict=True):
+    for placed, step in zip(pipeline.steps, config["steps"], strict=True):
         lines += ["", "[[step]]"]
-        lines += _settings({"use": _short("step", step["use"]), "name": plan.name, **step["settings"]})
+        lines += _settings({"use": _short("step", step["use"]), "name": placed.name, **step["settings"]})
     return "\n".join(lines) + "\n"
 
 

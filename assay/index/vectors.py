@@ -33,9 +33,12 @@ class VectorIndex:
         self.size, self.dim = size, dim
         shape = (size, dim)
         self.matrix: Vectors = (
-            np.memmap(folder / "vectors", np.float32, "r", shape=shape) if size else np.empty(shape, np.float32)
+            np.memmap(folder / "vectors", np.float32, "r", shape=shape).view(np.ndarray)
+            if size
+            else np.empty(shape, np.float32)
         )
         self.has = np.fromfile(folder / "vectors.has", np.bool_)
+        self.count = int(np.count_nonzero(self.has))
         self.probes = int(json.loads((folder / "vectors.json").read_text())["nprobe"])
 
     @cached_property
@@ -51,7 +54,7 @@ class VectorIndex:
 
     def _propose(self, query: Vector, k: int, eligible: Mask | None) -> Rows:
         allowed = self.has if eligible is None else self.has & eligible
-        count = int(np.count_nonzero(allowed))
+        count = self.count if eligible is None else int(np.count_nonzero(allowed))
         if count <= max(k, _GATHER):
             return np.flatnonzero(allowed)
         if not self.probes:

@@ -7,7 +7,7 @@ answer "how often does t occur in these rows?" by binary search, which is all th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,12 @@ class Words:
         self._counts = _mapped(folder / "postings.counts", np.uint16)
         self.lengths = np.fromfile(folder / "lengths", "<u4")
         self.total = int(self.lengths.sum(dtype=np.int64))
+        self.term = lru_cache(maxsize=65_536)(self._terms.find)
+        """The number of a term, or -1."""
 
     @property
     def size(self) -> int:
         return len(self.lengths)
-
-    def term(self, text: str) -> int:
-        """The number of a term, or -1."""
-        return self._terms.find(text)
 
     def frequency(self, term: int) -> int:
         """How many rows contain a term."""
@@ -103,4 +101,4 @@ def saturation(counts: Floats, lengths: Floats, average: float) -> Floats:
 def _mapped(path: Path, kind: Any) -> NDArray[Any]:
     if path.stat().st_size == 0:
         return np.empty(0, kind)
-    return np.memmap(path, kind, "r")
+    return np.memmap(path, kind, "r").view(np.ndarray)  # slicing a memmap object itself is slow

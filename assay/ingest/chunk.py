@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from base64 import b32encode
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.ingest.cut import weigh, word_units
 from assay.ingest.files import tidy
@@ -32,7 +33,7 @@ LIMIT = 254
 """WordPiece tokens of `indexed_text`: the model reads 256, two of which it adds itself."""
 HEADER_LINE = 32
 """WordPiece tokens of the title, and of the section path; what is longer is trimmed."""
-SAMPLE = 1000
+SAMPLE = 300
 """Characters from which the language of a document is told."""
 
 
@@ -55,30 +56,39 @@ PROFILES = {
 def chunk_document(document: Document, profile: Profile) -> list[Chunk]:
     """The chunks of a document, in order; none for an empty one."""
     title = trimmed(document.title, HEADER_LINE)
-    title_tokens = count(title)
-    facts = _facts(document, title)
+    pieces = list(_pieces(document, title, profile))
+    # In one go: the tokeniser's tables leave the processor's cache whenever other work comes between.
+    tokens = [count_tokens(piece.text) for piece in pieces]
+    facts = _facts(document, title) if pieces else {}
     times: Counter[str] = Counter()
     chunks: list[Chunk] = []
+    for piece, size in zip(pieces, tokens, strict=True):
+        identity = chunk_id(document.id, piece.path, piece.text, 0)
+        times[identity] += 1
+        if times[identity] > 1:
+            identity = chunk_id(document.id, piece.path, piece.text, times[identity] - 1)
+        meta = {**facts, "section": piece.line, "start": piece.start}
+        chunks.append(Chunk(identity, document.id, piece.text, size, document.created, document.importance, meta))
+    return chunks
+
+
+class _Piece(NamedTuple):
+    """What will be a chunk: a text, where it stands, and the line that says so."""
+
+    path: tuple[str, ...]
+    line: str
+    start: int
+    text: str
+
+
+def _pieces(document: Document, title: str, profile: Profile) -> Iterator[_Piece]:
+    left = LIMIT - count(title)
     for section in document.sections:
         text = tidy(section.text)
         line = section_line(section.path, document.title)
-        most = min(profile.most, LIMIT - title_tokens - count(line))
+        most = min(profile.most, left - count(line))
         for start, end in pack(text, Room(profile.least, min(profile.target, most), most)):
-            piece = text[start:end]
-            first_id = chunk_id(document.id, section.path, piece, 0)
-            chunks.append(
-                Chunk(
-                    id=chunk_id(document.id, section.path, piece, times[first_id]) if times[first_id] else first_id,
-                    doc_id=document.id,
-                    text=piece,
-                    tokens=count_tokens(piece),
-                    created=document.created,
-                    importance=document.importance,
-                    meta={**facts, "section": line, "start": start},
-                )
-            )
-            times[first_id] += 1
-    return chunks
+            yield _Piece(section.path, line, start, text[start:end])
 
 
 def chunk_id(doc_id: str, path: tuple[str, ...], text: str, times_before: int) -> str:
@@ -94,7 +104,7 @@ def section_line(path: tuple[str, ...], title: str) -> str:
     When it is too long the outer headings go first: "… > B".
     """
     steps = list(path[1:] if path and path[0] == title else path)
-    line = " ".join(" > ".join(steps).split())
+    line = " ".join(tidy(" > ".join(steps)).split())
     if weigh(line) <= HEADER_LINE:
         return line
     while len(steps) > 1 and weigh(" > ".join(steps)) > HEADER_LINE - 2:

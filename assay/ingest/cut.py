@@ -16,7 +16,8 @@ from typing import NamedTuple
 from assay.text.sentences import sentences
 from assay.text.wordpiece import count
 
-CHARACTERS_PER_TOKEN = 16
+CHARACTERS_PER_TOKEN = 16  # at most; more are not free
+MANY_CHARACTERS = 6  # per token: a paragraph with more than this hardly ever fits
 
 _GAP = re.compile(r"\n[^\S\n]*\n\s*")
 _FENCED = re.compile(
@@ -51,10 +52,17 @@ def joined(left: Unit, right: Unit) -> Unit:
     return Unit(left.start, right.end, joined_weight(left, right), left.whole or right.whole, left.glued)
 
 
-def blocks(text: str) -> Iterator[Unit]:
-    """Paragraphs, tables and fenced code, in order: everything between blank lines that are not inside a fence."""
+def blocks(text: str, target: int) -> Iterator[Unit]:
+    """Paragraphs, tables and fenced code, in order: everything between blank lines that are not inside a fence.
+
+    A paragraph that is surely heavier than the target is not weighed, because it will be cut and its sentences
+    weighed: its weight is given as its number of characters.
+    """
+    surely = MANY_CHARACTERS * target
     for start, end, fenced in _block_spans(text):
-        yield Unit(start, end, weigh(text[start:end]), whole=fenced or text.startswith("|", start))
+        whole = fenced or text.startswith("|", start)
+        weight = weigh(text[start:end]) if whole or end - start <= surely else end - start
+        yield Unit(start, end, weight, whole)
 
 
 def _block_spans(text: str) -> Iterator[tuple[int, int, bool]]:

@@ -103,8 +103,15 @@ class TextFile:
     def lines(self) -> Iterator[str]:
         """The lines without their ends, tidy; very long ones in pieces of LONGEST_LINE characters."""
         with self.open() as file:
-            for line in iter(lambda: file.readline(LONGEST_LINE), ""):
-                yield tidy(line.removesuffix("\n"))
+            rest = ""  # of a line whose end has not come yet
+            while block := file.read(LONGEST_LINE):
+                lines = tidy(rest + block).split("\n")
+                rest = lines.pop()
+                yield from lines
+                if len(rest) >= LONGEST_LINE:
+                    yield rest
+                    rest = ""
+            yield rest
 
 
 def text_file(path: Path, *, html: bool = False) -> TextFile:

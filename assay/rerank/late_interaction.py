@@ -30,12 +30,13 @@ class LateInteraction:
         MaxSim(q, d) = mean over tokens i of q of  max over tokens j of d of  q_i · d_j
         blend        = z(score) + weight · z(MaxSim)              z(x) = (x − mean) / standard deviation, over the pool
 
-    With the default model's token vectors MaxSim alone ranks worse than it found things, so only the blend is
-    offered. It is dealt out linearly over the pool's own scores: its best candidate gets the pool's highest score, its worst
-    the lowest. So scores stay unit and mean what they meant, nothing outside the pool passes anything inside it,
+    MaxSim of the default model's token vectors is too weak a judge to stand alone, so only the blend is offered.
+    It is dealt out linearly over the pool's own scores: the best candidate gets the pool's highest score, the worst
+    its lowest. So scores stay unit and mean what they meant, nothing outside the pool passes anything inside it,
     and what is outside keeps its score and order. Where that leaves no room (equal scores in the pool, or its
     last one ties with the first outside) the worst gets the middle between the highest inside and the highest
-    outside (0 if nobody is); when those two are equal, the pool keeps its scores. Tiers are blended one by one, since a stage moves nothing across tiers.
+    outside (0 if nobody is); when those two are equal, the pool keeps its scores. Tiers are blended one by one,
+    since a stage moves nothing across tiers.
 
     `model` is a name that `assay.embed.load` knows. A model that is missing, or a query without text, leaves the
     ranking as it is, on the record. A candidate without text counts as average. Needs and gives unit scores.

@@ -70,7 +70,8 @@ def random_vector(rng: random.Random) -> Vector | None:
         return None
     raw = np.array([rng.choice((-1.0, 0.0, 1.0)) for _ in range(DIM)])
     raw[rng.randrange(DIM)] += 0.5
-    return (raw / np.linalg.norm(raw)).astype(np.float32)
+    unit: Vector = (raw / np.linalg.norm(raw)).astype(np.float32)
+    return unit
 
 
 def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12, dense: bool = True) -> None:

@@ -36,7 +36,7 @@ __all__ = ["Analyser", "identifiers", "normal"]
 
 VERSION = 1  # raise it when the same text gives other terms, so that the digest changes
 LONGEST_TERM = 128  # characters
-MOST_GROWTH = 18  # no character folds to more than 18 (ﷺ)
+MOST_GROWTH = 18  # no character folds to more characters than that (ﷺ, before its spaces go)
 SHAPES = 1 << 14  # words remembered with their places: highlights and queries read few texts
 CHOICES = {"cjk": ("bigram", "unigram"), "stop": ("language", "none")}
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
@@ -68,7 +68,7 @@ class Analyser:
 
     @property
     def digest(self) -> str:
-        """Identifies what this analyser does to text: two equal digests give equal terms."""
+        """Identifies what this analyser does to text: equal digests give equal terms under one Snowball release."""
         config = json.dumps({"version": VERSION, **asdict(self)}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(config.encode()).hexdigest()
 
@@ -107,7 +107,8 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def _is_stop(surface: str, stop: frozenset[str], shouted: bool) -> bool:
-    if not stop.issuperset(bare(fold(surface)).split("'")):  # qu'il is a stop word because qu and il are
+    word = bare(fold(surface))
+    if word not in stop and not stop.issuperset(word.split("'")):  # qu'il is one because qu and il are
         return False
     return shouted or len(surface) == 1 or not surface.isupper() or surface in _OPERATORS
 

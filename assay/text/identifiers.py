@@ -19,7 +19,10 @@ import re
 from assay.text.fold import normal
 from assay.text.tokenise import pattern
 
-_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|«([^»]+)»|`([^`]+)`|„([^“”]+)[“”]|「([^」]+)」')
+# A phrase is short: the bound keeps a stray quote from swallowing the query, and the search linear.
+_QUOTED = re.compile(
+    r'"([^"]{1,200})"|“([^”]{1,200})”|«([^»]{1,200})»|`([^`]{1,200})`|„([^“”]{1,200})[“”]|「([^」]{1,200})」'
+)
 _ORDINARY = re.compile(
     r"""\d{1,4}                          # 404  2024
       | \d{1,3}(?:,\d{3})+               # 1,000
@@ -36,7 +39,7 @@ _NAME = re.compile(
     """,
     re.VERBOSE,
 )
-_INNER_CAPITAL = re.compile(r"[^\W\d_][^\W\d_]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def identifiers(text: str) -> list[str]:
@@ -50,7 +53,8 @@ def identifiers(text: str) -> list[str]:
     rest = _QUOTED.sub(take, text)
     for token in pattern(rest).finditer(rest):
         start, end = token.span()
-        rooted = rest[:start].endswith(("/", "\\")) and not rest[:start].endswith("//")
+        before = rest[max(start - 2, 0) : start]
+        rooted = before.endswith(("/", "\\")) and before not in ("//", "</")  # /etc/hosts, not ://host or </tag>
         if rooted or _is_name(token[0]):
             found.append((start, normal(rest[start - rooted : end])))
     return list(dict.fromkeys(name for _, name in sorted(found) if name))
@@ -59,7 +63,7 @@ def identifiers(text: str) -> list[str]:
 def _is_name(token: str) -> bool:
     if _ORDINARY.fullmatch(token):
         return False
-    return _NAME.search(token) is not None or any(map(_has_inner_capital, _INNER_CAPITAL.findall(token)))
+    return _NAME.search(token) is not None or any(map(_has_inner_capital, _LETTERS.findall(token)))
 
 
 def _has_inner_capital(word: str) -> bool:

@@ -31,7 +31,8 @@ _SCRIPTS = (
     ("ka", re.compile("[\u10a0-\u10ff]"), 0.5),
 )
 _NOT_PROSE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]*>|\]\([^)\n]*\)|\b\w+://\S+|\S+@\S+|\S*[\d_=/\\{}]\S*", re.DOTALL
+    r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]*>|\]\([^)\n]*\)|(?<!\S)\S*[\d_=/\\{}@]\S*",  # code, markup, addresses
+    re.DOTALL,
 )
 _LETTER = re.compile(r"[^\W\d_]")
 

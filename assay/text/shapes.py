@@ -25,7 +25,7 @@ import unicodedata
 from collections.abc import Callable
 
 from assay.text.fold import bare, fold
-from assay.text.tokenise import clusters, is_unspaced
+from assay.text.tokenise import clusters, is_simple, is_unspaced
 
 Forms = Callable[[str], tuple[str, ...]]
 Span = tuple[int, int]
@@ -68,12 +68,13 @@ def shape(run: str, forms: Forms, pairs: bool = True) -> list[Term]:
 def _grams(run: str, pairs: bool) -> list[Term]:
     """Overlapping pairs of characters, and each character for the sake of one-character queries."""
     spans = clusters(run)
-    units = [fold(run[start:end]) for start, end in spans]
+    units = list(run) if is_simple(run) else [fold(run[start:end]) for start, end in spans]
+    inner = pairs and len(units) > 1
     found: list[Term] = []
     for place, (unit, (start, end)) in enumerate(zip(units, spans, strict=True)):
         if unit:
-            found.append((unit, start, end, pairs and len(units) > 1))
-        if pairs and place + 1 < len(units) and unit and units[place + 1]:
+            found.append((unit, start, end, inner))
+        if inner and place + 1 < len(units) and unit and units[place + 1]:
             found.append((unit + units[place + 1], start, spans[place + 1][1], False))
     return found
 
@@ -147,9 +148,9 @@ class _Shaper:
         grouped = _THOUSANDS.fullmatch(run, start, end) is not None
         parts = [found.span() for found in _DIGITS.finditer(run, start, end)]
         ends = [last for _, last in parts if not (grouped and run[last : last + 1] == ",")]
-        self.whole(start, end, grouped)
+        self.whole(start, end)
         for last in ends[:MOST_PARTS]:
-            self.whole(parts[0][0], last, grouped)
+            self.whole(parts[0][0], last)
         for first, last in parts[1:]:
             if not grouped and (last - first >= YEAR_DIGITS or run[first - 1] == ","):
                 self.whole(first, last)
@@ -192,10 +193,11 @@ class _Shaper:
         for term in self.forms(text):
             self.found.append((term, start, end))
 
-    def whole(self, start: int, end: int, grouped: bool = False) -> None:
+    def whole(self, start: int, end: int) -> None:
         """A compound as it stands, unless it is too long to be a name."""
         if end - start <= LONGEST_COMPOUND:
             term = bare(fold(self.run[start:end])).replace("\\", "/")
+            grouped = _THOUSANDS.fullmatch(self.run, start, end)
             self.found.append((term.replace(",", "") if grouped else term, start, end))
 
     def is_letter(self, start: int, end: int) -> bool:

@@ -26,6 +26,7 @@ _UNSPACED = (
     "\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3105-\u312f\u31a0-\u31bf"  # Han, Bopomofo
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_SIMPLE = re.compile("[\u3041-\u3094\u30a1-\u30fa\u30fc-\u30fe\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]+")
 _EMOJI = "\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
 _JOINERS = "\u00ad\u200c\u200d\u200e\u200f\u2060\ufeff"  # invisible inside a word
 
@@ -53,8 +54,15 @@ def is_unspaced(run: str) -> bool:
     return not run.isascii() and _unspaced().match(run) is not None
 
 
+def is_simple(run: str) -> bool:
+    """Is every character of an unspaced run a unit by itself, and already folded? True of most."""
+    return _SIMPLE.fullmatch(run) is not None
+
+
 def clusters(run: str) -> list[tuple[int, int]]:
     """The characters of an unspaced run as readers see them: a base with its marks (か + ゛ is one)."""
+    if is_simple(run):
+        return [(place, place + 1) for place in range(len(run))]
     return [found.span() for found in _cluster().finditer(run)]
 
 

@@ -7,10 +7,19 @@ so a pool of threads is slower than a loop.
 
 from __future__ import annotations
 
+import sys
 from functools import cache
-from typing import Protocol
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from threading import Lock
+from typing import Any, Protocol
+
+from assay.errors import AssayError
 
 TOKENISER = "o200k_base"
+
+_NAME = "bpe_openai._bindings"
+_LOADING = Lock()
 
 
 class _Encoder(Protocol):
@@ -27,9 +36,24 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _encoder() -> _Encoder:
-    # Half a second to import, so only when the first text is counted. The public class around this encoder would
-    # also read the vocabulary a second time, into Python objects, and counts by building the list of ids.
-    from bpe_openai._bindings import tokenizer_for_encoding
-
-    encoder: _Encoder = tokenizer_for_encoding(TOKENISER)
+    encoder: _Encoder = _bindings().tokenizer_for_encoding(TOKENISER)
     return encoder
+
+
+def _bindings() -> Any:
+    """The compiled half of bpe_openai, without its Python half.
+
+    The package's own import parses every vocabulary it ships into Python objects (half a second, tens of MB,
+    a deprecation warning) which counting never reads. Registered under its own name, so that a program that
+    imports the package later shares it.
+    """
+    with _LOADING:  # a compiled module may be initialised only once
+        if _NAME not in sys.modules:
+            package = find_spec("bpe_openai")
+            spec = PathFinder.find_spec(_NAME, package.submodule_search_locations) if package else None
+            if spec is None or spec.loader is None:
+                raise AssayError("counting tokens needs the package bpe-openai", "pip install --force-reinstall assay")
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            sys.modules[_NAME] = module
+        return sys.modules[_NAME]

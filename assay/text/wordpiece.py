@@ -21,6 +21,7 @@ from assay.text.memo import Memo
 PAD, UNK, CLS, SEP, MASK = 0, 100, 101, 102, 103
 
 LONGEST_WORD = 100  # characters; longer words are [UNK], as in the reference
+LONGEST_PIECE = 18  # characters of the longest vocabulary entry
 
 # The reference cuts at these characters before anything else, so a run between them is a unit that can be cached.
 _SPACE = " \t\n\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -74,7 +75,7 @@ def _cover_word(word: str, vocabulary: dict[str, int]) -> list[int]:
     start = 0
     while start < size:
         prefix = "##" if start else ""
-        for end in range(size, start, -1):
+        for end in range(min(size, start + LONGEST_PIECE), start, -1):
             found = vocabulary.get(prefix + word[start:end])
             if found is not None:
                 ids.append(found)
@@ -90,24 +91,15 @@ def _words(run: str) -> list[str]:
     if run.isascii() and run.isalnum():
         return [run.lower()]
     clean = "".join([c for c in run if _kind(c) != "drop"])
-    words: list[str] = []
-    open_word = False
+    spaced: list[str] = []
     for c in unicodedata.normalize("NFD", clean):
         kind = _kind(c)
-        if kind == "mark":
-            continue
         if kind == "punct":
-            words.append(c)
-            open_word = False
-            continue
-        # One character at a time: str.lower() on a word would turn a final Σ into ς, the reference never does.
-        small = _YOUNG_CAPITALS.get(c) or c.lower()
-        if open_word:
-            words[-1] += small
-        else:
-            words.append(small)
-            open_word = True
-    return words
+            spaced += (" ", c, " ")
+        elif kind != "mark":
+            # One character at a time: str.lower() on a word turns a final Σ into ς, the reference never does.
+            spaced.append(_YOUNG_CAPITALS.get(c) or c.lower())
+    return "".join(spaced).split()
 
 
 @cache

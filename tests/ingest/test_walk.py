@@ -138,7 +138,7 @@ def test_content_hash_is_of_the_bytes(tmp_path):
 
 def test_an_unknown_ending_is_refused_with_the_known_ones(tmp_path):
     make(tmp_path, "a.exe")
-    with pytest.raises(BadFile, match="'.exe'") as raised:
+    with pytest.raises(BadFile, match=r"'\.exe'") as raised:
         list(read_file(tmp_path / "a.exe", "a.exe"))
     assert ".md" in raised.value.cure
 

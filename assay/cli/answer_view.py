@@ -1,0 +1,94 @@
+"""An answer in a terminal: results with their evidence and the parts of their scores, then how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from assay.answer import Answer, Hit
+from assay.backend.snapshot import LocalSnapshot
+from assay.cli.footer import footer
+from assay.cli.layout import ends, flow, wrapped
+from assay.cli.nothing_view import nothing_found
+from assay.cli.terminal import console, day, safe, safe_piece, speaks_unicode
+from assay.cli.waterfall import largest, tints, waterfall
+from assay.text.analyse import Analyser
+from assay.text.highlight import evidence
+from assay.types import Chunk
+
+INDENT = 4
+EXCERPT_LINES = 3
+SHORTEST_ID = 8
+
+
+def show_answer(answer: Answer, pipeline: str, *, plain: bool = False) -> None:
+    """Print the whole answer."""
+    screen = console(plain=plain)
+    bars = not plain and speaks_unicode()
+    most = largest(hit.waterfall for hit in answer)
+    colours = tints(span.name for span in answer.trace if span.kind == "leg")
+    for hit in answer:
+        for line in _lines(hit, screen, most, colours, bars=bars):
+            screen.print(line)
+        screen.print()
+    for line in () if len(answer) else nothing_found(answer):
+        screen.print(line)
+    for line in footer(answer, pipeline, screen.width):
+        screen.print(line)
+
+
+def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, bars: bool) -> Iterator[Text]:
+    """Rank, place, date and id; the score and its parts; the evidence."""
+    left = Text.assemble((f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), place(hit.chunk))
+    yield from ends(left, _whereabouts(hit), screen.width)
+    score = score_text(hit.score)
+    start = INDENT + len(score) + 2
+    parts = flow(waterfall(hit.waterfall, most, colours, bars=bars), screen.width - start)
+    for number, line in enumerate(parts):
+        first = Text.assemble(" " * INDENT, (score, "bold"), "  ")
+        yield (Text(" " * start) if number else first).append_text(line)
+    yield from wrapped(excerpt(hit.chunk, hit.answer, screen.width - INDENT), screen, INDENT)
+
+
+def place(chunk: Chunk) -> Text:
+    """Title › section › subsection."""
+    steps = [safe(chunk.title or chunk.doc_id), *(safe(step) for step in chunk.section.split(" > ") if step)]
+    shown = Text.assemble((steps[0], "bold"))
+    for step in steps[1:]:
+        shown.append(" › ", "dim").append(step)
+    return shown
+
+
+def _whereabouts(hit: Hit) -> Text:
+    """When it was created, and the shortest beginning of its id that names no other chunk."""
+    dated = day(hit.chunk.created)
+    return Text.assemble((f"{dated} · " if dated else "", "dim"), (safe(short_id(hit.id, hit.answer)), "cyan"))
+
+
+def short_id(chunk_id: str, answer: Answer) -> str:
+    """What `--id` needs to name this chunk and no other."""
+    view = answer.snapshot
+    if not isinstance(view, LocalSnapshot):
+        return chunk_id
+    lengths = range(SHORTEST_ID, len(chunk_id), 4)
+    return next((chunk_id[:n] for n in lengths if len(view.ids_from(chunk_id[:n], 2)) == 1), chunk_id)
+
+
+def score_text(score: float) -> str:
+    return f"{score:.4f}" if abs(score) < 10 else f"{score:.2f}"
+
+
+def excerpt(chunk: Chunk, answer: Answer, width: int) -> Text:
+    """The part of a chunk that shows why it was found, with the query's terms marked."""
+    view = answer.snapshot
+    analyser = view.analyser if isinstance(view, LocalSnapshot) else Analyser()
+    terms = analyser.query_terms(answer.query.text)
+    found = evidence(chunk.text, terms, analyser, EXCERPT_LINES * width - width // 3)
+    shown = Text.assemble(("… " if found.cut_before else "", "dim"))
+    at = 0
+    for start, end in found.marks:
+        shown.append(safe_piece(found.text[at:start])).append(safe_piece(found.text[start:end]), "bold yellow")
+        at = end
+    return shown.append(safe_piece(found.text[at:]).rstrip()).append(" …" if found.cut_after else "", "dim")

@@ -1,0 +1,72 @@
+"""How an answer came about: its verdict, what could not run and the cure, the steps with their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from assay.answer import Answer, Span
+from assay.backend.snapshot import LocalSnapshot
+from assay.cli.layout import flow
+from assay.cli.terminal import count, safe
+
+_VERDICTS = {"answered": "bold green", "nothing found": "bold"}
+
+
+def footer(answer: Answer, pipeline: str, width: int) -> list[Text]:
+    """Warnings first, then one line of facts and one of steps."""
+    return [*_warnings(answer), *_remarks(answer), *_facts(answer, pipeline, width), *flow(_steps(answer), width)]
+
+
+def _warnings(answer: Answer) -> Iterator[Text]:
+    """What could not run as planned, each with its cure on its own line."""
+    for line in answer.verdict.degraded:
+        what, _, cure = line.partition("; cure: ")
+        yield Text.assemble(("! ", "bold yellow"), (safe(what), "yellow"))
+        if cure:
+            yield Text.assemble(("  cure: ", "green"), safe(cure))
+
+
+def _remarks(answer: Answer) -> Iterator[Text]:
+    for remark in answer.remarks:
+        yield Text.assemble(("note: ", "yellow"), safe(remark))
+    for span in answer.trace:
+        for note in span.notes:
+            if note.kind in ("info", "dropped"):
+                word = "dropped " if note.kind == "dropped" else ""
+                who = f"{word}{count(len(note.ids), 'candidate')}: " if note.ids else word
+                yield Text(f"{safe(span.name)}: {who}{safe(note.text)}", "dim")
+
+
+def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
+    view = answer.snapshot
+    found = answer.verdict.found
+    pool = max((len(span.gave) for span in answer.trace), default=0)
+    version = f"v{view.version}" if isinstance(view, LocalSnapshot) else view.digest[:8]
+    facts = [
+        Text(answer.verdict.word, _VERDICTS.get(answer.verdict.word, "bold yellow")),
+        Text(f"{found} of {count(pool, 'candidate')} from {count(view.size, 'chunk')}"),
+        Text(f"{safe(pipeline)} {answer.digests['pipeline'][:8]}", "dim"),
+        Text(version, "dim"),
+        Text(f"{_time(sum(span.ms for span in answer.trace))}", "dim"),
+    ]
+    return flow(facts, width, " · ")
+
+
+def _steps(answer: Answer) -> list[Text]:
+    """`embed 2.6 ms → bm25 37 in .4 ms → …`; a skipped step is yellow, one that was not wanted is dim."""
+    steps = [_step(span) for span in answer.trace]
+    return [steps[0], *(Text("→ ", "dim").append_text(step) for step in steps[1:])] if steps else []
+
+
+def _step(span: Span) -> Text:
+    if span.skipped:
+        planned = span.skipped.startswith("not triggered")
+        return Text(f"{safe(span.name)} {'not triggered' if planned else 'skipped'}", "dim" if planned else "yellow")
+    gave = "" if span.kind == "embed" else f" {len(span.gave):,} in"
+    return Text(f"{safe(span.name)}{gave} {_time(span.ms)}", "dim")
+
+
+def _time(ms: float) -> str:
+    return f"{ms:.1f} ms" if ms < 100 else f"{ms:,.0f} ms"

@@ -1,0 +1,83 @@
+"""Timing on a noisy machine: contenders take turns query by query, so that noise falls on all of them alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RECEIPTS = Path(__file__).resolve().parent.parent / "receipts"
+
+
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    """p50 and p95 in milliseconds."""
+    p50, p95 = np.percentile(np.array(seconds) * 1000.0, [50, 95])
+    return {"p50_ms": round(float(p50), 3), "p95_ms": round(float(p95), 3)}
+
+
+def in_turns(contenders: dict[str, Callable[[int], Any]], count: int, rounds: int = 3) -> dict[str, dict[str, float]]:
+    """Time every contender on every query; of its rounds each query counts with its fastest."""
+    best = {name: np.full(count, np.inf) for name in contenders}
+    for _ in range(rounds):
+        for query in range(count):
+            for name, run in contenders.items():
+                start = time.perf_counter()
+                run(query)
+                best[name][query] = min(best[name][query], time.perf_counter() - start)
+    return {name: percentiles(list(times)) for name, times in best.items()}
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def machine() -> dict[str, Any]:
+    packages = ("numpy", "tantivy", "faiss-cpu", "onnxruntime", "lancedb")
+    found = {}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except ImportError:
+            found[name] = "not installed"
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "packages": found,
+        "commit": commit.stdout.strip(),
+    }
+
+
+def write_receipt(name: str, measured: dict[str, Any]) -> Path:
+    """Everything a benchmark measured; nothing in it replays byte for byte, so all of it is the measured half."""
+    RECEIPTS.mkdir(exist_ok=True)
+    path = RECEIPTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": machine(), "measured": measured}, indent=1) + "\n", "utf-8")
+    return path
+
+
+def resident_mb() -> float:
+    """Memory of this process now, file pages included, in MB."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return round(int(line.split()[1]) / 1024.0, 1)
+    return float("nan")
+
+
+def private_mb() -> float:
+    """Memory that is this process's alone (no pages of memory-mapped files), in MB."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon"):
+            return round(int(line.split()[1]) / 1024.0, 1)
+    return float("nan")

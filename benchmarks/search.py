@@ -1,0 +1,139 @@
+"""Search at 10k, 100k and 1M chunks: Assay, the two raw engine calls it makes, filters, and LanceDB's own hybrid.
+
+Query embedding and the reading of texts are excluded on all sides.
+
+    python -m benchmarks.search --sizes 10000 100000 1000000 --lance
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.backend.local import LocalBackend
+from assay.config import load
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+from assay.types import Query
+from assay.where import parse
+from benchmarks.data import chunks, questions
+from benchmarks.measure import in_turns, private_mb, resident_mb, timed, write_receipt
+
+POOL = 100
+SELECTIVITY = {"0.5 %": "bucket < 5", "10 %": "bucket < 100", "50 %": "bucket < 500"}
+
+
+def build(folder: Path, size: int) -> tuple[LocalBackend, dict[str, Any]]:
+    dim = 384
+    settings = {"embedder": "minilm", "model": "bench", "dim": dim, "language": "english", "profile": "default"}
+    backend = LocalBackend(Store.create(folder, settings), Analyser(), "bench", dim)
+
+    def fill() -> None:
+        for part in chunks(size):
+            backend.put(part)
+
+    seconds, _ = timed(fill)
+    indexing, _ = timed(lambda: backend.compact(force=True))
+    return backend, {"load_s": round(seconds, 1), "index_s": round(indexing, 1)}
+
+
+def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
+    backend, made = build(folder / f"kb-{size}", size)
+    backend.close()
+    opening, snapshot = timed(
+        lambda: (backend.__init__(backend.store, Analyser(), "bench", 384), backend.snapshot())[1]
+    )  # type: ignore[misc]
+    generation = backend.generation
+    assert generation is not None
+    assert generation.vectors is not None
+    asked, vectors = questions()
+    pipeline = load("default")
+    queries = [Query(text, vector=vector) for text, vector in zip(asked, vectors, strict=True)]
+    terms = [Analyser().query_terms(text) for text in asked]
+    index, words = generation.vectors, generation.words
+
+    def raw(i: int) -> None:
+        """The two engine calls alone, at the same depth."""
+        if words.proposes:
+            words.propose(terms[i], POOL)
+        if index.probes:
+            index._inverted.nprobe = index.probes
+            index._inverted.search(vectors[i][None, :], POOL)
+        else:
+            scores = index.matrix @ vectors[i]
+            np.argpartition(scores, len(scores) - POOL)
+
+    contenders = {"assay": lambda i: pipeline.run(queries[i], snapshot), "raw engines": raw}
+    for name, expression in SELECTIVITY.items():
+        where = parse(expression)
+        filtered = [Query(q.text, vector=q.vector, where=where) for q in queries]
+        contenders[f"assay, filter {name}"] = lambda i, f=filtered: pipeline.run(f[i], snapshot)  # type: ignore[misc]
+    recall = {"assay": dense_recall(snapshot, index.matrix, vectors)}
+    if lance:
+        from benchmarks.lance import LanceHybrid
+
+        other = LanceHybrid(folder / f"lance-{size}", size)
+        probes, recall["lancedb"] = other.tune(vectors, index.matrix, recall["assay"])
+        made["lancedb_nprobes"] = probes
+        contenders["lancedb hybrid rrf"] = lambda i: other.search(asked[i], vectors[i])
+    times = in_turns(contenders, len(queries))
+    short = {
+        name: sum(len(pipeline.run(Query(q.text, vector=q.vector, where=parse(e)), snapshot)) < 10 for q in queries)
+        for name, e in SELECTIVITY.items()
+    }
+    backend.close()
+    return {
+        "chunks": size,
+        **made,
+        "open_ms": round(opening * 1000, 2),
+        "vectors": generation.manifest["vectors"],
+        "dense_recall_at_100": recall,
+        "times": times,
+        "short_lists": short,
+        "resident_mb": resident_mb(),
+        "private_mb": private_mb(),
+    }
+
+
+def dense_recall(snapshot: Any, matrix: Any, vectors: Any) -> float:
+    """Share of the true nearest hundred that the dense leg finds, over the real questions."""
+    shares = []
+    for vector in vectors[:100]:
+        truth = np.argsort(-(matrix @ vector), kind="stable")[:POOL]
+        found = snapshot.nearest(Query("", vector=vector), POOL).rows
+        shares.append(np.isin(truth, found).mean())
+    return round(float(np.mean(shares)), 4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000])
+    parser.add_argument("--lance", action="store_true", help="compare with LanceDB's own hybrid (up to 100k)")
+    parser.add_argument("--receipt", default="search")
+    options = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        for size in options.sizes:
+            results.append(run(size, Path(folder), options.lance and size <= 100_000))
+            print(results[-1], flush=True)
+    by_size = {r["chunks"]: r["times"] for r in results}
+    ratios: dict[str, float] = {}
+    for size, times in by_size.items():
+        for p in ("p50_ms", "p95_ms"):
+            ratios[f"{size}: assay / raw engines, {p}"] = round(times["assay"][p] / times["raw engines"][p], 2)
+            if "lancedb hybrid rrf" in times:
+                ratios[f"{size}: lancedb / assay, {p}"] = round(times["lancedb hybrid rrf"][p] / times["assay"][p], 2)
+    if {100_000, 1_000_000} <= by_size.keys():
+        ratios["p95 from 100k to 1M"] = round(
+            by_size[1_000_000]["assay"]["p95_ms"] / by_size[100_000]["assay"]["p95_ms"], 2
+        )
+    print(ratios)
+    print(write_receipt(options.receipt, {"ratios": ratios, "sizes": results}))
+
+
+if __name__ == "__main__":
+    main()

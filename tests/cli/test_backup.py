@@ -1,0 +1,112 @@
+"""A backup is one sound file of one moment; a restored store answers as the first one did."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from assay import kb
+from assay.backup import backup, restore
+from assay.errors import StoreError
+from assay.store.sqlite import Store
+
+
+def test_one_moment_while_others_write(store: Path, tmp_path: Path) -> None:
+    """Every version in the backup is whole: the chunks of a version are all there, or the version is not."""
+    stop = threading.Event()
+
+    def write() -> None:
+        with kb.open(store) as writer:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                writer.add([{"id": f"n{number}-{i}", "text": f"note {number}"} for i in range(3)], compact=False)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        source = Store.open(store)
+        for turn in range(5):
+            backup(source, tmp_path / f"{turn}.db")
+        source.close()
+    finally:
+        stop.set()
+        thread.join()
+    for turn in range(5):
+        db = sqlite3.connect(tmp_path / f"{turn}.db")
+        notes = db.execute(
+            "SELECT count(*) FROM chunk WHERE doc_id LIKE '%n%-%' AND origin LIKE 'records/%'"
+        ).fetchone()
+        newest = db.execute("SELECT max(number), (SELECT max(born) FROM chunk) FROM version").fetchone()
+        db.close()
+        assert notes[0] % 3 == 0
+        assert newest[0] == newest[1]
+    assert sorted(path.name for path in tmp_path.glob("*db*")) == [f"{turn}.db" for turn in range(5)]
+
+
+def test_all_versions_and_tags_come_back(store: Path, tmp_path: Path) -> None:
+    with kb.open(store) as base:
+        base.tag("first")
+        base.remove("handbook/food.md")
+        backup(base.store, tmp_path / "b")
+        old = [(hit.id, hit.score) for hit in base.search("kitchen", snapshot="first")]
+    restore(tmp_path / "b", tmp_path / "new").close()
+    with kb.open(tmp_path / "new") as base:
+        assert base.store.setting("generation") is None
+        assert [(hit.id, hit.score) for hit in base.search("kitchen", snapshot="first")] == old != []
+        assert len(base.search("kitchen")) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not a backup"),
+        (b"a poem" * 1000, "not a backup"),
+        (b"SQLite format 3\0" + b"\xff" * 5000, "damaged|not a backup"),
+    ],
+)
+def test_what_is_no_backup_makes_no_store(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "b").write_bytes(content)
+    with pytest.raises(StoreError, match=said):
+        restore(tmp_path / "b", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(StoreError, match="no backup at"):
+        restore(tmp_path / "nope", tmp_path / "new")
+
+
+def test_a_damaged_backup_makes_no_store(store: Path, tmp_path: Path) -> None:
+    source = Store.open(store)
+    backup(source, tmp_path / "b")
+    source.close()
+    whole = (tmp_path / "b").read_bytes()
+    (tmp_path / "b").write_bytes(whole[:8192] + b"\xde\xad" * 2048 + whole[12288:])
+    with pytest.raises(StoreError, match="damaged"):
+        restore(tmp_path / "b", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_that_fails_leaves_the_old_one(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Store.open(store)
+    backup(source, tmp_path / "b")
+    before = (tmp_path / "b").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("assay.backup.os.replace", full)
+    with pytest.raises(StoreError, match="No space left"):
+        backup(source, tmp_path / "b", replace=True)
+    source.close()
+    assert (tmp_path / "b").read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"b", "kb"}
+
+
+def test_nowhere_to_write(store: Path, tmp_path: Path) -> None:
+    source = Store.open(store)
+    with pytest.raises(StoreError) as caught:
+        backup(source, tmp_path / "no" / "such" / "b")
+    source.close()
+    assert caught.value.cure

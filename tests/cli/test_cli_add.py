@@ -1,0 +1,90 @@
+"""`assay add`: what it reports is what it did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+from assay import kb
+
+Run = Callable[..., Result]
+
+
+def test_the_life_of_a_folder(run: Run, handbook: Path, tmp_path: Path) -> None:
+    kb_path = tmp_path / "kb"
+    first = run("add", handbook, "--store", kb_path, "--embedder", "none")
+    assert first.exit_code == 0, first.stderr
+    assert "4 files: 4 added" in first.stdout
+    assert "words only" in first.stdout
+    again = run("add", handbook, "--store", kb_path)
+    assert "4 files: 4 unchanged\nchunks: no change" in again.stdout
+    (handbook / "food.md").write_text("# Kitchen\nThe kitchen closes at seven.\n")
+    (handbook / "evil.txt").unlink()
+    (handbook / "new.txt").write_text("A new note.")
+    changed = run("add", handbook, "--store", kb_path)
+    assert "5 files: 1 added, 1 changed, 1 removed, 2 unchanged\nchunks: +2 −2" in changed.stdout
+    with kb.open(kb_path) as base:
+        assert {chunk.doc_id for chunk in base.chunks()} == {
+            "handbook/keys.md",
+            "handbook/food.md",
+            "handbook/new.txt",
+            "handbook/people.jsonl#ada",
+            "handbook/people.jsonl#bob",
+        }
+
+
+def test_a_bad_file_is_listed_with_its_cure_and_the_rest_is_in(run: Run, handbook: Path, tmp_path: Path) -> None:
+    (handbook / "bad.docx").write_bytes(b"not a zip \x1b[31m")
+    (handbook / "picture.png").write_bytes(b"\x89PNG")
+    result = run("add", handbook, "--store", tmp_path / "kb", "--embedder", "none")
+    assert result.exit_code == 1
+    assert "4 added" in result.stdout
+    assert "1 problem; these are not in the store:\n  handbook/bad.docx  " in result.stdout
+    assert "    cure: " in result.stdout
+    assert "passed over 1 file: nothing here reads files ending in .png (1)" in result.stdout
+    said = json.loads(run("add", handbook, "--store", tmp_path / "kb", "--json").stdout)
+    assert (said["unchanged"], said["added"]) == (4, 0)
+    assert [problem["file"] for problem in said["problems"]] == ["handbook/bad.docx"]
+
+
+def test_nothing_is_made_for_a_path_that_is_not_there(run: Run, handbook: Path, tmp_path: Path) -> None:
+    result = run("add", handbook, tmp_path / "nope", "--store", tmp_path / "kb")
+    assert result.exit_code == 3
+    assert "nope does not exist" in result.stderr
+    assert not (tmp_path / "kb").exists()
+
+
+def test_names_and_moves(run: Run, handbook: Path, tmp_path: Path) -> None:
+    kb_path = tmp_path / "kb"
+    assert run("add", handbook, "--as", "rules", "--store", kb_path, "--embedder", "none").exit_code == 0
+    moved = handbook.rename(tmp_path / "elsewhere")
+    refused = run("add", moved, "--as", "rules", "--store", kb_path)
+    assert refused.exit_code == 3
+    assert "--moved" in refused.stderr
+    kept = run("add", moved, "--as", "rules", "--moved", "--store", kb_path)
+    assert "4 unchanged" in kept.stdout
+    two = run("add", moved, moved / "food.md", "--as", "x", "--store", kb_path)
+    assert two.exit_code == 2
+    assert "--as names one" in two.stderr
+
+
+def test_the_index_is_built_unless_told_not_to(run: Run, handbook: Path, tmp_path: Path) -> None:
+    run("add", handbook, "--store", tmp_path / "a", "--embedder", "none", "--no-index")
+    run("add", handbook, "--store", tmp_path / "b", "--embedder", "none")
+    assert not list((tmp_path / "a").glob("generations/*"))
+    assert list((tmp_path / "b").glob("generations/*"))
+    found = [run("search", "kitchen", "-q", "--pipeline", "bm25", "--store", tmp_path / name).stdout for name in "ab"]
+    assert found[0] == found[1] != ""
+
+
+def test_settings_of_a_store_are_not_changed_by_accident(run: Run, store: Path, handbook: Path) -> None:
+    for option, value in (("--profile", "fine"), ("--language", "german"), ("--embedder", "minilm")):
+        result = run("add", handbook, "--store", store, option, value)
+        assert result.exit_code == 3, result.output
+        assert "this store was made with" in result.stderr
+    unknown = run("add", handbook, "--store", store.parent / "new", "--profile", "fin", "--embedder", "none")
+    assert unknown.exit_code == 2
+    assert "did you mean 'fine'" in unknown.stderr
