@@ -26,10 +26,12 @@ lint: $(VENV)/.installed ## Style, types, import law, generated docs in step
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m docs.check
+	$(BIN)/python -m assay.cli.reference docs/reference --check
+	$(BIN)/python docs/check.py
 
 docs: $(VENV)/.installed ## Write the generated references anew
-	$(BIN)/python -m docs.generate
+	$(BIN)/python -m assay.cli.reference docs/reference
+	$(BIN)/python docs/numbers_from_receipts.py
 
 bench: $(VENV)/.installed model ## The spine's benchmark; writes a receipt under receipts/
 	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.txt

@@ -19,6 +19,7 @@ from assay.answer import Answer, Passage
 from assay.backend.local import COMPACT_FROM, LocalBackend
 from assay.backend.snapshot import LocalSnapshot
 from assay.config import load, with_digest
+from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.index.generation import Progress
 from assay.ingest.chunk import PROFILES, Profile
@@ -144,7 +145,7 @@ class KnowledgeBase:
                         f"the model here is {model.digest[:12] if model else 'none'}",
                         "install that model, or embed anew: assay optimize --embed",
                     )
-                self._embedder = model
+                self._embedder = CachedEmbedder(model)
             return self._embedder
 
     def _embed_query(self, text: str) -> Vector:

@@ -146,7 +146,8 @@ class _Run:
         except (LawBroken, QueryError):
             raise
         except AssayError as error:
-            return self._skip(plan.name, "leg", empty, start, error.message)
+            cure = f"; cure: {error.cure}" if error.cure else ""
+            return self._skip(plan.name, "leg", empty, start, f"{error.message}{cure}")
         ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
         return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start)
 

@@ -150,7 +150,7 @@ def test_a_broken_leg_is_skipped_not_empty() -> None:
     )
     answer = two.run(Query("x"), sample_snapshot())
     assert answer.chosen.ids.tolist() == ["keys-1"]
-    assert answer.verdict.degraded == ("bad skipped: the index is gone",)
+    assert answer.verdict.degraded == ("bad skipped: the index is gone; cure: rebuild",)
 
 
 @pytest.mark.parametrize(("broken", "law"), [("nan", "law 3"), ("fold", "law 4"), ("order", "law 2")])

@@ -71,7 +71,7 @@ class Group(click.Group):
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run a command line and exit. Errors become words here, so that a test sees what a person sees."""
         try:
-            code = super().main(args, prog_name, **{**extra, "standalone_mode": False})
+            code = super().main(args, prog_name, **{**extra, "standalone_mode": False, "color": _colour()})
             sys.stdout.flush()  # what cannot be written is noticed here, not while the interpreter ends
         except Exception as error:
             if os.environ.get("ASSAY_DEBUG") == "1":
@@ -108,11 +108,15 @@ def tell(error: Exception) -> int:
     return _say(f"a bug in Assay: {name}: {error}", "report it with what the command says under ASSAY_DEBUG=1", 70)
 
 
+def _colour() -> bool | None:
+    """Never under NO_COLOR; else where there is a terminal."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
 def _say(message: str, cure: str, code: int) -> int:
-    colour = False if os.environ.get("NO_COLOR") else None
     for label, text, style in (("error", message, "red"), ("cure", cure, "green")):
         if text:
             click.echo(
-                f"{click.style(label, fg=style, bold=True)}: {safe(text, keep_lines=True)}", err=True, color=colour
+                f"{click.style(label, fg=style, bold=True)}: {safe(text, keep_lines=True)}", err=True, color=_colour()
             )
     return code

@@ -1,13 +1,12 @@
 """The references that are generated: docs/reference/cli.md from the commands, config.md from the components.
 
-`python -m assay.cli.reference docs/reference` writes them; with `--check` it says whether they are out of date.
+`make docs` writes them; `make lint` and a test say when they are out of date.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -194,19 +193,3 @@ def write(folder: Path) -> list[Path]:
     for path in old:
         path.write_text(PAGES[path.name](), "utf-8")
     return old
-
-
-def main(arguments: list[str]) -> int:
-    folder = Path(next(a for a in arguments if not a.startswith("-")))
-    if "--check" not in arguments:
-        for path in write(folder):
-            print(f"wrote {path}")
-        return 0
-    found = stale(folder)
-    for path in found:
-        print(f"{path} is out of date; cure: make docs")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -90,8 +90,7 @@ def _created(named: Mapping[str, Any], strict: bool) -> tuple[float, str, list[s
     """The moment, the field that gave it, and notes on fields that should have."""
     notes: list[str] = []
     for name in DATES:
-        value = named.get(name)
-        if _is_blank(value):
+        if name not in named or _is_blank(value := named[name]):
             continue
         try:
             return parse_moment(value), name, notes

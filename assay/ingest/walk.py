@@ -48,44 +48,49 @@ def discover(root: Path) -> Iterator[FoundFile | Skipped]:
     """The files under a folder, or the one file, by name; names begin with the folder's own name."""
     base = Path(os.path.abspath(root))
     try:
-        is_folder = stat.S_ISDIR(base.stat().st_mode)
-    except OSError as error:
-        raise bad_file(root, f"cannot be opened: {error.strerror}", "give an existing file or folder") from error
+        base.stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise bad_file(root, f"cannot be opened: {reason}", "give an existing file or folder") from error
     name = plain_name(base.name)
-    if is_folder:
-        yield from _folder(base, f"{name}/" if name else "")
-    else:
-        yield look(base, name)
-
-
-def _folder(folder: Path, prefix: str) -> Iterator[FoundFile | Skipped]:
-    try:
-        with os.scandir(folder) as entries:
-            listed = sorted((plain_name(entry.name), entry.name) for entry in entries if not entry.name.startswith("."))
-    except OSError as error:
-        yield Skipped(folder, prefix.rstrip("/"), f"the folder cannot be read: {error.strerror}", True)
-        return
-    last = None
-    for plain, name in listed:
-        path = folder / name
-        if plain == last:
-            yield Skipped(path, prefix + plain, "another file here has the same name in other Unicode characters")
-        elif path.is_symlink() and path.is_dir():
-            yield Skipped(path, prefix + plain, "a link to a folder; add the folder itself")
-        elif path.is_dir():
-            if plain not in PASSED_OVER:
-                yield from _folder(path, f"{prefix}{plain}/")
+    # A stack, not recursion: folders may be nested deeper than Python likes to call.
+    waiting: list[FoundFile | Skipped | tuple[Path, str]] = [(base, name) if base.is_dir() else look(base, name)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, tuple):
+            waiting.extend(reversed(_listed(*item)))
         else:
-            yield look(path, prefix + plain)
+            yield item
+
+
+def _listed(folder: Path, name: str) -> list[FoundFile | Skipped | tuple[Path, str]]:
+    """What is in a folder, by name: files, things left out, and (path, name) of folders."""
+    try:
+        entries = sorted((plain_name(entry), entry) for entry in os.listdir(folder) if not entry.startswith("."))
+    except OSError as error:
+        return [Skipped(folder, name, f"the folder cannot be read: {error.strerror}", unreadable=True)]
+    prefix = f"{name}/" if name else ""
+    items: list[FoundFile | Skipped | tuple[Path, str]] = []
+    last = None
+    for plain, entry in entries:
+        path = folder / entry
+        if plain == last:
+            reason = "another file here has the same name in other Unicode characters"
+            items.append(Skipped(path, prefix + plain, reason))
+        elif plain not in PASSED_OVER:
+            items.append(look(path, prefix + plain))
         last = plain
+    return items
 
 
-def look(path: Path, name: str) -> FoundFile | Skipped:
-    """One path: a file that can be read, or why it is left out."""
+def look(path: Path, name: str) -> FoundFile | Skipped | tuple[Path, str]:
+    """What a path is: a file to read, a folder to list, or something left out."""
     try:
         facts = path.stat()
     except OSError as error:
-        return Skipped(path, name, f"cannot be opened: {error.strerror}", True)
+        return Skipped(path, name, f"cannot be opened: {error.strerror}", unreadable=True)
+    if stat.S_ISDIR(facts.st_mode):
+        return Skipped(path, name, "a link to a folder; add the folder itself") if path.is_symlink() else (path, name)
     if not stat.S_ISREG(facts.st_mode):
         return Skipped(path, name, "not a regular file")
     if not has_reader(path.suffix):

@@ -69,7 +69,10 @@ class Analyser:
     @property
     def digest(self) -> str:
         """Identifies what this analyser does to text: equal digests give equal terms under one Snowball release."""
-        config = json.dumps({"version": VERSION, **asdict(self)}, sort_keys=True, separators=(",", ":"))
+        import Stemmer  # another release may stem differently, so its version is part of what we are
+
+        said = {"version": VERSION, "stemmer": Stemmer.version() if self.stem else "", **asdict(self)}
+        config = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(config.encode()).hexdigest()
 
     def terms(self, text: str) -> list[str]:

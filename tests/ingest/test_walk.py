@@ -1,6 +1,7 @@
 """Finding files: one order, nothing left out in silence, nothing that hangs or loops."""
 
 import os
+import subprocess
 import unicodedata
 from importlib.metadata import EntryPoint
 
@@ -71,6 +72,30 @@ def test_links_never_loop(tmp_path):
     assert set(skipped(root)) == {"d/sub/up", "d/self.md", "d/gone.md"}
 
 
+def test_the_added_folder_itself_may_be_a_link(tmp_path):
+    make(tmp_path / "d", "a.md")
+    (tmp_path / "link").symlink_to(tmp_path / "d")
+    (tmp_path / "other.txt").symlink_to(tmp_path / "d" / "a.md")
+    assert found(tmp_path / "link") == ["link/a.md"]
+    assert found(tmp_path / "other.txt") == ["other.txt"]
+
+
+def test_folders_nested_a_thousand_deep(tmp_path):
+    depth = 1200
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=here)
+        here, up = os.open("d", os.O_RDONLY, dir_fd=here), here
+        os.close(up)
+    with open(os.open("a.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w") as file:
+        file.write("text")
+    os.close(here)
+    try:
+        assert found(tmp_path) == [f"{tmp_path.name}/{'d/' * depth}a.md"]
+    finally:
+        subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)  # too deep for shutil
+
+
 def test_a_pipe_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     assert skipped(tmp_path) == {f"{tmp_path.name}/pipe.md": "not a regular file"}
@@ -80,14 +105,14 @@ def test_a_pipe_does_not_hang(tmp_path):
 
 def test_a_folder_that_cannot_be_read_is_said_and_the_others_go_on(tmp_path, monkeypatch):
     make(tmp_path / "d", "closed/a.md", "open/b.md")
-    scandir = os.scandir
+    listdir = os.listdir
 
     def guarded(path):  # the tests may run as root, whom no permission stops
         if str(path).endswith("closed"):
             raise PermissionError(13, "Permission denied")
-        return scandir(path)
+        return listdir(path)
 
-    monkeypatch.setattr(walk.os, "scandir", guarded)
+    monkeypatch.setattr(walk.os, "listdir", guarded)
     assert found(tmp_path / "d") == ["d/open/b.md"]
     assert skipped(tmp_path / "d") == {"d/closed": "the folder cannot be read: Permission denied"}
 
@@ -118,6 +143,8 @@ def test_nothing_there(tmp_path):
     with pytest.raises(BadFile, match="No such file") as raised:
         list(discover(tmp_path / "nowhere"))
     assert raised.value.cure
+    with pytest.raises(BadFile, match="null"):
+        list(discover(tmp_path / "a\0b"))
     assert list(discover(tmp_path)) == []
     with pytest.raises(BadFile, match="No such file"):
         content_hash(tmp_path / "nowhere")

@@ -1,0 +1,78 @@
+"""Numbers in documents come from committed receipts: blocks between markers are written from them and checked.
+
+    <!-- numbers: quality -->
+    … a table written by this script …
+    <!-- end -->
+
+`python docs/numbers_from_receipts.py` writes every block anew; `docs/check.py` fails when one is stale.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+_BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+_DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/decisions/0010-default-pipeline.md")
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in lines) + "\n"
+
+
+def quality(receipt: dict[str, Any]) -> str:
+    """nDCG@10 on the test splits, and the mean on the tuning splits that the choice was made by."""
+    sets = receipt["sets"]
+    tuned = receipt["mean_ndcg_on_tuning_splits"]
+    rows = [
+        [f"**{system}**" if system == receipt["best"] else system, f"{tuned[system]:.4f}"]
+        + [f"{found['test'][system]['nDCG@10']:.4f}" for found in sets.values()]
+        for system in tuned
+    ]
+    return table(["system", "tuning splits, mean", *(f"{name} test" for name in sets)], rows)
+
+
+def search(receipt: dict[str, Any]) -> str:
+    rows = []
+    for found in receipt["sizes"]:
+        for name, times in found["times"].items():
+            rows.append([f"{found['chunks']:,}", name, times["p50_ms"], times["p95_ms"]])
+    ratios = table(["ratio", ""], [[name, value] for name, value in receipt["ratios"].items()])
+    return table(["chunks", "what", "p50 ms", "p95 ms"], rows) + "\n" + ratios
+
+
+def ingest(receipt: dict[str, Any]) -> str:
+    return table(["what", "measured"], [[name, value] for name, value in receipt["summary"].items()])
+
+
+WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {"quality": quality, "search": search, "ingest": ingest}
+
+
+def _written(text: str) -> str:
+    def block(found: re.Match[str]) -> str:
+        receipt = json.loads((ROOT / "receipts" / f"{found[2]}.json").read_text("utf-8"))["measured"]
+        return f"{found[1]}{WRITERS[found[2]](receipt)}{found[4]}"
+
+    return _BLOCK.sub(block, text)
+
+
+def blocks_out_of_date(root: Path) -> list[str]:
+    found = []
+    for name in _DOCUMENTS:
+        path = root / name
+        if not path.exists():
+            found.append(f"{name} is missing")
+        elif _written(path.read_text("utf-8")) != path.read_text("utf-8"):
+            found.append(f"{name}: a block of numbers does not match its receipt; run: make docs")
+    return found
+
+
+if __name__ == "__main__":
+    for document in _DOCUMENTS:
+        path = ROOT / document
+        path.write_text(_written(path.read_text("utf-8")), "utf-8")
