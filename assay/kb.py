@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay import embed
+from assay.absence import reasons
 from assay.answer import Answer, Passage
 from assay.backend.local import COMPACT_FROM, LocalBackend
 from assay.backend.snapshot import LocalSnapshot
@@ -31,8 +32,8 @@ from assay.select.budget import Budget
 from assay.store.sqlite import Store
 from assay.sync import AddReport, Event, Sync, default_source
 from assay.text.analyse import Analyser
-from assay.types import Chunk, Query, Vector
-from assay.where import Compare, Filter, parse
+from assay.types import Chunk, Query, Vector, Vectors
+from assay.where import Filter, parse
 
 FOREIGN_SHARE = 0.2
 """From this share of chunks in other languages on, answers say that the default model reads English."""
@@ -148,11 +149,16 @@ class KnowledgeBase:
                 self._embedder = CachedEmbedder(model)
             return self._embedder
 
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        return self._needed_model().encode(texts)
+
     def _embed_query(self, text: str) -> Vector:
-        model = self.embedder
-        if model is None:
+        return self._needed_model().encode_query(text)
+
+    def _needed_model(self) -> Embedder:
+        if self.embedder is None:
             raise ModelError("this store was made without an embedding model", "assay optimize --embed")
-        return model.encode_query(text)
+        return self.embedder
 
     # -- writing
 
@@ -171,7 +177,7 @@ class KnowledgeBase:
         mappings with `text` (and `id`, `title`, `created`, `importance`, any metadata) or plain strings.
         `compact=False` leaves the index to a later `optimize`.
         """
-        sync = Sync(self.store, self.embedder, self.profile, on_event)
+        sync = self.sync(on_event)
         if isinstance(what, str | Path):
             root = Path(what)
             if not root.exists():
@@ -183,6 +189,10 @@ class KnowledgeBase:
         if compact:
             self._compact_soon()
         return report
+
+    def sync(self, on_event: Callable[[Event], None] = lambda _: None) -> Sync:
+        """A run of bringing things into this store, with its model (loaded once something needs embedding)."""
+        return Sync(self.store, self._encode if self.store.settings["dim"] else None, self.profile, on_event)
 
     def remove(self, target: str) -> int:
         """Remove a source, a file, a document or a chunk by its name; how many chunks died. They never come back
@@ -304,36 +314,10 @@ class KnowledgeBase:
         chunk = view.chunks(row)[0] if row[0] >= 0 else None
         place = answer.chosen.places().get(full)
         passages = answer.passages(full)
-        reasons = [] if place is not None else list(self._absence(answer, full, chunk, options))
-        return Explanation(answer, chunk, None if place is None else place + 1, passages, tuple(reasons))
-
-    def _absence(self, answer: Answer, full: str, chunk: Chunk | None, options: Mapping[str, Any]) -> Iterator[str]:
-        """Reasons that no step of the trace can know: not in the store, hidden, or too deep."""
-        query, view = answer.query, answer.snapshot
-        if chunk is None:
-            yield "it is not in this snapshot of the store"
-            return
-        if query.where is not None and not view.matches(str(query.where), view.rows(np.array([full])))[0]:
-            yield f"the filter hides it: {query.where}"
-        if query.at is not None and chunk.created > query.at:
-            yield "it was created after the moment asked about (--at)"
-        if query.scope is not None and chunk.meta.get("scope") != query.scope:
-            yield f"it is not in the scope {query.scope!r}"
-        me = Compare("id", "=", full)
-        alone = replace(query, where=me if query.where is None else query.where & me)
-        for plan in self.pipeline(options.get("pipeline", "default")).legs:
-            span = next(s for s in answer.trace if s.name == plan.name)
-            if span.skipped or full in span.gave.ids:
-                continue
-            found = plan.leg.find(alone, view, 1)
-            if len(found):
-                deep = plan.leg.find(query, view, 5_000).places().get(full)
-                rank = f"rank {deep + 1}" if deep is not None else "a rank beyond 5,000"
-                yield f"{plan.name} gives it {found.score[0]:.4g}, {rank}; the leg looks {plan.k} deep"
-            else:
-                yield f"{plan.name} finds nothing of the query in it"
-        if len(answer.chosen) and full in answer.trace[-1].gave.ids:
-            yield f"it is in the ranking, below the {len(answer.chosen)} that were asked for"
+        if place is not None:
+            return Explanation(answer, chunk, place + 1, passages, ())
+        pipeline = self.pipeline(options.get("pipeline", "default"))
+        return Explanation(answer, chunk, None, passages, tuple(reasons(answer, pipeline, full, chunk)))
 
     def full_id(self, beginning: str, view: LocalSnapshot, missing_ok: bool = False) -> str:
         """A chunk's id from its beginning, when only one chunk begins so."""

@@ -12,9 +12,8 @@ from typing import IO
 from assay.errors import AssayError, BadFile, MissingExtra, StoreError
 from assay.ingest.chunk import Profile, chunk_document
 from assay.ingest.walk import FoundFile, Skipped, content_hash, discover, look, plain_name, read_file
-from assay.protocols import Embedder
 from assay.store.sqlite import FileFacts, Store, facts_of
-from assay.types import Chunk, Document, Vector
+from assay.types import Chunk, Document, Vector, Vectors
 
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
@@ -71,15 +70,15 @@ class Sync:
     def __init__(
         self,
         store: Store,
-        embedder: Embedder | None,
+        encode: Callable[[Sequence[str]], Vectors] | None,
         profile: Profile,
         on_event: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self._store = store
-        self._embedder = embedder
+        self._encode = encode
         self._profile = profile
         self._on_event = on_event
-        self._batch = _BATCH_UNEMBEDDED if embedder is None else _BATCH
+        self._batch = _BATCH_UNEMBEDDED if encode is None else _BATCH
         self._waiting: list[_Waiting] = []
         self._held = 0
         self.report = AddReport()
@@ -90,6 +89,8 @@ class Sync:
         known = self._store.files(source)
         files: list[FoundFile] = []
         for found in discover(root):
+            if self._inside_store(found.path):
+                continue
             if isinstance(found, Skipped):
                 (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
             else:
@@ -143,6 +144,10 @@ class Sync:
         self.report.version = self._store.version()
         return self.report
 
+    def _inside_store(self, path: Path) -> bool:
+        """A store may lie in the folder it indexes (`assay add .`); it is no document of that folder."""
+        return self._store.folder.resolve() in path.resolve().parents
+
     def _claim(self, source: str, root: Path, moved: bool) -> None:
         """A source name belongs to one folder: syncing another into it would delete the first one's chunks."""
         before = self._store.sources().get(source)
@@ -186,13 +191,13 @@ class Sync:
 
     def _embedded(self, chunks: Sequence[Chunk], live: dict[str, tuple[int, bytes]]) -> list[Pair]:
         """Chunks with vectors; those already in the store, unchanged, keep the vector they have there."""
-        if self._embedder is None:
+        if self._encode is None:
             return [(chunk, None) for chunk in chunks]
         fresh = [c for c in chunks if live.get(c.id, (0, b""))[1] != facts_of(c)]
         vectors: dict[str, Vector] = {}
         for start in range(0, len(fresh), _BATCH):
             part = fresh[start : start + _BATCH]
-            made = self._embedder.encode([chunk.indexed_text for chunk in part])
+            made = self._encode([chunk.indexed_text for chunk in part])
             vectors.update((chunk.id, vector) for chunk, vector in zip(part, made, strict=True))
         return [(chunk, vectors.get(chunk.id)) for chunk in chunks]
 

@@ -177,8 +177,17 @@ class LocalBackend:
         """Add or replace chunks by id, all of them or none; the version from which they are there."""
         with self.store.write("put") as writer:
             for chunk, vector in items:
-                writer.put(chunk, vector, origin)
+                writer.put(chunk, None if vector is None else self._checked(vector, chunk), origin)
         return self.store.version()
+
+    def _checked(self, vector: Vector, chunk: Chunk) -> Vector:
+        """A store takes vectors of its own model only; length and norm are what can be seen of that."""
+        if vector.shape != (self._dim,) or abs(float(np.linalg.norm(vector)) - 1.0) > 1e-3:
+            raise StoreError(
+                f"chunk {chunk.id}: its vector (shape {vector.shape}) is no unit vector of length {self._dim}",
+                "embed it with the store's own model, or pass none",
+            )
+        return vector
 
     def remove(self, ids: Iterable[str]) -> int:
         """Delete chunks by id; the version from which they are gone."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from assay.backend.filters import SnapshotColumns
 from assay.backend.lexical import MOST_TERMS, LexicalView, search
 from assay.errors import QueryError, StoreError
-from assay.index.columns import NUMBERS, numbers_of
+from assay.index.columns import NUMBERS, as_number, numbers_of
 from assay.index.generation import Generation
 from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
@@ -23,6 +23,8 @@ from assay.store.sqlite import Store
 from assay.text.analyse import Analyser, identifiers, normal
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
+
+_MOST_MASKS = 16
 
 
 class LocalSnapshot:
@@ -54,7 +56,7 @@ class LocalSnapshot:
         self._dim = dim
         self._no_vectors = no_vectors
         self._start = generation.size if generation else 0
-        self._eligible = lru_cache(maxsize=16)(self._find_eligible)
+        self._masks: dict[tuple[str, float | None, str | None], tuple[Mask | None, Mask]] = {}
 
     @cached_property
     def digest(self) -> str:
@@ -62,8 +64,8 @@ class LocalSnapshot:
 
         Tail and dead enter as sums of their rows' digests, which no order of arrival can change.
         """
-        live = [row for row, alive in zip(self._tail.rows, self._tail_live.tolist(), strict=False) if alive]
-        new = sum(int.from_bytes(row.facts, "big") for row in live)
+        live = [mark for mark, alive in zip(self._tail.marks, self._tail_live.tolist(), strict=False) if alive]
+        new = sum(live)
         gone = sum(
             int.from_bytes(hashlib.blake2b(i.encode("utf-8", "surrogatepass")).digest(), "big") for i in self._dead_ids
         )
@@ -195,6 +197,16 @@ class LocalSnapshot:
     def _allowed(self, query: Query) -> tuple[Mask | None, Mask]:
         return self._eligible(query.where, query.at, query.scope)
 
+    def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
+        """`_find_eligible`, remembered for the last few questions (all legs of one ask the same)."""
+        key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
+        found = self._masks.get(key)
+        if found is None:
+            if len(self._masks) >= _MOST_MASKS:
+                self._masks.clear()
+            found = self._masks[key] = self._find_eligible(where, at, scope)
+        return found
+
     def _find_eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
         """Live rows that the query may see: (generation, or None for all of it; tail)."""
         total = self._start + self._tail_size
@@ -230,10 +242,15 @@ class LocalSnapshot:
         return parse(expression).mask(self.columns)[rows]
 
     def live_rows(self, where: Filter | None) -> Rows:
-        """Every live row, or those a filter keeps: the generation's in id order, then the tail's."""
+        """Every live row, or those a filter keeps, in id order."""
         old, new = self._eligible(where, None, None)
         known = np.arange(self._start) if old is None else np.flatnonzero(old)
-        return np.concatenate([known, np.flatnonzero(new) + self._start])
+        fresh = sorted(np.flatnonzero(new).tolist(), key=lambda place: self._tail.chunks[place].id)
+        if self._generation is None or not fresh:
+            return np.array(fresh, np.int64) if self._generation is None else known
+        ids = self._generation.ids
+        among = np.searchsorted(known, [ids.bisect(self._tail.chunks[place].id) for place in fresh])
+        return np.insert(known, among, np.array(fresh, np.int64) + self._start)
 
     def ids_from(self, beginning: str, most: int = 20) -> list[str]:
         """Ids of live chunks that begin so, in order, at most `most`."""
@@ -251,7 +268,7 @@ class LocalSnapshot:
 
     def share_of_other_languages(self, language: str) -> float:
         """The share of live chunks known to be in another language."""
-        if not self.size or "lang" not in self.columns.kinds():
+        if not self.size or "text" not in self.columns.kinds().get("lang", ()):
             return 0.0
         return len(self.live_rows(Compare("lang", "!=", language))) / self.size
 
@@ -324,4 +341,7 @@ def _number(chunk: Chunk, name: str) -> float:
     if name in NUMBERS:
         return numbers_of(chunk)[NUMBERS.index(name)]
     value = chunk.meta.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
+    for member in value if isinstance(value, list | tuple) else (value,):  # the first number counts
+        if isinstance(member, int | float) and not isinstance(member, bool):
+            return as_number(member)
+    return float("nan")

@@ -15,7 +15,7 @@ from assay.cli.nothing_view import nothing_found
 from assay.cli.terminal import console, day, safe, safe_piece, speaks_unicode
 from assay.cli.waterfall import largest, tints, waterfall
 from assay.text.analyse import Analyser
-from assay.text.highlight import evidence
+from assay.text.highlight import Excerpt, evidence
 from assay.types import Chunk
 
 INDENT = 4
@@ -41,7 +41,7 @@ def show_answer(answer: Answer, pipeline: str, *, plain: bool = False) -> None:
 
 def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, bars: bool) -> Iterator[Text]:
     """Rank, place, date and id; the score and its parts; the evidence."""
-    left = Text.assemble((f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), place(hit.chunk))
+    left = Text.assemble((f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), place(hit.chunk, hit.answer))
     yield from ends(left, _whereabouts(hit), screen.width)
     score = score_text(hit.score)
     start = INDENT + len(score) + 2
@@ -52,12 +52,14 @@ def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, b
     yield from wrapped(excerpt(hit.chunk, hit.answer, screen.width - INDENT), screen, INDENT)
 
 
-def place(chunk: Chunk) -> Text:
-    """Title › section › subsection."""
-    steps = [safe(chunk.title or chunk.doc_id), *(safe(step) for step in chunk.section.split(" > ") if step)]
-    shown = Text.assemble((steps[0], "bold"))
-    for step in steps[1:]:
-        shown.append(" › ", "dim").append(step)
+def place(chunk: Chunk, answer: Answer) -> Text:
+    """Title › section › subsection, with the query's terms marked: headings are searched too."""
+    terms, analyser = _terms(answer)
+    shown = Text()
+    for step in (chunk.title or chunk.doc_id, *(step for step in chunk.section.split(" > ") if step)):
+        line = safe(step)
+        shown.append(" › " if shown else "", "dim")
+        shown.append_text(_marked(evidence(line, terms, analyser, len(line)), "" if shown else "bold"))
     return shown
 
 
@@ -82,13 +84,22 @@ def score_text(score: float) -> str:
 
 def excerpt(chunk: Chunk, answer: Answer, width: int) -> Text:
     """The part of a chunk that shows why it was found, with the query's terms marked."""
+    found = evidence(chunk.text, *_terms(answer), EXCERPT_LINES * width - width // 3)
+    shown = Text.assemble(("… " if found.cut_before else "", "dim"), _marked(found, ""))
+    shown.rstrip()
+    return shown.append(" …" if found.cut_after else "", "dim")
+
+
+def _terms(answer: Answer) -> tuple[list[str], Analyser]:
     view = answer.snapshot
     analyser = view.analyser if isinstance(view, LocalSnapshot) else Analyser()
-    terms = analyser.query_terms(answer.query.text)
-    found = evidence(chunk.text, terms, analyser, EXCERPT_LINES * width - width // 3)
-    shown = Text.assemble(("… " if found.cut_before else "", "dim"))
+    return analyser.query_terms(answer.query.text), analyser
+
+
+def _marked(found: Excerpt, style: str) -> Text:
+    shown = Text()
     at = 0
     for start, end in found.marks:
-        shown.append(safe_piece(found.text[at:start])).append(safe_piece(found.text[start:end]), "bold yellow")
+        shown.append(safe_piece(found.text[at:start]), style).append(safe_piece(found.text[start:end]), "bold yellow")
         at = end
-    return shown.append(safe_piece(found.text[at:]).rstrip()).append(" …" if found.cut_after else "", "dim")
+    return shown.append(safe_piece(found.text[at:]), style)

@@ -34,7 +34,7 @@ def _lines(found: Explanation, screen: Console, *, bars: bool) -> Iterator[Text]
     answer, chunk = found.answer, found.chunk
     colours = tints(span.name for span in answer.trace if span.kind == "leg")
     if chunk is not None:
-        yield place(chunk)
+        yield place(chunk, answer)
         yield Text(safe(f"{chunk.doc_id} · {chunk.id}"), "dim")
         yield from wrapped(excerpt(chunk, answer, screen.width - 2), screen, 2)
         yield Text()

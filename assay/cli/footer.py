@@ -57,7 +57,7 @@ def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
 def _steps(answer: Answer) -> list[Text]:
     """`embed 2.6 ms → bm25 37 in .4 ms → …`; a skipped step is yellow, one that was not wanted is dim."""
     steps = [_step(span) for span in answer.trace]
-    return [steps[0], *(Text("→ ", "dim").append_text(step) for step in steps[1:])] if steps else []
+    return [steps[0], *(Text.assemble(("→ ", "dim"), step) for step in steps[1:])] if steps else []
 
 
 def _step(span: Span) -> Text:

@@ -32,10 +32,13 @@ def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: 
     """
     from assay.cli.progress import bars
     from assay.cli.terminal import count
+    from assay.errors import StoreError
     from assay.retention import forget_before as forget
 
     said: list[str] = []
     with opened(store) as base, bars() as bar:
+        if base.store.readonly:
+            raise StoreError(f"the store {store} is read-only here", "copy it to a folder you may write to")
         if embed_too or embedder:
             made = base.embed_missing(embedder or "auto", bar.step)
             said.append(f"embedded {count(made, 'chunk')} with {base.spec}")

@@ -69,7 +69,14 @@ def query_text(query: str) -> str:
 
 
 def opened(store: Path) -> KnowledgeBase:
-    """An existing store."""
+    """An existing store. A large one whose index is missing gets it now, where a person can watch."""
     from assay import kb
+    from assay.backend.local import MOST_TAIL
 
-    return kb.open(store, create=False)
+    base = kb.open(store, create=False)
+    if base.store.setting("generation") is None and base.store.count_since(0) > MOST_TAIL:
+        from assay.cli.progress import bars
+
+        with bars() as bar:
+            base.optimize(bar.step)
+    return base

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -193,3 +194,17 @@ def write(folder: Path) -> list[Path]:
     for path in old:
         path.write_text(PAGES[path.name](), "utf-8")
     return old
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m assay.cli.reference FOLDER [--check]`."""
+    folder = Path(next(argument for argument in arguments if not argument.startswith("-")))
+    check = "--check" in arguments
+    pages = stale(folder) if check else write(folder)
+    for page in pages:
+        print(f"{page} is out of date; cure: make docs" if check else f"wrote {page}")
+    return int(check and bool(pages))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

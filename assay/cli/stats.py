@@ -44,9 +44,9 @@ def _lines(store: Path, found: Stats) -> list[tuple[str, str]]:
     if settings["dim"]:
         model = f"{settings['embedder']} {settings['model'][:12]}, {settings['dim']} dimensions"
         model += f"; {found.without_vector:,} chunks without a vector" if found.without_vector else ""
-    built = "none yet; chunks are searched one by one"
+    built = f"none; {count(found.pending, 'chunk')} are searched one by one"
     if index is not None:
-        built = f"{index['name']} with {count(index['chunks'], 'chunk')} as of v{index['version']}"
+        built = f"{count(index['chunks'], 'chunk')} as of v{index['version']}; {count(found.pending, 'change')} since"
     return [
         ("store", f"{store}, format {settings['format']}"),
         ("chunks", f"{found.chunks:,}; older snapshots also show {found.dead:,} dead"),
@@ -57,6 +57,6 @@ def _lines(store: Path, found: Stats) -> list[tuple[str, str]]:
         ("model", model),
         ("versions", f"v{found.oldest} to v{found.newest}"),
         ("tags", tags or "none"),
-        ("index", f"{built}; {count(found.pending, 'change')} since"),
+        ("index", built),
         ("on disk", ", ".join(f"{name} {size(weight)}" for name, weight in found.sizes.items() if weight)),
     ]

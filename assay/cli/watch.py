@@ -61,7 +61,6 @@ def _follow(base: KnowledgeBase, root: Path, source: str, changed: list[Path]) -
     """Bring what changed into the store: single files one by one, folders and crowds by comparing everything."""
     from assay.backend.local import COMPACT_FROM
     from assay.ingest.readers import has_reader
-    from assay.sync import Sync
 
     seen = [path for path in changed if _is_ours(path, root, base.store.folder.resolve())]
     files = [path for path in seen if has_reader(path.suffix) and not path.is_dir()]
@@ -69,7 +68,7 @@ def _follow(base: KnowledgeBase, root: Path, source: str, changed: list[Path]) -
         yield base.add(root, name=source), ""
         return
     for path in files:
-        sync = Sync(base.store, base.embedder, base.profile)
+        sync = base.sync()
         yield sync.one(root, path, source), str(path.relative_to(root))
     if files and base.backend.pending >= COMPACT_FROM:
         base.optimize()

@@ -16,11 +16,13 @@ that onnxruntime's optimiser would arrive at, minus the fusions that are slower,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.embed.outliers import Outliers
 from assay.errors import MissingExtra
 
 Array = NDArray[Any]
@@ -29,6 +31,7 @@ HEAD = 32  # width of one attention head
 EPSILON = 1e-12  # of the layer norm
 OPSET, IR_VERSION = 20, 9  # the first opset with Gelu; onnxruntime ≥ 1.17
 CONTRIB = "com.microsoft"
+NO_OUTLIERS: Outliers = MappingProxyType({})
 
 
 def need_onnx() -> Any:
@@ -40,9 +43,14 @@ def need_onnx() -> Any:
     return onnx
 
 
-def write_graph(weights: Mapping[str, Array], max_tokens: int, *, int8: bool) -> bytes:
-    """The serialised ONNX model. The same weights give the same bytes, on every machine."""
-    draw = _Drawing(need_onnx(), weights, int8)
+def write_graph(
+    weights: Mapping[str, Array], max_tokens: int, *, int8: bool, outliers: Outliers = NO_OUTLIERS
+) -> bytes:
+    """The serialised ONNX model. The same weights give the same bytes, on every machine.
+
+    `outliers` are channels to turn down before quantisation (see outliers.py); the float32 graph needs none.
+    """
+    draw = _Drawing(need_onnx(), weights, int8, outliers)
     hidden = len(weights["embeddings.LayerNorm.weight"])
     draw.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
     draw.constant("joined", np.array([0, hidden], np.int64))
@@ -90,8 +98,8 @@ def _add_norm(draw: _Drawing, x: str, change: str) -> str:
 class _Drawing:
     """Nodes and constants in the order they are drawn; `linear` and `rows` know about quantisation."""
 
-    def __init__(self, onnx: Any, weights: Mapping[str, Array], int8: bool) -> None:
-        self.onnx, self.weights, self.int8 = onnx, weights, int8
+    def __init__(self, onnx: Any, weights: Mapping[str, Array], int8: bool, outliers: Outliers) -> None:
+        self.onnx, self.weights, self.int8, self.outliers = onnx, weights, int8, outliers
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -115,6 +123,11 @@ class _Drawing:
         shift = self.constant(f"{name}.bias", bias)
         if not self.int8:
             return self.node("Gemm", [x, self.constant(f"{name}.weight", weight), shift], name)
+        if loud := self.outliers.get(name):
+            divisor = np.ones(len(weight), np.float32)
+            divisor[list(loud)] = list(loud.values())
+            x = self.node("Div", [x, self.constant(f"{name}.divisor", divisor)], f"{name}.quieter")
+            weight = weight * divisor[:, np.newaxis]
         quantised, scale = quantise(weight, 64, axis=0)
         inputs = [x, self.constant(f"{name}.weight", quantised), self.constant(f"{name}.scale", scale[0]), "", shift]
         return self.node("DynamicQuantizeMatMul", inputs, name, domain=CONTRIB)

@@ -37,6 +37,7 @@ def install(
         return present
 
     from assay.embed.graph import need_onnx, write_graph
+    from assay.embed.outliers import OUTLIERS
     from assay.embed.weights import SHA256, fetch, read_safetensors
 
     need_onnx()  # before the download, not after it
@@ -44,7 +45,7 @@ def install(
     found = fetch(source)
     say("writing the graphs")
     weights = read_safetensors(found.raw)
-    graphs = {name: write_graph(weights, MAX_TOKENS, int8=name == INT8) for name in (EXACT, INT8)}
+    graphs = {name: write_graph(weights, MAX_TOKENS, int8=name == INT8, outliers=OUTLIERS) for name in (EXACT, INT8)}
     model = InstalledModel(
         name=NAME,
         folder=models_folder(into) / NAME,

@@ -12,7 +12,7 @@ from assay.embed.home import home
 from assay.errors import ModelError
 
 MANIFEST = "manifest.json"
-FORMAT = 1  # of the manifest and of the graphs beside it; another number is a model to install again
+FORMAT = 1  # of manifest and graphs; counts up when either changes, and older models are then installed again
 CURE = "assay model install"
 
 

@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -127,14 +128,14 @@ def _from_index() -> Weights:
 
 def _from_hub(name: str) -> bytes:
     try:
-        from huggingface_hub import hf_hub_download
+        hub = import_module("huggingface_hub")
     except ImportError as error:
         raise ModelError(
             f"{name} looks like a hub name, and huggingface_hub is not installed",
             "pip install huggingface_hub, or run: assay model install  (without a source)",
         ) from error
     try:
-        return _read(Path(hf_hub_download(name, FILE)))
+        return _read(Path(hub.hf_hub_download(name, FILE)))
     except ModelError:
         raise
     except Exception as error:  # the hub's client raises what its HTTP library raises, which differs by version

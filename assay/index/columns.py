@@ -7,6 +7,7 @@ apart, and a list is simply several entries of one row.
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,17 +32,29 @@ _OPS: Mapping[str, Any] = {
 }
 
 
+_OWN = frozenset({"id", "doc_id", *NUMBERS})
+"""A chunk's own facts win over metadata of the same name."""
+
+
 def fields_of(chunk: Chunk) -> Iterator[tuple[str, Value]]:
     """Every (field, value) a filter can see of a chunk, but its id; lists give several, nested tables none."""
     yield "doc_id", chunk.doc_id
     for key, value in chunk.meta.items():
-        if key in NUMBERS:
+        if key in _OWN:
             continue
         for member in value if isinstance(value, list | tuple) else (value,):
             if isinstance(member, str | bool):
                 yield key, member
             elif isinstance(member, int | float):
-                yield key, float(member)
+                yield key, as_number(member)
+
+
+def as_number(value: float) -> float:
+    """A whole number beyond every float is infinite to a filter."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def numbers_of(chunk: Chunk) -> tuple[float, float, float, float]:

@@ -31,12 +31,15 @@ Progress = Callable[[str, int, int], None]
 
 
 class Generation:
-    """Read-only view of a finished generation; parts open when first used."""
+    """Read-only view of a finished generation; parts open when first used.
+
+    OSError or ValueError when it is not there, not whole, or of another format: then it is to be built anew.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._in_use = InUse(folder / "manifest.json")  # parts open later; until we are gone they must stay
-        self.manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
+        self.manifest = _manifest(folder)
         self.version: int = self.manifest["version"]
         self.last_seq: int = self.manifest["last_seq"]
         self.size: int = self.manifest["chunks"]
@@ -128,15 +131,41 @@ def build_generation(
     }
     content.update(json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode())
     manifest["digest"] = content.hexdigest()
-    _write_synced(aside / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True))
+    manifest["files"] = _sizes(aside)
+    (aside / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
+    _sync(aside)
     shutil.rmtree(folder, ignore_errors=True)
     aside.rename(folder)
     progress("vectors", 1, 1)
     return Generation(folder)
 
 
-def _write_synced(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+def _manifest(folder: Path) -> dict[str, Any]:
+    """What a generation says of itself, once every file is there and as long as it was when written."""
+    said = json.loads((folder / "manifest.json").read_text("utf-8"))
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise ValueError(f"{folder} is no generation of format {FORMAT}")
+    if not said.keys() >= _MANIFEST or not isinstance(said["files"], dict):
+        raise ValueError(f"the manifest of {folder} lacks a part")
+    for name, size in said["files"].items():
+        if (folder / name).stat().st_size != size:
+            raise ValueError(f"{folder / name} is not {size} bytes long")
+    return said
+
+
+_MANIFEST = frozenset({"version", "last_seq", "chunks", "dim", "model", "analyser", "digest", "files"})
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Every file under a folder by its relative name, with its bytes."""
+    return {str(p.relative_to(folder)): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def _sync(folder: Path) -> None:
+    """To the disk, the folders that name the files included: a machine that loses power must not keep half of it."""
+    for path in (*folder.rglob("*"), folder):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

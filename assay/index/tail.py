@@ -5,6 +5,7 @@ Snapshots share one tail; each sees only the first rows it knew of, so a tail ma
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import Counter
 
@@ -25,6 +26,8 @@ class Tail:
         self._analyser = analyser
         self.chunks: list[Chunk] = []
         self.rows: list[Row] = []
+        self.marks: list[int] = []
+        """A digest of each row with its vector, as a number: sums of them do not depend on the order of arrival."""
         self.lengths = array("I")
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
@@ -47,14 +50,23 @@ class Tail:
         if vector is not None:
             self._vectors[place] = vector
         self.chunks.append(row.chunk)
+        self.marks.append(_mark(row, vector))
         self.rows.append(row)
 
     def postings(self, term: str, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Positions below `size` that hold a term, ascending, with its counts."""
         rows, counts = self._postings.get(term, _NONE)
-        places = np.array(rows, np.int64)
+        # Slices are copies: another thread may append meanwhile, and an array that numpy looks into cannot grow.
+        places = np.array(rows[:], np.int64)
         known = int(np.searchsorted(places, size))
-        return places[:known], np.array(counts, np.float64)[:known]
+        return places[:known], np.array(counts[:known], np.float64)
 
     def vectors(self, size: int) -> Vectors:
         return self._vectors[:size]
+
+
+def _mark(row: Row, vector: Vector | None) -> int:
+    digest = hashlib.blake2b(row.facts, digest_size=16)
+    if vector is not None:
+        digest.update(np.asarray(vector, "<f4").tobytes())
+    return int.from_bytes(digest.digest(), "big")

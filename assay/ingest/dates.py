@@ -6,6 +6,7 @@ midnight. Accepted forms:
     2025-06-01 · 2025-06 · 2025/06/01 · 20250601                      ISO dates
     2025-06-01T12:00:00Z · 2025-06-01 12:00 +02:00                    ISO date-times
     Sun, 1 Jun 2025 12:00:00 +0200                                    mail headers (RFC 2822)
+    1 June 2025 · 1-Jun-2025 · June 1, 2025                           English dates with the month's name
     1748736000 · 1748736000.5 · 1748736000000                         epoch seconds; from 1e11 on, milliseconds
 """
 
@@ -25,6 +26,13 @@ MILLISECONDS_FROM = 1e11  # as seconds this would be the year 5138
 _NUMBER = re.compile(r"[+-]?(?:\d{9,}(?:\.\d*)?|\d+\.\d*)")  # eight digits are a compact date
 _MONTH = re.compile(r"(\d{4})-(\d{1,2})")
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?=$|[T\s])")
+_DAY_MONTH = re.compile(r"(?P<day>\d{1,2})[ -](?P<month>[A-Za-z]{3,9})\.?,?[ -](?P<year>\d{4})")
+_MONTH_DAY = re.compile(r"(?P<month>[A-Za-z]{3,9})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_WEEKDAY = re.compile(r"\s*\((?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\)\s*", re.IGNORECASE)
 _SPACED_ZONE = re.compile(r"\s+(?=[+-]\d|Z$|UTC$)")
 
 
@@ -64,9 +72,12 @@ def _from_text(text: str) -> float:
         return _from_number(float(text))
     if month := _MONTH.fullmatch(text):
         return _from_datetime(datetime(int(month[1]), int(month[2]), 1, tzinfo=UTC))
-    # ISO wants two digits and dashes; people write 2025/6/1, "2025-06-01 12:00 +02:00" and "… UTC".
+    if named := _DAY_MONTH.fullmatch(text) or _MONTH_DAY.fullmatch(text):
+        month_number = [name.startswith(named["month"].lower()) for name in _MONTHS].index(True) + 1
+        return _from_datetime(datetime(int(named["year"]), month_number, int(named["day"]), tzinfo=UTC))
+    # ISO wants two digits and dashes; people write 2025/6/1, 2025/06/01 (Sun) 12:00, … 12:00 +02:00 and … 12:00 UTC.
     iso = _DAY.sub(lambda day: f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}", text, count=1)
-    iso = _SPACED_ZONE.sub("", iso).removesuffix("UTC")
+    iso = _SPACED_ZONE.sub("", _WEEKDAY.sub(" ", iso)).removesuffix("UTC")
     try:
         return _from_datetime(datetime.fromisoformat(iso))
     except ValueError:

@@ -101,7 +101,7 @@ class TextFile:
         return self.path.open(encoding=self.encoding, errors=self.errors, newline=newline)
 
     def lines(self) -> Iterator[str]:
-        """The lines without their ends, tidy; very long ones in pieces of LONGEST_LINE characters."""
+        """The lines without their ends, tidy; ones longer than LONGEST_LINE in pieces, cut at a space if possible."""
         with self.open() as file:
             rest = ""  # of a line whose end has not come yet
             while block := file.read(LONGEST_LINE):
@@ -109,8 +109,9 @@ class TextFile:
                 rest = lines.pop()
                 yield from lines
                 if len(rest) >= LONGEST_LINE:
-                    yield rest
-                    rest = ""
+                    cut = rest.rfind(" ") + 1 or len(rest)
+                    yield rest[:cut]
+                    rest = rest[cut:]
             yield rest
 
 

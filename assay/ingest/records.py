@@ -28,10 +28,12 @@ METAS = ("metadata", "meta")
 LONGEST_ID = 1000  # characters
 
 
-def document_from(record: Mapping[str, Any], *, prefix: str = "", fallback_id: str = "") -> Document:
+def document_from(
+    record: Mapping[str, Any], *, prefix: str = "", fallback_id: str = "", notes: tuple[str, ...] = ()
+) -> Document:
     """The document a record describes; its id is prefix + id. BadRecord names the field that is wrong.
 
-    A record without text but with a title is found by its title.
+    A record without text but with a title is found by its title. `notes` go into its metadata.
     """
     if not isinstance(record, Mapping):
         raise BadRecord(f"a record is a mapping of fields, not {brief(record)}", 'write {"text": "…"}')
@@ -39,7 +41,8 @@ def document_from(record: Mapping[str, Any], *, prefix: str = "", fallback_id: s
     identity = _identity(_take(rest, IDS))
     text = _text(_take(rest, TEXTS), titled=bool(rest.get("title")))
     path = _path(rest.pop("section", None))
-    facts = facts_from({**_nested(_take(rest, METAS)), **rest}, strict_created=True)
+    # A `created` the record gives itself must be a date; one in foreign metadata is kept with a note if it is none.
+    facts = facts_from({**_nested(_take(rest, METAS)), **rest}, strict_created="created" in rest, notes=notes)
     body = text if text.strip() else facts.title
     return Document(
         id=prefix + (identity or fallback_id or _digest(facts.title, text)),

@@ -22,6 +22,14 @@ def only_one(path: Path) -> Iterator[bool]:
         yield True
 
 
+@contextlib.contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """Hold a lock while the block runs; waits while another holds it."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 class InUse:
     """Marks a file as in use for as long as this object lives; OSError when it is missing or being removed."""
 

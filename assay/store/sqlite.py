@@ -3,57 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.errors import AssayError, StoreBusy, StoreError
+from assay.errors import StoreError
+from assay.store.connect import Connections
+from assay.store.facts import FileFacts, Row, facts_of
 from assay.store.schema import FORMAT, TABLES
-from assay.types import Chunk, Vector
+from assay.store.told import COMPLAINTS, in_words, telling, told
+from assay.store.writer import Writer
+from assay.types import Chunk
+
+__all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of"]
 
 DATABASE = "assay.sqlite"
-_BUSY_SECONDS = 60.0
+SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
+"""What every store remembers of how it was made."""
 _COLUMNS = "seq, id, doc_id, text, tokens, created, importance, meta"
-
-
-@dataclass(frozen=True, slots=True)
-class FileFacts:
-    """What identifies the state of one file."""
-
-    origin: str
-    source: str
-    hash: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A chunk as stored: its position in time and the digest of its facts."""
-
-    seq: int
-    chunk: Chunk
-    facts: bytes
-    born: int
-    died: int | None
-
-
-def facts_of(chunk: Chunk) -> bytes:
-    """A digest of all that a chunk says except its vector."""
-    created = None if chunk.created != chunk.created else chunk.created
-    said = json.dumps(
-        [chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta],
-        sort_keys=True,
-        ensure_ascii=True,
-    )
-    return hashlib.blake2b(said.encode(), digest_size=16).digest()
+_LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 
 
 class Store:
@@ -62,21 +35,20 @@ class Store:
     def __init__(self, folder: Path, readonly: bool) -> None:
         self.folder = folder
         self.readonly = readonly
-        self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
+        self._connections = Connections(folder / DATABASE, readonly)
         self.settings = self._check_format()
 
     @staticmethod
     def exists(folder: Path) -> bool:
-        return (folder / DATABASE).is_file()
+        with told(folder):
+            return (folder / DATABASE).is_file()
 
     @staticmethod
     def create(folder: Path, settings: Mapping[str, Any]) -> Store:
         """A new, empty store. Written aside and renamed, so a killed process leaves no half-made store."""
         path = folder / DATABASE
         aside = folder / f".{DATABASE}.{os.getpid()}"
-        with _told(folder):
+        with told(folder):
             folder.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
                 aside.unlink()
@@ -87,6 +59,8 @@ class Store:
                 db.executemany("INSERT INTO setting VALUES (?, ?)", [(k, json.dumps(v)) for k, v in said.items()])
                 db.execute("INSERT INTO version VALUES (0, 'made')")
                 db.commit()
+                # Here, where we are alone: two processes that both switch modes get in each other's way.
+                db.execute("PRAGMA journal_mode=WAL")
             finally:
                 db.close()
             try:
@@ -105,94 +79,81 @@ class Store:
         return Store(folder, readonly=not writable)
 
     def close(self) -> None:
-        with self._lock:
-            for db in self._connections:
-                db.close()
-            self._connections.clear()
-            self._local = threading.local()
+        self._connections.close()
 
     @property
     def db(self) -> sqlite3.Connection:
         """This thread's connection."""
-        found = getattr(self._local, "db", None)
-        if found is None:
-            found = self._connect()
-            self._local.db = found
-            with self._lock:
-                self._connections.append(found)
-        return found
-
-    def _connect(self) -> sqlite3.Connection:
-        path = self.folder / DATABASE
-        with _told(self.folder):
-            if not self.readonly:
-                db = _connected(f"file:{_quoted(path)}?mode=rw")
-                db.execute("PRAGMA journal_mode=WAL")
-                db.execute("PRAGMA synchronous=FULL")
-                return db
-            try:
-                db = _connected(f"file:{_quoted(path)}?mode=ro")
-                db.execute("SELECT count(*) FROM setting").fetchone()
-                return db
-            except sqlite3.OperationalError:
-                # A write-ahead log cannot be shared from a folder we may not write; nobody writes here, so read as is.
-                return _connected(f"file:{_quoted(path)}?immutable=1")
+        return self._connections.mine()
 
     def _check_format(self) -> dict[str, Any]:
         try:
             settings = {key: json.loads(value) for key, value in self.db.execute("SELECT key, value FROM setting")}
-        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            raise StoreError(
-                f"{self.folder / DATABASE} is not an Assay store, or it is damaged: {error}",
-                "restore a backup with: assay restore BACKUP --store NEW",
-            ) from error
-        found = settings.get("format", 0)
+            found = int(settings.pop("format"))
+        except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
+            raise self._strange(str(error)) from error
         if found > FORMAT:
             raise StoreError(
                 f"this store has format {found}; this Assay reads up to {FORMAT}", "upgrade: pip install -U assay"
             )
-        return settings
+        if not settings.keys() >= SETTINGS:
+            raise self._strange(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
+        return {"format": found, **settings}
+
+    def _strange(self, why: str) -> StoreError:
+        return StoreError(
+            f"{self.folder / DATABASE} is not an Assay store, or it is damaged: {why}",
+            "restore a backup with: assay restore BACKUP --store NEW",
+        )
 
     # -- reading
 
+    @telling
     def version(self) -> int:
         """The newest committed version."""
         return int(self.db.execute("SELECT max(number) FROM version").fetchone()[0])
 
+    @telling
     def oldest(self) -> int:
         """The oldest version that can still be read."""
         return int(self.db.execute("SELECT min(number) FROM version").fetchone()[0])
 
+    @telling
     def count_since(self, seq: int) -> int:
         return int(self.db.execute("SELECT count(*) FROM chunk WHERE seq > ?", (seq,)).fetchone()[0])
 
+    @telling
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
         row = self.db.execute("SELECT version FROM tag WHERE name = ?", (snapshot,)).fetchone()
         if row:
             return int(row[0])
         number = snapshot.removeprefix("v")
-        if number.isascii() and number.isdigit() and int(number) <= self.version():
+        if number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER and int(number) <= self.version():
             return int(number)
         tags = ", ".join(self.tags()) or "none"
         raise StoreError(
             f"this store has no snapshot {snapshot!r}", f"versions v0 to v{self.version()}; tags: {tags} (assay stats)"
         )
 
+    @telling
     def setting(self, key: str) -> Any:
-        """A setting as it is now (`settings` is as it was when the store was opened)."""
+        """A setting as it is now (`settings` is as it was when the store was opened, and as we changed it)."""
         row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
         return json.loads(row[0]) if row else None
 
+    @telling
     def tags(self) -> dict[str, int]:
         return dict(self.db.execute("SELECT name, version FROM tag ORDER BY name"))
 
+    @telling
     def live_at(self, version: int) -> list[tuple[str, int]]:
         """(id, seq) of every chunk alive at a version, in id order."""
         return self.db.execute(
             "SELECT id, seq FROM chunk WHERE born <= ?1 AND (died IS NULL OR died > ?1) ORDER BY id", (version,)
         ).fetchall()
 
+    @telling
     def rows(self, seqs: Sequence[int]) -> list[Row]:
         """Rows in the order asked."""
         found: dict[int, Row] = {}
@@ -201,8 +162,14 @@ class Store:
             marks = ",".join("?" * len(part))
             for row in self.db.execute(f"SELECT {_COLUMNS}, facts, born, died FROM chunk WHERE seq IN ({marks})", part):
                 found[row[0]] = _row(row)
-        return [found[int(s)] for s in seqs]
+        try:
+            return [found[int(s)] for s in seqs]
+        except KeyError as error:
+            raise StoreError(
+                f"chunks that this view of {self.folder} shows have been forgotten since", "take a new snapshot"
+            ) from error
 
+    @telling
     def rows_since(self, seq: int) -> list[Row]:
         return [
             _row(r)
@@ -211,10 +178,12 @@ class Store:
             )
         ]
 
+    @telling
     def deaths_since(self, version: int) -> list[tuple[str, int, int]]:
         """(id, seq, version of death) of everything that died after a version."""
         return self.db.execute("SELECT id, seq, died FROM chunk WHERE died > ? ORDER BY seq", (version,)).fetchall()
 
+    @telling
     def last_seq(self, version: int) -> int:
         """The newest row born at or before a version."""
         newest = self.db.execute(
@@ -222,6 +191,7 @@ class Store:
         ).fetchone()
         return int(newest[0]) if newest else 0
 
+    @telling
     def vectors(self, seqs: Sequence[int], dim: int) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Vectors in the order asked; zero rows where a chunk has none."""
         out = np.zeros((len(seqs), dim), np.float32)
@@ -233,6 +203,7 @@ class Store:
                 out[place[seq]] = np.frombuffer(value, "<f4")
         return out
 
+    @telling
     def lacking_vectors(self) -> list[int]:
         """Live rows without a vector, oldest first."""
         rows = self.db.execute(
@@ -241,6 +212,7 @@ class Store:
         )
         return [int(r[0]) for r in rows]
 
+    @telling
     def files(self, source: str | None = None) -> dict[str, FileFacts]:
         rows = self.db.execute(
             "SELECT origin, source, hash, size FROM file WHERE ?1 IS NULL OR source = ?1 ORDER BY origin",
@@ -248,9 +220,11 @@ class Store:
         )
         return {row[0]: FileFacts(*row) for row in rows}
 
+    @telling
     def sources(self) -> dict[str, str]:
         return dict(self.db.execute("SELECT name, root FROM source ORDER BY name"))
 
+    @telling
     def live_in(self, origin: str) -> dict[str, tuple[int, bytes]]:
         """id → (seq, facts) of a file's live chunks."""
         rows = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = ? AND died IS NULL", (origin,))
@@ -259,11 +233,13 @@ class Store:
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads of one moment."""
-        self.db.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self.db.execute("COMMIT")
+        with told(self.folder):
+            db = self.db
+            db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                db.execute("COMMIT")
 
     # -- writing
 
@@ -273,209 +249,32 @@ class Store:
         if self.readonly:
             raise StoreError(f"the store {self.folder} is read-only here", "copy it to a folder you may write to")
         db = self.db
-        with _told(self.folder):
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                version = self.version() + 1
-                writer = Writer(db, version)
-                yield writer
-                if writer.changed:
-                    db.execute("INSERT INTO version VALUES (?, ?)", (version, note))
-                db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    db.execute("ROLLBACK")
-                raise
-
-
-class Writer:
-    """What may be done inside one transaction. Counts are of this transaction alone."""
-
-    def __init__(self, db: sqlite3.Connection, version: int) -> None:
-        self._db = db
-        self.version = version
-        self.born = 0
-        self.died = 0
-        self.kept = 0
-        self._other = False
-
-    @property
-    def changed(self) -> bool:
-        return bool(self.born or self.died or self._other)
-
-    def put_source(self, name: str, root: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO source VALUES (?, ?)", (name, root))
-
-    def put_file(self, facts: FileFacts, chunks: Iterable[tuple[Chunk, Vector | None]]) -> None:
-        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, missing ones die."""
-        live = {
-            name: (seq, said)
-            for name, seq, said in self._db.execute(
-                "SELECT id, seq, facts FROM chunk WHERE origin = ? AND died IS NULL", (facts.origin,)
-            )
-        }
-        count = 0
-        for chunk, vector in chunks:
-            count += 1
-            said = facts_of(chunk)
-            seq, before = live.pop(chunk.id, (0, b""))
-            if before == said:
-                self.kept += 1
-                if vector is not None:
-                    self._db.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (seq, _bytes(vector)))
-                continue
-            if seq:
-                self._die(seq)
-            self._bear(chunk, facts.origin, said, vector)
-        for seq, _ in live.values():
-            self._die(seq)
-        self._db.execute(
-            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)",
-            (facts.origin, facts.source, facts.hash, facts.size, count),
-        )
-
-    def put(self, chunk: Chunk, vector: Vector | None, origin: str) -> bool:
-        """Add or replace one chunk by id; False when the very same facts already stand there."""
-        said = facts_of(chunk)
-        row = self._db.execute("SELECT seq, facts FROM chunk WHERE id = ? AND died IS NULL", (chunk.id,)).fetchone()
-        if row is not None:
-            if row[1] == said:
-                self.kept += 1
-                if vector is not None:
-                    self._db.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (row[0], _bytes(vector)))
-                return False
-            self._die(row[0])
-        self._bear(chunk, origin, said, vector)
-        return True
-
-    def put_vectors(self, vectors: Iterable[tuple[int, Vector]]) -> None:
-        for seq, vector in vectors:
-            self._db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (seq, _bytes(vector)))
-            self._other = True
-
-    def drop_vectors(self) -> None:
-        """Forget every vector: they are about to be made anew by another model."""
-        self._db.execute("DELETE FROM vector")
-        self._other = True
-
-    def remove_file(self, origin: str) -> None:
-        self._remove("origin", origin)
-        self._db.execute("DELETE FROM file WHERE origin = ?", (origin,))
-
-    def remove_document(self, doc_id: str) -> None:
-        origins = self._db.execute("SELECT DISTINCT origin FROM chunk WHERE doc_id = ? AND died IS NULL", (doc_id,))
-        touched = [row[0] for row in origins]
-        self._remove("doc_id", doc_id)
-        # The file's record goes too: the next `add` must not think that nothing changed.
-        self._db.executemany("DELETE FROM file WHERE origin = ?", [(o,) for o in touched])
-
-    def remove_chunk(self, chunk_id: str) -> None:
-        row = self._db.execute("SELECT origin FROM chunk WHERE id = ? AND died IS NULL", (chunk_id,)).fetchone()
-        self._remove("id", chunk_id)
-        if row:
-            self._db.execute("DELETE FROM file WHERE origin = ?", row)
-
-    def remove_source(self, name: str) -> None:
-        self._db.execute("DELETE FROM source WHERE name = ?", (name,))
-
-    def tag(self, name: str, version: int) -> None:
-        self._db.execute("INSERT OR REPLACE INTO tag VALUES (?, ?)", (name, version))
-
-    def set(self, key: str, value: Any) -> None:
-        """Change a setting; settings have no versions."""
-        self._db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, json.dumps(value)))
-
-    def forget_dead(self, before: int) -> int:
-        """Erase rows that died at or before a version; snapshots older than it are gone for good."""
-        self._db.execute("DELETE FROM vector WHERE seq IN (SELECT seq FROM chunk WHERE died <= ?)", (before,))
-        gone = self._db.execute("DELETE FROM chunk WHERE died <= ?", (before,)).rowcount
-        self._db.execute("DELETE FROM version WHERE number < ?", (before,))
-        self._db.execute("DELETE FROM tag WHERE version < ?", (before,))
-        return gone
-
-    def _remove(self, column: str, value: str) -> None:
-        self.died += self._db.execute(
-            f"UPDATE chunk SET died = ? WHERE {column} = ? AND died IS NULL", (self.version, value)
-        ).rowcount
-
-    def _die(self, seq: int) -> None:
-        self.died += self._db.execute("UPDATE chunk SET died = ? WHERE seq = ?", (self.version, seq)).rowcount
-
-    def _bear(self, chunk: Chunk, origin: str, said: bytes, vector: Vector | None) -> None:
-        if not 0.0 <= chunk.importance <= 1.0:
-            raise StoreError(f"chunk {chunk.id}: importance {chunk.importance} is not in [0, 1]", "give 0 to 1")
-        created = None if chunk.created != chunk.created else chunk.created
+        if db.in_transaction:
+            raise StoreError(f"a transaction within a transaction on {self.folder}", "end the first one before")
         try:
-            cursor = self._db.execute(
-                "INSERT INTO chunk (id, doc_id, origin, text, tokens, created, importance, meta, facts, born) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    chunk.id,
-                    chunk.doc_id,
-                    origin,
-                    chunk.text,
-                    chunk.tokens,
-                    created,
-                    chunk.importance,
-                    json.dumps(chunk.meta, ensure_ascii=False, sort_keys=True),
-                    said,
-                    self.version,
-                ),
-            )
-        except sqlite3.IntegrityError as error:
-            raise StoreError(
-                f"chunk id {chunk.id!r} is already in use by another file or record", "ids must be unique in a store"
-            ) from error
-        if vector is not None:
-            self._db.execute("INSERT INTO vector VALUES (?, ?)", (cursor.lastrowid, _bytes(vector)))
-        self.born += 1
+            db.execute("BEGIN IMMEDIATE")
+            self._check_model()
+            version = self.version() + 1
+            writer = Writer(db, version, self.settings["dim"])
+            yield writer
+            if writer.changed:
+                db.execute("INSERT INTO version VALUES (?, ?)", (version, note))
+            db.execute("COMMIT")
+            self.settings.update(writer.settings)
+        except BaseException as error:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+            if isinstance(error, COMPLAINTS):
+                raise in_words(error, self.folder) from error
+            raise
 
-
-def _bytes(vector: Vector) -> bytes:
-    return np.asarray(vector, "<f4").tobytes()
+    def _check_model(self) -> None:
+        """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
+        if self.setting("model") != self.settings["model"]:
+            raise StoreError(f"{self.folder} has been embedded with another model meanwhile", "open it again")
 
 
 def _row(row: tuple[Any, ...]) -> Row:
     seq, name, doc_id, text, tokens, created, importance, meta, facts, born, died = row
     moment = float("nan") if created is None else created
     return Row(seq, Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta)), facts, born, died)
-
-
-def _connected(uri: str) -> sqlite3.Connection:
-    db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA mmap_size=268435456")
-    return db
-
-
-def _quoted(path: Path) -> str:
-    from urllib.parse import quote
-
-    return quote(str(path.resolve()))
-
-
-@contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    """SQLite's and the system's complaints, in words with a cure."""
-    try:
-        yield
-    except AssayError:
-        raise
-    except sqlite3.OperationalError as error:
-        said = str(error).lower()
-        if "locked" in said or "busy" in said:
-            raise StoreBusy(
-                f"{folder} is busy: another process is writing", "try again when it has finished"
-            ) from error
-        if "full" in said:
-            raise StoreError(
-                f"the disk of {folder} is full; nothing of this step was written", "free some space"
-            ) from error
-        if "readonly" in said or "unable to open" in said:
-            raise StoreError(f"{folder} cannot be written: {error}", "check the folder's permissions") from error
-        raise StoreError(f"{folder}: {error}", "run: assay doctor") from error
-    except sqlite3.DatabaseError as error:
-        raise StoreError(f"{folder} is damaged: {error}", "restore a backup: assay restore") from error
-    except PermissionError as error:
-        raise StoreError(f"{folder} cannot be written: {error}", "check the folder's permissions") from error
-    except OSError as error:
-        raise StoreError(f"{folder}: {error}", "check the disk and the folder's permissions") from error

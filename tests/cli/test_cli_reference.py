@@ -15,7 +15,7 @@ from click.testing import Result
 import assay.errors
 from assay.cli.failures import EXIT_CODES
 from assay.cli.main import COMMANDS, cli
-from assay.cli.reference import cli_markdown, config_markdown, stale, write
+from assay.cli.reference import cli_markdown, config_markdown, main, stale
 from assay.registry import TABLES
 
 Run = Callable[..., Result]
@@ -27,11 +27,13 @@ def test_the_generated_pages_are_in_step() -> None:
     assert stale(DOCS) == [], "run: make docs"
 
 
-def test_a_page_out_of_date_is_noticed_and_written(tmp_path: Path) -> None:
-    assert len(write(tmp_path)) == 2
-    assert stale(tmp_path) == []
+def test_a_page_out_of_date_is_noticed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path)]) == 0
+    assert main([str(tmp_path), "--check"]) == 0
     (tmp_path / "cli.md").write_text("old")
     assert stale(tmp_path) == [tmp_path / "cli.md"]
+    assert main([str(tmp_path), "--check"]) == 1
+    assert capsys.readouterr().out.endswith("cli.md is out of date; cure: make docs\n")
 
 
 def test_every_command_and_component_is_there() -> None:

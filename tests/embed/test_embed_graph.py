@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from assay.embed.graph import quantise, write_graph
 from assay.embed.minilm import MiniLM
+from assay.embed.outliers import OUTLIERS
 from assay.embed.session import open_session
 from assay.embed.weights import read_safetensors
 from assay.errors import MissingExtra, ModelError
@@ -38,6 +39,35 @@ def test_int8_stays_close_to_the_reference(tmp_path: Path) -> None:
     cosine = (found * expected).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(expected, axis=1)
     assert cosine.min() > 0.99
     assert np.abs(found - expected).max() > 1e-4  # it is quantised, not the float graph again
+
+
+def test_turning_a_loud_channel_down_brings_int8_closer(tmp_path: Path) -> None:
+    """Channel 5 is made loud and its weights small, as those of a few channels of real models are."""
+    weights, ids = tiny_weights(3, layers=1), list(range(18))
+    weights["encoder.layer.0.attention.output.LayerNorm.bias"][5] = 40
+    weights["encoder.layer.0.intermediate.dense.weight"][:, 5] /= 32
+    expected = forward(weights, ids)
+
+    def error(outliers: dict) -> float:
+        found = run(write_graph(weights, 20, int8=True, outliers=outliers), ids, tmp_path)
+        return float(np.abs(found - expected).mean())
+
+    assert error({"encoder.layer.0.intermediate.dense": {5: 32}}) < error({}) * 0.7
+    assert error({"encoder.layer.0.intermediate.dense": {6: 32}}) > error({}) * 0.7
+
+
+def test_outliers_do_not_touch_the_float_graph() -> None:
+    weights = tiny_weights(3)
+    assert write_graph(weights, 8, int8=False, outliers=OUTLIERS) == write_graph(weights, 8, int8=False)
+
+
+def test_every_outlier_names_a_matrix_of_the_real_model() -> None:
+    width = {"qkv": 384, "intermediate": 384, "output": 1536}
+    for name, loud in OUTLIERS.items():
+        kind = name.split(".")[-1].replace("dense", name.split(".")[-2])
+        assert name.startswith(tuple(f"encoder.layer.{layer}." for layer in range(6)))
+        assert all(0 <= channel < width[kind] for channel in loud)
+        assert set(loud.values()) <= {2, 4, 8}  # powers of two: exact in floating point
 
 
 def test_a_layer_more_is_computed(tmp_path: Path) -> None:

@@ -71,6 +71,20 @@ def test_another_process_gives_the_same_bytes(minilm: MiniLM) -> None:
     assert found.stderr == b""
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_forked_child_gives_the_same_bytes(model: InstalledModel) -> None:
+    program = """
+import os
+from assay.embed.minilm import open_minilm
+embedder, texts = open_minilm(workers=3), ["one text", "another", "", "a fourth"]
+before = embedder.encode(texts).tobytes()
+if (child := os.fork()) == 0:
+    os._exit(0 if embedder.encode(texts).tobytes() == before else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=120).returncode == 0
+
+
 def test_meaning_is_found(minilm: MiniLM) -> None:
     query = minilm.encode_query("How can I change my password?")
     near, far = minilm.encode(["Resetting the login secret of your account", "The recipe needs two eggs and flour"])
@@ -86,9 +100,16 @@ def test_known_cosines_of_the_published_model(exact: MiniLM) -> None:
 
 
 def test_int8_is_close_to_exact(minilm: MiniLM, exact: MiniLM) -> None:
-    texts = [text for text in TEXTS if len(text.split()) > 3]
+    texts = [
+        "How do I rotate the signing key?",
+        "Keys are rotated every ninety days; the old key stays valid for one more day.",
+        "Aspirin lowers the risk of a second heart attack, but not that of a first one.",
+        "KEP-1287: in-place update of pod resources",
+        "機械学習の入門",
+    ]
     cosine = (minilm.encode(texts) * exact.encode(texts)).sum(axis=1)
-    assert cosine.min() > 0.97
+    assert cosine.min() > 0.99
+    assert cosine.max() < 0.9999  # the two tiers are not one and the same graph
 
 
 def test_the_tail_of_a_long_text_is_not_seen(minilm: MiniLM) -> None:

@@ -124,6 +124,13 @@ def test_what_the_record_says_itself_wins_over_its_metadata():
     assert document.title == "from meta"
 
 
+def test_a_bad_date_in_foreign_metadata_is_noted_not_refused():
+    document = document_from({"id": "a", "text": "t", "metadata": {"created": "long ago"}})
+    assert math.isnan(document.created)
+    assert document.meta["field_created"] == "long ago"
+    assert "not a date" in document.meta["reader_notes"][0]
+
+
 def test_a_record_with_only_a_title_is_found_by_it():
     assert document_from({"id": "a", "title": "T", "text": ""}).sections == (Section((), "T"),)
     assert document_from({"id": "a", "title": "T"}).sections == (Section((), "T"),)

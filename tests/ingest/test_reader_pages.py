@@ -10,6 +10,7 @@ from docx.oxml import OxmlElement
 
 from assay.errors import BadFile, MissingExtra
 from assay.ingest.readers import docx as docx_reader
+from assay.ingest.readers.html import html_text
 from assay.ingest.walk import read_file
 from assay.types import Section
 
@@ -82,9 +83,13 @@ def test_html_stumps(read, content):
     assert "".join(s.text for s in document.sections).strip("\ufffd") == ""
 
 
-def test_html_nested_a_hundred_thousand_deep(read):
-    document = read("<div>" * 100_000 + "<p>deep", "a.htm")
-    assert document.sections == (Section((), "deep"),)
+def test_html_nested_deep_is_read_and_deeper_is_refused(read):
+    assert read("<div>" * 900 + "<p>deep", "a.htm").sections == (Section((), "deep"),)
+    assert read("<div><br><img><li></div>" * 5000 + "<p>wide", "a.htm").sections[0].text.endswith("wide")
+    assert read("<script>" + "a<b;" * 5000 + "</script><p>code", "a.htm").sections == (Section((), "code"),)
+    with pytest.raises(BadFile, match="nested"):
+        read("<div>" * 100_000 + "<p>deep", "a.htm")
+    assert html_text("<div>" * 100_000 + "<p>deep") == "deep"
 
 
 def test_html_with_a_nul_or_another_format_is_refused(read):

@@ -162,3 +162,11 @@ def test_a_cell_without_end(read, monkeypatch):
     monkeypatch.setattr(csv_reader, "MOST_CHARACTERS", 1 << 16)
     with pytest.raises(BadFile, match="not a row of the table"):
         read('id,text\n1,"' + "x" * (1 << 17), "t.csv")
+
+
+def test_records_say_when_their_encoding_was_guessed(read):
+    (document,) = read(b'{"id": 1, "text": "caf\xe9"}', "c.jsonl")
+    assert document.sections[0].text == "café"
+    assert document.meta["reader_notes"] == ["not UTF-8; read as Windows-1252"]
+    (document,) = read(b"id,text\n1,caf\xe9\n", "t.csv")
+    assert document.meta["reader_notes"] == ["not UTF-8; read as Windows-1252"]

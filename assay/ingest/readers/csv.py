@@ -121,7 +121,7 @@ def _document(
         record["text"] = "\n".join(f"{column}: {cell.strip()}" for column, cell in cells.items())
         record.setdefault("title", next((cell for column, cell in cells.items() if column.lower() in _TITLES), None))
     try:
-        return document_from(record, prefix=f"{name}#", fallback_id=str(number))
+        return document_from(record, prefix=f"{name}#", fallback_id=str(number), notes=source.notes)
     except BadRecord as error:
         raise bad_file(source.path, f"row {number}: {error.message}", error.cure) from error
 

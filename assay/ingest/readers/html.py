@@ -9,11 +9,12 @@ from typing import Any
 
 from assay.errors import MissingExtra
 from assay.ingest.fields import Facts, facts_from
-from assay.ingest.files import check_size, text_file, tidy
+from assay.ingest.files import bad_file, check_size, text_file, tidy
 from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, documents
 from assay.types import Document
 
 MOST_BYTES = 64 << 20
+DEEPEST = 1000  # open tags; every further tag costs the parser a walk through all of them
 
 # `form` and `aside` stay: some pages are one form, and asides hold notes as often as adverts.
 _LEFT_OUT = frozenset(
@@ -42,6 +43,12 @@ _DATES = (
 )
 _CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
+_CODE = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9-]*)", re.IGNORECASE)
+_UNPAIRED = frozenset(  # never closed, or closed by what follows
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+    | {"a", "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "html", "head", "body"}
+)
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
@@ -51,6 +58,9 @@ def read(path: Path, name: str) -> Iterator[Document]:
     except ImportError as error:
         raise MissingExtra("reading .html files", "docs") from error
     text, notes = _decoded(path)
+    text = _CODE.sub(" ", text)
+    if _depth(text) > DEEPEST:
+        raise bad_file(path, f"more than {DEEPEST} tags are nested or never closed", "clean the page up, or remove it")
     tree = LexborHTMLParser(text)
     facts = _facts(tree, notes)
     root = tree.css_first("main, [role=main]") or _only_article(tree) or tree.body
@@ -64,9 +74,22 @@ def html_text(text: str) -> str:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
         raise MissingExtra("reading HTML mail", "docs") from error
+    text = _CODE.sub(" ", text)
+    if _depth(text) > DEEPEST:
+        text = re.sub("<[^<>]*>", " ", text)
     root = LexborHTMLParser(text).body
     events = _events(root) if root is not None else iter(())
     return "\n".join(event.title if isinstance(event, Heading) else event for event in events).strip()
+
+
+def _depth(text: str) -> int:
+    """How many tags are open at once, about: a page must not make the parser's work quadratic."""
+    depth = deepest = 0
+    for closing, tag in _TAG.findall(text):
+        if tag.lower() not in _UNPAIRED:
+            depth = max(0, depth - 1) if closing else depth + 1
+            deepest = max(deepest, depth)
+    return deepest
 
 
 def _decoded(path: Path) -> tuple[str, tuple[str, ...]]:

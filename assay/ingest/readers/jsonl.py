@@ -41,7 +41,8 @@ def _documents(source: TextFile, name: str) -> Iterator[tuple[int, Document]]:
             if line.isspace():
                 continue
             try:
-                yield number, document_from(json.loads(line), prefix=f"{name}#", fallback_id=str(number))
+                record = json.loads(line)
+                yield number, document_from(record, prefix=f"{name}#", fallback_id=str(number), notes=source.notes)
             except BadRecord as error:
                 raise bad_file(source.path, f"line {number}: {error.message}", error.cure) from error
             except (ValueError, RecursionError) as error:

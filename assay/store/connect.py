@@ -1,0 +1,102 @@
+"""Connections to the database: one per thread, closed when the thread ends, never shared with a forked child."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from pathlib import Path
+from urllib.parse import quote
+
+from assay.errors import StoreError
+from assay.store.told import told
+
+_BUSY_SECONDS = 60.0
+_INHERITED: list[object] = []
+"""Connections a child process found open when it was forked. Using or closing them there would harm the parent's."""
+
+
+class _Held:
+    """A thread's connection; when the thread ends this goes, and the connection is closed."""
+
+    __slots__ = ("__weakref__", "db")
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        weakref.finalize(self, _close, db, os.getpid())
+
+
+def _close(db: sqlite3.Connection, process: int) -> None:
+    if os.getpid() == process:
+        db.close()
+
+
+class Connections:
+    """Opens what is asked for by the first thread that asks."""
+
+    def __init__(self, path: Path, readonly: bool) -> None:
+        self._path = path
+        self._readonly = readonly
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._local = threading.local()
+        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
+
+    def mine(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        if os.getpid() != self._process:
+            _INHERITED.extend((self._local, *self._open))
+            self._begin()
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None:
+            with told(self._path.parent):
+                held = _Held(_readonly(self._path) if self._readonly else _writable(self._path))
+            self._local.held = held
+            with self._lock:
+                self._open.add(held)
+        return held.db
+
+    def close(self) -> None:
+        with self._lock:
+            for held in list(self._open):
+                held.db.close()
+            self._begin()
+
+
+def _writable(path: Path) -> sqlite3.Connection:
+    db = _connected(path, "mode=rw")
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=FULL")
+    return db
+
+
+def _readonly(path: Path) -> sqlite3.Connection:
+    db = _connected(path, "mode=ro")
+    try:
+        db.execute("SELECT count(*) FROM setting").fetchone()
+    except sqlite3.OperationalError as error:
+        # A write-ahead log cannot be shared from a folder we may not write; nobody writes here, so read as is.
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{path.parent} is read-only here, and its newest commits are still in {log.name}",
+                "copy the whole folder to a place you may write to and open it there once",
+            ) from error
+        return _connected(path, "immutable=1")
+    return db
+
+
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"file:{quote(str(path.resolve()))}?{how}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    db.execute("PRAGMA mmap_size=268435456")
+    return db

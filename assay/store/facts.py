@@ -1,0 +1,42 @@
+"""What the store keeps of a chunk and of a file, and the digest by which it sees that nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from assay.types import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What identifies the state of one file."""
+
+    origin: str
+    source: str
+    hash: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A chunk as stored: its position in time and the digest of its facts."""
+
+    seq: int
+    chunk: Chunk
+    facts: bytes
+    born: int
+    died: int | None
+
+
+def facts_of(chunk: Chunk) -> bytes:
+    """A digest of all that a chunk says except its vector. TypeError or ValueError for what JSON cannot hold."""
+    created = None if chunk.created != chunk.created else chunk.created
+    said = json.dumps(
+        [chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta],
+        sort_keys=True,
+        ensure_ascii=True,
+        allow_nan=False,
+    )
+    return hashlib.blake2b(said.encode(), digest_size=16).digest()

@@ -1,0 +1,29 @@
+"""The Python API in a minute: open, add, search, why."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import assay
+
+HANDBOOK = Path(__file__).resolve().parent / "handbook"
+
+with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
+    report = kb.add(HANDBOOK)
+    print(f"{report.added} files became {report.chunks_added} chunks")
+
+    answer = kb.search("how do I rotate the signing key?", k=3)
+    for hit in answer:
+        print(f"{hit.rank}. {hit.title} › {hit.chunk.section}")
+        print(f"   {hit.why()}")
+
+    # Records need no files: anything with a text, under a name of your own.
+    kb.add([{"id": "boots", "text": "The rubber boots moved to the shed.", "created": "2025-05-02"}], name="notes")
+    print(kb.search("where did our wellingtons go?", k=1)[0].text)
+
+    # Why is a chunk not among the answers?
+    kitchen = next(chunk for chunk in kb.chunks() if chunk.section == "Kitchen")
+    for reason in kb.explain("how do I rotate the signing key?", kitchen.id, k=3).reasons:
+        print(f"{kitchen.title} › {kitchen.section}: {reason}")
+
+    # An answer says what it was made of; the same digests give the same bytes again.
+    print(answer.verdict.word, {name: digest[:8] for name, digest in answer.digests.items()})
