@@ -30,7 +30,7 @@ from assay.pipeline import Pipeline, StepPlan
 from assay.protocols import Embedder
 from assay.select.budget import Budget
 from assay.store.sqlite import Store
-from assay.sync import AddReport, Event, Sync, default_source
+from assay.sync import RECORDS, AddReport, Event, Sync, default_source
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Query, Vector, Vectors
 from assay.where import Filter, parse
@@ -107,7 +107,7 @@ class KnowledgeBase:
         self.backend = LocalBackend(
             store, Analyser(language=self.language), settings["model"], settings["dim"], _NO_VECTORS
         )
-        self._remarks = lru_cache(maxsize=4)(self._find_remarks)
+        self._said: tuple[str, tuple[str, ...]] = ("", ())
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -185,7 +185,7 @@ class KnowledgeBase:
             report = sync.folder(root, name or default_source(root), moved)
         else:
             records = ({"text": r} if isinstance(r, str) else r for r in what)
-            report = sync.documents((document_from(r) for r in records), name or "records")
+            report = sync.documents((document_from(r) for r in records), name or RECORDS)
         if compact:
             self._compact_soon()
         return report
@@ -202,20 +202,21 @@ class KnowledgeBase:
         with self.store.write(f"remove {target}") as writer:
             for origin in origins:
                 writer.remove_file(origin)
-            writer.remove_source(target)
+            known = writer.remove_source(target) or bool(origins)
             writer.remove_document(target)
-            if not writer.died:
+            if not writer.died and not known and target:
                 writer.remove_chunk(self.full_id(target, snapshot, missing_ok=True))
-        if not writer.died:
+        if not writer.died and not known:
             raise StoreError(f"nothing here is called {target!r}", "see what there is: assay ls")
         self._compact_soon()
         return writer.died
 
     def tag(self, name: str) -> int:
         """Name the present version, so that it can be read later with `snapshot=name`."""
-        if not name or name.removeprefix("v").isdigit():
+        if not name.isprintable() or not name.strip() or name.removeprefix("v").isdigit():
             raise StoreError(
-                f"{name!r} cannot be a tag: it reads like a version number", "use a word, e.g. before-move"
+                f"{name!r} cannot be a tag: it is no word, or reads like a version number",
+                "use a word, e.g. before-move",
             )
         with self.store.write(f"tag {name}") as writer:
             version = self.store.version()
@@ -329,6 +330,14 @@ class KnowledgeBase:
         if not found:
             raise StoreError(f"no chunk here has the id {beginning!r}", "ids are shown by: assay search, assay ls -v")
         raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
+
+    def _remarks(self, view: LocalSnapshot) -> tuple[str, ...]:
+        """Remembered by the view's digest: to hold the view itself would keep its index on the disk."""
+        digest, said = self._said
+        if digest != view.digest:
+            said = self._find_remarks(view)
+            self._said = (view.digest, said)
+        return said
 
     def _find_remarks(self, view: LocalSnapshot) -> tuple[str, ...]:
         share = view.share_of_other_languages("en")

@@ -1,27 +1,41 @@
-"""Keeping a store in step with files: find, read, chunk, embed, commit; a file is taken whole or not at all."""
+"""Keeping a store in step with files: find, read, chunk, embed, commit; a file is taken whole or not at all.
+
+Without embedding, reading and chunking are the work, so a larger folder is read by helper processes (`parallel`);
+what they give is taken in the order of the files, so the store is the same either way.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from assay.errors import AssayError, BadFile, MissingExtra, StoreError
+from assay.errors import AssayError, StoreError
 from assay.ingest.chunk import Profile, chunk_document
-from assay.ingest.walk import FoundFile, Skipped, content_hash, discover, look, plain_name, read_file
+from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
+from assay.ingest.worker import Task, taken, unpacked
+from assay.parallel import Crashed, Crew, workers
 from assay.store.sqlite import FileFacts, Store, facts_of
+from assay.store.told import told
+from assay.store.writer import IdInUse
 from assay.types import Chunk, Document, Vector, Vectors
 
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
 _BATCH_UNEMBEDDED = 8_192
+RECORDS = "records"
+"""The source of records that are given no name."""
 _IN_MEMORY = 16_384
 """Chunks of one file held in memory; a larger file waits for its commit on disk."""
+HELPED_FILES, HELPED_BYTES = 50, 4_000_000
+"""Files, new or of another size, from which starting helper processes pays."""
 
 Pair = tuple[Chunk, Vector | None]
+Parts = Iterable[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +99,7 @@ class Sync:
 
     def folder(self, root: Path, source: str, moved: bool = False) -> AddReport:
         """Make the store hold what a folder (or one file) holds: new, changed and vanished files alike."""
-        self._claim(source, root, moved)
+        self._claim(source, str(root.resolve()), moved)
         known = self._store.files(source)
         files: list[FoundFile] = []
         for found in discover(root):
@@ -95,10 +109,12 @@ class Sync:
                 (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
             else:
                 files.append(found)
-        for done, file in enumerate(files):
-            origin = _origin(source, file.name)
-            self._file(file, origin, source, known.get(origin))
-            self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._held))
+        tasks = [_task(file, _origin(source, file.name), known) for file in files]
+        with contextlib.ExitStack() as stack:
+            given = self._given(stack, tasks, self._helpers(files, tasks, known))
+            for done, (file, task, parts) in enumerate(zip(files, tasks, given, strict=True)):
+                self._file(file, FileFacts(task.origin, source, task.known, file.size), parts, task.origin in known)
+                self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._held))
         self._commit()
         seen = {_origin(source, file.name) for file in files}
         blind = tuple(_origin(source, name) for name, _ in self.report.problems)
@@ -118,8 +134,12 @@ class Sync:
         known = self._store.files(source).get(origin)
         found = look(path, origin)
         if isinstance(found, FoundFile):
-            self._file(found, origin, source, known)
+            task = Task(path, origin, known.hash if known else "")
+            facts = FileFacts(origin, source, task.known, found.size)
+            self._file(found, facts, taken(task, self._profile), known is not None)
             self._commit()
+        elif isinstance(found, Skipped) and found.unreadable and not _is_gone(path):
+            self.report.problems.append((found.name, found.reason))
         elif known is not None:
             with self._store.write(f"remove {origin}") as writer:
                 writer.remove_file(origin)
@@ -128,10 +148,15 @@ class Sync:
         self.report.version = self._store.version()
         return self.report
 
-    def documents(self, documents: Iterable[Document], source: str) -> AddReport:
-        """Add or replace documents given as data; each is its own origin, and nothing else is removed."""
-        for document in documents:
-            origin = f"{source}/{document.id}"
+    def documents(self, documents: Iterable[Document], source: str = RECORDS) -> AddReport:
+        """Add or replace documents given as data; each is its own origin, and nothing else is removed.
+
+        Under a name of their own their ids begin with it, so that two sources may hold the same record.
+        """
+        self._claim(source, "", moved=False)
+        for given in documents:
+            origin = f"{source}/{given.id}"
+            document = given if source == RECORDS else replace(given, id=origin)
             chunks = chunk_document(document, self._profile)
             live = self._store.live_in(origin)
             if {c.id: facts_of(c) for c in chunks} == {name: said for name, (_, said) in live.items()} and live:
@@ -148,46 +173,57 @@ class Sync:
         """A store may lie in the folder it indexes (`assay add .`); it is no document of that folder."""
         return self._store.folder.resolve() in path.resolve().parents
 
-    def _claim(self, source: str, root: Path, moved: bool) -> None:
-        """A source name belongs to one folder: syncing another into it would delete the first one's chunks."""
-        before = self._store.sources().get(source)
-        here = str(root.resolve())
-        if before is not None and before != here and not moved:
-            raise StoreError(
-                f"the name {source!r} stands for {before} in this store, not for {here}",
-                "give this one another name (--as NAME), or say that it is the same folder, moved (--moved)",
-            )
-        if before != here:
-            with self._store.write(f"source {source}") as writer:
-                writer.put_source(source, here)
-
-    def _file(self, file: FoundFile, origin: str, source: str, known: FileFacts | None) -> None:
-        try:
-            facts = FileFacts(origin, source, content_hash(file.path), file.size)
-            if known is not None and known.hash == facts.hash:
-                self.report.unchanged += 1
-                return
-            live = self._store.live_in(origin) if known is not None else {}
-            pairs, size = self._read(file, origin, live)
-        except (BadFile, MissingExtra) as error:
-            self.report.problems.append((file.name, str(error).replace("\n  cure:", "; cure:")))
+    def _claim(self, source: str, here: str, moved: bool) -> None:
+        """A source name belongs to one folder, or to records (""): syncing another would delete the first's chunks."""
+        if not source or "/" in source:
+            raise StoreError(f"{source!r} cannot be a source's name", "give a name without / (--as NAME)")
+        if self._store.sources().get(source) == here:
             return
-        except OSError as error:
-            self.report.problems.append((file.name, f"cannot be read: {error.strerror or error}"))
-            return
-        self._wait(facts, pairs, size, known is None)
+        with self._store.write(f"source {source}") as writer:
+            before = writer.root_of(source)  # asked again: another process may have come first
+            if before not in (None, here) and not (moved and before and here):
+                folder = "say that it is the same folder, moved (--moved)"
+                raise StoreError(
+                    f"the name {source!r} stands for {_spelt(before)} in this store, not for {_spelt(here)}",
+                    f"give this one another name (--as NAME){f', or {folder}' if before and here else ''}",
+                )
+            writer.put_source(source, here)
 
-    def _read(self, file: FoundFile, origin: str, live: dict[str, tuple[int, bytes]]) -> tuple[Iterable[Pair], int]:
-        """All chunks of a file with their vectors, in memory when few, on disk when many."""
+    def _helpers(self, files: Sequence[FoundFile], tasks: Sequence[Task], known: Mapping[str, FileFacts]) -> int:
+        """How many helper processes read these files: none for a few, nor beside an embedder, which needs the cores."""
+        if self._encode is not None:
+            return 0
+        fresh = [f.size for f, t in zip(files, tasks, strict=True) if not t.known or known[t.origin].size != f.size]
+        return workers() if len(fresh) >= HELPED_FILES and sum(fresh) >= HELPED_BYTES else 0
+
+    def _given(self, stack: contextlib.ExitStack, tasks: Sequence[Task], helpers: int) -> Iterable[Parts]:
+        """What each file gives, in the order of the files."""
+        if not helpers:
+            return (taken(task, self._profile) for task in tasks)
+        crew = stack.enter_context(Crew("assay.ingest.worker", self._profile, [tuple(t) for t in tasks], helpers))
+        return map(unpacked, crew)
+
+    def _file(self, file: FoundFile, before: FileFacts, parts: Parts, is_known: bool) -> None:
+        """Take in one file, whole, or say why not; `before` has the hash it had when last taken in."""
         spool = _Spool(self._store.folder)
-        slice_: list[Chunk] = []
-        for document in read_file(file.path, origin):
-            slice_ += chunk_document(document, self._profile)
-            if len(slice_) >= _BATCH_UNEMBEDDED:
-                spool.extend(self._embedded(slice_, live))
-                slice_ = []
-        spool.extend(self._embedded(slice_, live))
-        return spool, spool.size
+        facts, live = before, dict[str, tuple[int, bytes]]()
+        try:
+            for kind, said in parts:
+                if kind == "problem":
+                    self.report.problems.append((file.name, said))
+                    return
+                if kind == "chunks":
+                    spool.extend(self._embedded(said, live))
+                elif is_known and said == before.hash:
+                    self.report.unchanged += 1
+                    return
+                else:
+                    facts = replace(before, hash=said)
+                    live = self._store.live_in(before.origin) if is_known else {}
+        except Crashed:
+            self.report.problems.append((file.name, "its reader crashed; cure: open and re-save it"))
+            return
+        self._wait(facts, spool, spool.size, not is_known)
 
     def _embedded(self, chunks: Sequence[Chunk], live: dict[str, tuple[int, bytes]]) -> list[Pair]:
         """Chunks with vectors; those already in the store, unchanged, keep the vector they have there."""
@@ -211,16 +247,26 @@ class Sync:
         """Write what waits in one transaction; only then is it acknowledged in the report."""
         if not self._waiting:
             return
-        names = self._waiting[0].facts.origin if len(self._waiting) == 1 else f"{len(self._waiting)} files"
+        waiting, self._waiting, self._held = self._waiting, [], 0
+        try:
+            self._write(waiting)
+        except IdInUse:  # one of them holds what another file holds already; the others must not suffer for it
+            for one in waiting:
+                try:
+                    self._write([one])
+                except IdInUse as error:
+                    self.report.problems.append((one.facts.origin, f"{error.message}; cure: {error.cure}"))
+
+    def _write(self, waiting: Sequence[_Waiting]) -> None:
+        names = waiting[0].facts.origin if len(waiting) == 1 else f"{len(waiting)} files"
         with self._store.write(f"add {names}") as writer:
-            for waiting in self._waiting:
-                writer.put_file(waiting.facts, waiting.pairs)
-        self.report.added += sum(w.is_new for w in self._waiting)
-        self.report.changed += sum(not w.is_new for w in self._waiting)
+            for one in waiting:
+                writer.put_file(one.facts, one.pairs)
+        self.report.added += sum(one.is_new for one in waiting)
+        self.report.changed += sum(not one.is_new for one in waiting)
         self.report.chunks_added += writer.born
         self.report.chunks_removed += writer.died
         self.report.chunks_kept += writer.kept
-        self._waiting, self._held = [], 0
 
 
 class _Spool:
@@ -236,9 +282,11 @@ class _Spool:
         self.size += len(pairs)
         self._memory += pairs
         if len(self._memory) > _IN_MEMORY:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
-            pickle.dump(self._memory, self._file, pickle.HIGHEST_PROTOCOL)
+            with told(self._folder):  # a full disk is the store's trouble, not the file's
+                if self._file is None:
+                    self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
+                pickle.dump(self._memory, self._file, pickle.HIGHEST_PROTOCOL)
+                self._file.flush()
             self._memory = []
 
     def __iter__(self) -> Iterator[Pair]:
@@ -252,6 +300,10 @@ class _Spool:
         yield from self._memory
 
 
+def _task(file: FoundFile, origin: str, known: Mapping[str, FileFacts]) -> Task:
+    return Task(file.path, origin, known[origin].hash if origin in known else "")
+
+
 def _origin(source: str, name: str) -> str:
     """The document id of a found file: its name with the source's name in place of the folder's own."""
     _, slash, inside = name.partition("/")
@@ -261,6 +313,21 @@ def _origin(source: str, name: str) -> str:
 def _under(origin: str, blind: tuple[str, ...]) -> bool:
     """Is a file inside a place we could not look into? Then its absence means nothing."""
     return any(origin == place or origin.startswith(f"{place}/") for place in blind)
+
+
+def _is_gone(path: Path) -> bool:
+    """Does nothing have this name any more? What merely cannot be read is still there."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _spelt(root: str | None) -> str:
+    return root or "records given as data"
 
 
 def default_source(root: Path) -> str:

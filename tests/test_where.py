@@ -44,8 +44,18 @@ def test_reads(text: str, expected: Filter | None) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  ", "lang", "lang = ", "lang = en", "= 1", "(a = 1", "a = 1)", "a = 1 b = 2", "a in ()", "a in 1"]
-    + [  # noqa: RUF005
+    [
+        "",
+        "  ",
+        "lang",
+        "lang = ",
+        "lang = en",
+        "= 1",
+        "(a = 1",
+        "a = 1)",
+        "a = 1 b = 2",
+        "a in ()",
+        "a in 1",
         "a == 1",
         'a = "x',
         "a = 2025-13-45",

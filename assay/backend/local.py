@@ -17,10 +17,11 @@ from assay.index.generation import Generation, Progress, build_generation
 from assay.index.tail import Tail
 from assay.index.vectors import IVF_FROM
 from assay.index.words import TANTIVY_FROM
-from assay.store.locks import only_one, unused
-from assay.store.sqlite import Store
+from assay.store.locks import in_turn, only_one, unused
+from assay.store.sqlite import Row, Store
+from assay.store.told import told
 from assay.text.analyse import Analyser
-from assay.types import Chunk, Rows, Vector
+from assay.types import Chunk, Rows, Vector, Vectors
 from assay.where import Mask
 
 COMPACT_FROM = 4_096
@@ -51,7 +52,8 @@ class LocalBackend:
         self._lock = threading.RLock()
         self._current: LocalSnapshot | None = None
         self._stamp: tuple[int, str | None] = (-1, None)
-        self._temporary: list[tempfile.TemporaryDirectory[str]] = []
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._made_with = store.settings["model"]
         self._start_from(None)
 
     def _start_from(self, generation: Generation | None) -> None:
@@ -70,9 +72,12 @@ class LocalBackend:
         if version is not None and version != self.store.version():
             return self._past(version)
         with self._lock:
-            stamp = (self.store.version(), self.store.setting("generation"))
+            version_now, name, model = self.store.state()
+            stamp = (version_now, name)
+            if model != self._made_with:
+                raise StoreError(f"{self.store.folder} has been embedded with another model meanwhile", "open it again")
             if self._current is None or stamp != self._stamp:
-                self._open_generation(stamp[1])
+                self._open_generation(name)
                 self._current = self._read_tail()
                 self._stamp = stamp
             return self._current
@@ -80,21 +85,27 @@ class LocalBackend:
     def _open_generation(self, name: str | None) -> None:
         """Switch to the generation the store names; without a usable one, make one or begin with an empty one."""
         held = self._generation.folder.name if self._generation else None
-        if name != held or name is None:
-            found = self._usable(name)
-            if found is not None:
-                self._start_from(found)
-            elif self._generation is None and self.store.count_since(0) > MOST_TAIL and not self.store.readonly:
-                # The index was lost, or a killed process never built it. The truth is whole, so build it now.
-                made = self._build()
-                self._start_from(self._usable(made))
+        if name == held and name is not None:
+            return
+        found = self._usable(name)
+        while found is None and name != (newer := self.store.setting("generation")):
+            name, found = newer, self._usable(newer)  # swapped and swept between our two looks
+        if found is not None:
+            self._start_from(found)
+        elif self._generation is None and self.store.count_since(0) > MOST_TAIL and not self.store.readonly:
+            # The index was lost, or a killed process never built it. The truth is whole, so build it now; where
+            # that cannot be done (a full disk) the tail answers, slowly.
+            with contextlib.suppress(StoreError):
+                self._start_from(self._usable(self._build(force=True)))
 
     def _usable(self, name: str | None) -> Generation | None:
-        """The named generation, if it is there, whole, and made with this analyser and model."""
-        if name is None:
-            return None
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            generation = Generation(self.folder / name)
+        """The named generation, if this backend can use it."""
+        return None if name is None else self._opened(self.folder / name)
+
+    def _opened(self, folder: Path) -> Generation | None:
+        """The generation in a folder, if it is there, whole, and made with this analyser and model."""
+        with contextlib.suppress(OSError, ValueError):
+            generation = Generation(folder)
             made_with = (generation.manifest["analyser"], generation.manifest["model"], generation.manifest["dim"])
             if made_with == (self.analyser.digest, self._model, self._dim):
                 return generation
@@ -107,6 +118,17 @@ class LocalBackend:
             fresh = self.store.rows_since(self._seen_seq)
             vectors = self.store.vectors([row.seq for row in fresh], self._dim) if self._dim else None
             deaths = self.store.deaths_since(self._seen_version)
+        try:
+            self._take_in(fresh, vectors, deaths)
+        except BaseException:  # Ctrl-C too: half of it may be in the tail, so the next look begins anew
+            self._start_from(self._generation)
+            raise
+        self._seen_version = version
+        live = np.ones(len(self._tail), np.bool_)
+        live[sorted(self._tail_dead)] = False
+        return self._view(self._generation, self._tail, version, np.array(sorted(self._dead), np.int64), live)
+
+    def _take_in(self, fresh: list[Row], vectors: Vectors | None, deaths: list[tuple[str, int, int]]) -> None:
         for i, row in enumerate(fresh):
             self._tail.add(row, None if vectors is None else vectors[i])
         if deaths:
@@ -117,10 +139,6 @@ class LocalBackend:
                 elif self._generation is not None and (row_number := self._generation.row_of(name, seq)) >= 0:
                     self._dead.add(row_number)
         self._seen_seq = fresh[-1].seq if fresh else self._seen_seq
-        self._seen_version = version
-        live = np.ones(len(self._tail), np.bool_)
-        live[sorted(self._tail_dead)] = False
-        return self._view(self._generation, self._tail, version, np.array(sorted(self._dead), np.int64), live)
 
     def _view(
         self, generation: Generation | None, tail: Tail, version: int, dead: Rows, tail_live: Mask
@@ -146,30 +164,40 @@ class LocalBackend:
             if not oldest <= version <= newest.version:
                 raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest.version}")
             generation = self._generation
-            if generation is not None and version < generation.version:
-                empty = np.empty(0, np.int64)
-                return self._view(
-                    self._rebuilt(version), Tail(self.analyser, self._dim), version, empty, empty.astype(np.bool_)
-                )
-            since = generation.version if generation else 0
-            died = {seq: when for _, seq, when in self.store.deaths_since(since)}
-            live = [r.born <= version < died.get(r.seq, version + 1) for r in self._tail.rows]
-            seqs = generation.seqs if generation else np.empty(0, np.int64)
-            dead = [row for row in sorted(self._dead) if died[int(seqs[row])] <= version]
-            return self._view(generation, self._tail, version, np.array(dead, np.int64), np.array(live, np.bool_))
+            if generation is None or version >= generation.version:
+                since = generation.version if generation else 0
+                died = {seq: when for _, seq, when in self.store.deaths_since(since)}
+                live = [r.born <= version < died.get(r.seq, version + 1) for r in self._tail.rows]
+                seqs = generation.seqs if generation else np.empty(0, np.int64)
+                dead = [row for row in sorted(self._dead) if died[int(seqs[row])] <= version]
+                return self._view(generation, self._tail, version, np.array(dead, np.int64), np.array(live, np.bool_))
+        empty = np.empty(0, np.int64)  # and without the lock: others search on while this one is built
+        tail = Tail(self.analyser, self._dim)
+        return self._view(self._rebuilt(version), tail, version, empty, empty.astype(np.bool_))
 
     def _rebuilt(self, version: int) -> Generation:
         """Derived indexes do not travel in time: an older moment is indexed on demand and kept for a while."""
-        parent = self.store.folder / "snapshots"
-        if self.store.readonly:
-            self._temporary.append(tempfile.TemporaryDirectory(prefix="assay-"))
-            parent = Path(self._temporary[-1].name)
+        parent = self._past_folder()
         folder = parent / f"{version:08d}"
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            return Generation(folder)
-        made = self._index(version, folder)
-        _sweep(parent, [path.name for path in sorted(parent.iterdir(), key=_age)[-_MOST_OLD:]])
-        return made
+        found = self._opened(folder)
+        if found is None:
+            with in_turn(parent / ".building"):
+                found = self._opened(folder) or self._index(version, folder)  # perhaps built while we waited
+                whole = [path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(".")]
+                _sweep(parent, [path.name for path in sorted(whole, key=_age)[-_MOST_OLD:]])
+        return found
+
+    def _past_folder(self) -> Path:
+        """Where indexes of older moments are kept: with the store, or in a temporary folder if it is read-only."""
+        if not self.store.readonly:
+            parent = self.store.folder / "snapshots"
+            with told(self.store.folder):
+                parent.mkdir(exist_ok=True)
+            return parent
+        with self._lock:
+            if self._temporary is None:
+                self._temporary = tempfile.TemporaryDirectory(prefix="assay-")
+            return Path(self._temporary.name)
 
     # -- writing
 
@@ -220,54 +248,56 @@ class LocalBackend:
         """
         if self.store.readonly:
             return False
-        if not force and self._usable(self.store.setting("generation")) is not None and not self._behind():
-            return False
-        return self._build(progress) is not None
+        return self._build(progress, force) is not None
 
     def _behind(self) -> bool:
         """Has anything been born or died since the current generation?"""
         current = self._usable(self.store.setting("generation"))
         return current is None or current.version < self.store.version()
 
-    def _build(self, progress: Progress = lambda *_: None) -> str | None:
-        with only_one(self.store.folder / ".compacting") as mine:
+    def _build(self, progress: Progress = lambda *_: None, force: bool = False) -> str | None:
+        """Build and name the next generation; None when another process is at it, or none is needed."""
+        with told(self.store.folder), only_one(self.store.folder / ".compacting") as mine:
             if not mine:
                 return None
-            version = self.store.version()
             before = self.store.setting("generation")
-            name = f"{version:08d}"
-            if before == name:  # built again at the same version: never write into a folder that may be in use
-                name += "-again"
-            try:
-                self._index(version, self.folder / name, progress)
-            except OSError as error:
-                _sweep(self.folder, [str(before)])
-                raise StoreError(
-                    f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
-                ) from error
+            _sweep(self.folder, [str(before)])  # what killed processes left, and what nobody has open any more
+            if not force and not self._behind():
+                return None
+            version = self.store.version()
+            name, times = f"{version:08d}", 1
+            while (self.folder / name).exists():  # never write into a folder that may be in use
+                name, times = f"{version:08d}-{times}", times + 1
+            self._index(version, self.folder / name, progress)
             with self.store.write("compact") as writer:
                 writer.set("generation", name)
             _sweep(self.folder, [name])
             return name
 
     def _index(self, version: int, folder: Path, progress: Progress = lambda *_: None) -> Generation:
-        return build_generation(
-            self.store,
-            version,
-            folder,
-            self.analyser,
-            (self._model, self._dim),
-            progress,
-            tantivy_from=self._tantivy_from,
-            ivf_from=self._ivf_from,
-        )
+        try:
+            return build_generation(
+                self.store,
+                version,
+                folder,
+                self.analyser,
+                (self._model, self._dim),
+                progress,
+                tantivy_from=self._tantivy_from,
+                ivf_from=self._ivf_from,
+            )
+        except (OSError, RuntimeError, ValueError) as error:  # tantivy and FAISS have their own names for a full disk
+            raise StoreError(
+                f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
+            ) from error
 
     def close(self) -> None:
         self._current = None
         self._start_from(None)
         self._stamp = (-1, None)
-        for aside in self._temporary:
-            aside.cleanup()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+            self._temporary = None
         self.store.close()
 
 

@@ -6,11 +6,12 @@ built in a folder aside and renamed when whole; a folder without a manifest is r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -84,60 +85,73 @@ def build_generation(
     ivf_from: int = IVF_FROM,
 ) -> Generation:
     """Index every chunk alive at `version` into `folder`. `model` is (digest, dimension); 0 means no vectors."""
+    with _whole(folder) as aside:
+        last_seq = store.last_seq(version)
+        live = store.live_at(version)
+        seqs = np.array([seq for _, seq in live], "<i8")
+        seqs.tofile(aside / "seqs")
+        ids = StringsWriter(aside / "ids")
+        for name, _ in live:
+            ids.add(name)
+        ids.close()
+        del live
+        words = WordsBuilder(aside, len(seqs), tantivy_from)
+        columns = ColumnsBuilder(aside)
+        content = hashlib.sha256()
+        dim = model[1]
+        has = np.zeros(len(seqs), np.bool_)
+        with (aside / "vectors").open("wb") as matrix:
+            for start in range(0, len(seqs), 2_000):
+                part = seqs[start : start + 2_000].tolist()
+                for row in store.rows(part):
+                    words.add(analyser.terms(row.chunk.indexed_text))
+                    columns.add(row.chunk)
+                    content.update(row.facts)
+                if dim:
+                    vectors = store.vectors(part, dim)
+                    has[start : start + len(part)] = vectors.any(axis=1)
+                    content.update(vectors.tobytes())
+                    vectors.tofile(matrix)
+                progress("indexing", start + len(part), len(seqs))
+        words.finish()
+        columns.finish()
+        progress("vectors", 0, 1)
+        made = build_vectors(aside, len(seqs), dim, has, ivf_from) if dim else None
+        manifest = {
+            "format": FORMAT,
+            "version": version,
+            "last_seq": last_seq,
+            "chunks": len(seqs),
+            "dim": dim,
+            "model": model[0],
+            "analyser": analyser.digest,
+            "vectors": made,
+            "tantivy": len(seqs) >= tantivy_from,
+        }
+        content.update(
+            json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode()
+        )
+        manifest["digest"] = content.hexdigest()
+        manifest["files"] = _sizes(aside)
+        (aside / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
+        progress("vectors", 1, 1)
+    return Generation(folder)
+
+
+@contextlib.contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder aside to build in; it takes its name when the block ends, and vanishes when the block fails."""
     aside = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
-    last_seq = store.last_seq(version)
-    live = store.live_at(version)
-    seqs = np.array([seq for _, seq in live], "<i8")
-    seqs.tofile(aside / "seqs")
-    ids = StringsWriter(aside / "ids")
-    for name, _ in live:
-        ids.add(name)
-    ids.close()
-    del live
-    words = WordsBuilder(aside, len(seqs), tantivy_from)
-    columns = ColumnsBuilder(aside)
-    content = hashlib.sha256()
-    dim = model[1]
-    has = np.zeros(len(seqs), np.bool_)
-    with (aside / "vectors").open("wb") as matrix:
-        for start in range(0, len(seqs), 2_000):
-            part = seqs[start : start + 2_000].tolist()
-            for row in store.rows(part):
-                words.add(analyser.terms(row.chunk.indexed_text))
-                columns.add(row.chunk)
-                content.update(row.facts)
-            if dim:
-                vectors = store.vectors(part, dim)
-                has[start : start + len(part)] = vectors.any(axis=1)
-                content.update(vectors.tobytes())
-                vectors.tofile(matrix)
-            progress("indexing", start + len(part), len(seqs))
-    words.finish()
-    columns.finish()
-    progress("vectors", 0, 1)
-    made = build_vectors(aside, len(seqs), dim, has, ivf_from) if dim else None
-    manifest = {
-        "format": FORMAT,
-        "version": version,
-        "last_seq": last_seq,
-        "chunks": len(seqs),
-        "dim": dim,
-        "model": model[0],
-        "analyser": analyser.digest,
-        "vectors": made,
-        "tantivy": len(seqs) >= tantivy_from,
-    }
-    content.update(json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode())
-    manifest["digest"] = content.hexdigest()
-    manifest["files"] = _sizes(aside)
-    (aside / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
-    _sync(aside)
-    shutil.rmtree(folder, ignore_errors=True)
-    aside.rename(folder)
-    progress("vectors", 1, 1)
-    return Generation(folder)
+    try:
+        yield aside
+        _sync(aside)
+        shutil.rmtree(folder, ignore_errors=True)
+        aside.rename(folder)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

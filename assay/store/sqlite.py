@@ -114,6 +114,15 @@ class Store:
         return int(self.db.execute("SELECT max(number) FROM version").fetchone()[0])
 
     @telling
+    def state(self) -> tuple[int, str | None, str]:
+        """(newest version, the generation in use, the model) in one look: what tells a reader that it is behind."""
+        version, generation, model = self.db.execute(
+            "SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'generation'), "
+            "(SELECT value FROM setting WHERE key = 'model')"
+        ).fetchone()
+        return version, None if generation is None else json.loads(generation), json.loads(model)
+
+    @telling
     def oldest(self) -> int:
         """The oldest version that can still be read."""
         return int(self.db.execute("SELECT min(number) FROM version").fetchone()[0])

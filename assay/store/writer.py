@@ -100,14 +100,20 @@ class Writer:
         origins = self._db.execute("SELECT DISTINCT origin FROM chunk WHERE doc_id = ? AND died IS NULL", (doc_id,))
         touched = [row[0] for row in origins]
         self._remove("doc_id", doc_id)
-        # The file's record goes too: the next `add` must not think that nothing changed.
-        self._db.executemany("DELETE FROM file WHERE origin = ?", [(o,) for o in touched])
+        for origin in touched:
+            self._touched(origin)
 
     def remove_chunk(self, chunk_id: str) -> None:
         row = self._db.execute("SELECT origin FROM chunk WHERE id = ? AND died IS NULL", (chunk_id,)).fetchone()
         self._remove("id", chunk_id)
         if row:
-            self._db.execute("DELETE FROM file WHERE origin = ?", row)
+            self._touched(row[0])
+
+    def _touched(self, origin: str) -> None:
+        """Part of a file was removed: the next `add` must not think that nothing changed."""
+        self._db.execute("UPDATE file SET hash = '' WHERE origin = ?", (origin,))
+        left = "SELECT 1 FROM chunk WHERE origin = ?1 AND died IS NULL"
+        self._db.execute(f"DELETE FROM file WHERE origin = ?1 AND NOT EXISTS ({left})", (origin,))
 
     def forget_dead(self, before: int) -> int:
         """Erase rows that died at or before a version; snapshots older than it are gone for good."""

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.ingest.chunk import HEADER_LINE, LIMIT, PROFILES, chunk_document, chunk_id, section_line, trimmed
+from assay.ingest.chunk import (
+    HEADER_LINE,
+    LIMIT,
+    PROFILES,
+    chunk_document,
+    chunk_documents,
+    chunk_id,
+    section_line,
+    trimmed,
+)
 from assay.ingest.cut import blocks, weigh
 from assay.ingest.files import tidy
 from assay.ingest.pack import Room, pack
@@ -69,6 +78,12 @@ def test_the_id_is_fixed_for_all_time():
 def test_no_text_no_chunks():
     assert chunk_document(document(), DEFAULT) == []
     assert chunk_document(document("", " \n\t", "\u3000"), FINE) == []
+
+
+def test_many_documents_at_once_are_each_as_alone():
+    documents = [document("one.", title="1"), document(), document("one.", words(600), title="3")]
+    assert repr(chunk_documents(documents, FINE)) == repr([c for d in documents for c in chunk_document(d, FINE)])
+    assert chunk_documents([], FINE) == []
 
 
 def test_an_undated_document_has_undated_chunks():

@@ -1,0 +1,64 @@
+"""LanceDB's own hybrid search over the same rows: its full-text index, its IVF index, its RRF reranker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+os.environ.setdefault("LANCE_LOG", "error")  # it warns on every query otherwise
+
+import lancedb
+import numpy as np
+import pyarrow as pa
+from lancedb.rerankers import RRFReranker
+
+from assay.types import Vector, Vectors
+from benchmarks.data import chunks
+
+POOL = 100
+
+
+class LanceHybrid:
+    """A table of (row, text, vector); `row` is Assay's row, because both stand in id order."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        schema = pa.schema([("row", pa.int64()), ("text", pa.string()), ("vector", pa.list_(pa.float32(), 384))])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            row = 0
+            for part in chunks(size):
+                flat = np.concatenate([vector for _, vector in part])
+                yield pa.record_batch(
+                    [
+                        pa.array(range(row, row + len(part)), pa.int64()),
+                        pa.array([chunk.indexed_text for chunk, _ in part]),
+                        pa.FixedSizeListArray.from_arrays(pa.array(flat, pa.float32()), 384),
+                    ],
+                    schema=schema,
+                )
+                row += len(part)
+
+        self._table = lancedb.connect(folder).create_table("chunks", data=batches(), schema=schema)
+        lists = int(2 ** round(np.log2(4.0 * np.sqrt(size)) - 0.25))
+        self._table.create_index(metric="cosine", num_partitions=lists, index_type="IVF_FLAT")
+        self._table.create_fts_index("text", use_tantivy=False, stem=True, remove_stop_words=True)
+        self._reranker = RRFReranker()
+        self._probes = 8
+
+    def tune(self, vectors: Vectors, matrix: Vectors, wanted: float) -> tuple[int, float]:
+        """The fewest probes with which its vector search reaches the wanted recall at pool depth."""
+        truth = [np.argsort(-(matrix @ v), kind="stable")[:POOL] for v in vectors[:100]]
+        while True:
+            shares = []
+            for vector, true in zip(vectors[:100], truth, strict=True):
+                query = self._table.search(vector).metric("cosine").nprobes(self._probes).limit(POOL)
+                shares.append(np.isin(true, query.select(["row"]).to_arrow()["row"].to_numpy()).mean())
+            recall = round(float(np.mean(shares)), 4)
+            if recall >= wanted - 0.002 or self._probes > 2_000:
+                return self._probes, recall
+            self._probes = self._probes * 3 // 2
+
+    def search(self, text: str, vector: Vector) -> pa.Table:
+        hybrid = self._table.search(query_type="hybrid").vector(vector).text(text).metric("cosine")
+        return hybrid.nprobes(self._probes).limit(POOL).rerank(self._reranker).select(["row"]).to_arrow()
