@@ -122,14 +122,19 @@ class Answer:
     remarks: tuple[str, ...] = ()
     """What the store should say about itself beside this answer, e.g. that its text is not in the model's language."""
 
-    @cached_property
+    @property
     def hits(self) -> tuple[Hit, ...]:
-        rows = self.chosen.rows
-        chunks = self.snapshot.chunks(self.snapshot.rows(self.chosen.ids) if rows is None else rows)
+        """Made anew each time: a hit knows its answer, and an answer that held its hits would keep its snapshot, and
+        with it an index on disk, until the garbage collector comes by."""
         return tuple(
             Hit(place + 1, float(score), chunk, self)
-            for place, (score, chunk) in enumerate(zip(self.chosen.score, chunks, strict=True))
+            for place, (score, chunk) in enumerate(zip(self.chosen.score, self._chunks, strict=True))
         )
+
+    @cached_property
+    def _chunks(self) -> list[Chunk]:
+        rows = self.chosen.rows
+        return self.snapshot.chunks(self.snapshot.rows(self.chosen.ids) if rows is None else rows)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -50,8 +50,8 @@ def top(ranking: Ranking, k: int) -> Ranking:
 
 def first_kept(ranking: Ranking) -> Ranking:
     """An arranged ranking without repeated ids; the first place of an id is its place."""
-    _, first = np.unique(ranking.ids, return_index=True)
-    return ranking if len(first) == len(ranking) else ranking.take(np.sort(first))
+    first = {name: place for place, name in reversed(list(enumerate(ranking.ids.tolist())))}
+    return ranking if len(first) == len(ranking) else ranking.take(np.array(sorted(first.values())))
 
 
 def as_source(ranking: Ranking, priority: int) -> Ranking:

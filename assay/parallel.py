@@ -26,15 +26,20 @@ from typing import IO, Any
 
 from assay.errors import AssayError, ConfigError
 
-AHEAD = 32
+AHEAD = 24
 """Parts of one helper that wait to be read before it has to wait itself."""
-MOST_WORKERS = 8
+MOST_WORKERS = 4
+"""Helpers at most, unless ASSAY_WORKERS says otherwise: each takes some 200 MB."""
 _HEADER = struct.Struct(">BQ")
 _PART, _DONE, _FAILED, _CRASHED = range(4)
 
 
 class Crashed(AssayError):
     """A helper process died while it worked on a task."""
+
+
+class NoHelpers(AssayError):
+    """A helper process could not be started; what it should have done can be done here."""
 
 
 def workers() -> int:
@@ -116,13 +121,16 @@ class _Helper:
     def start(self) -> None:
         # It must find the very modules this process has, and nothing that happens to lie in the current folder.
         path = os.pathsep.join(place or os.getcwd() for place in sys.path)
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+        try:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        except OSError as error:
+            raise NoHelpers(f"a helper process could not be started: {error}", "set ASSAY_WORKERS=0") from error
         self._say(self._setup)
 
     def ready(self) -> None:
@@ -133,7 +141,7 @@ class _Helper:
         assert self._process.stdout is not None
         if _receive(self._process.stdout)[0] != _DONE:
             self.stop()
-            raise AssayError("a helper process could not be started", "set ASSAY_WORKERS=0 to do without")
+            raise NoHelpers("a helper process could not be started", "set ASSAY_WORKERS=0 to do without")
 
     def answer(self, task: Any) -> None:
         """Give it a task and keep its answer, part by part; a process that dies is said to have."""

@@ -18,7 +18,7 @@ from assay.errors import AssayError, StoreError
 from assay.ingest.chunk import Profile, chunk_document
 from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
 from assay.ingest.worker import Task, taken, unpacked
-from assay.parallel import Crashed, Crew, workers
+from assay.parallel import Crashed, Crew, NoHelpers, workers
 from assay.store.sqlite import FileFacts, Store, facts_of
 from assay.store.told import told
 from assay.store.writer import IdInUse
@@ -200,7 +200,10 @@ class Sync:
         """What each file gives, in the order of the files."""
         if not helpers:
             return (taken(task, self._profile) for task in tasks)
-        crew = stack.enter_context(Crew("assay.ingest.worker", self._profile, [tuple(t) for t in tasks], helpers))
+        try:
+            crew = stack.enter_context(Crew("assay.ingest.worker", self._profile, [tuple(t) for t in tasks], helpers))
+        except NoHelpers:
+            return self._given(stack, tasks, 0)
         return map(unpacked, crew)
 
     def _file(self, file: FoundFile, before: FileFacts, parts: Parts, is_known: bool) -> None:

@@ -26,10 +26,10 @@ from benchmarks.data import data_folder, model
 from benchmarks.measure import write_receipt
 
 SPLITS = {"scifact": ("train", "test"), "nfcorpus": ("dev", "test"), "cranfield": (None, "test")}
-LEGS = "k = 10\n[legs.bm25]\nk = 200\n[legs.dense]\nk = 200\n[fuse]\n"
+LEGS = "k = 10\n[legs.bm25]\nk = 100\n[legs.dense]\nk = 100\n[fuse]\n"
 SYSTEMS = {
-    "bm25": "[legs.bm25]\nk = 200",
-    "dense": "[legs.dense]\nk = 200",
+    "bm25": "[legs.bm25]\nk = 100",
+    "dense": "[legs.dense]\nk = 100",
     **{f"rrf c={c}": f"{LEGS}use = 'rrf'\nc = {c}.0" for c in (5, 10, 20, 60, 100)},
     "dbsf": f"{LEGS}use = 'dbsf'",
     **{

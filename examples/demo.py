@@ -33,6 +33,7 @@ def main() -> None:
     run("search", ILL, "-k", "1")
     say("Words find what meaning cannot: to a model, all serial numbers look alike")
     run("search", GAUGE, "-k", "1")
+    say("Meaning alone names the wrong harbour")
     run("search", GAUGE, "-k", "1", "--pipeline", "dense")
     say("Why is the first answer first? Every step, and the score as a sum you can check")
     run("explain", KEY, "--id", first(KEY))

@@ -20,9 +20,12 @@ OFFICE = "http://schemas.openxmlformats.org"
 TYPES = f"""<Types xmlns="{OFFICE}/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Override PartName="/word/document.xml"
- ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
-LINKS = f"""<Relationships xmlns="{OFFICE}/package/2006/relationships"><Relationship Id="body"
- Type="{OFFICE}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>"""
+ ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/>
+<Override PartName="/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/></Types>"""
+LINKS = f"""<Relationships xmlns="{OFFICE}/package/2006/relationships">
+<Relationship Id="body" Type="{OFFICE}/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/>
+<Relationship Id="core" Type="{OFFICE}/package/2006/relationships/metadata/core-properties" Target="core.xml"/>
+</Relationships>"""
 
 
 def pdf(text: str, title: str, created: str) -> bytes:
@@ -44,15 +47,25 @@ def pdf(text: str, title: str, created: str) -> bytes:
     return f"{made}xref\n0 {len(places)}\n{''.join(places)}{end}".encode("ascii")
 
 
-def docx(text: str, path: Path) -> None:
-    """The three parts a Word file cannot do without, in a zip archive without times."""
+def docx(text: str, title: str, created: str, path: Path) -> None:
+    """The parts a Word file cannot do without, and its title and date, in a zip archive without times."""
     paragraphs = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in text.split("\n"))
-    body = f'<w:document xmlns:w="{OFFICE}/wordprocessingml/2006/main"><w:body>{paragraphs}</w:body></w:document>'
+    core = f"""<cp:coreProperties xmlns:cp="{OFFICE}/package/2006/metadata/core-properties"
+ xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><dc:title>{title}</dc:title>
+<dcterms:created xsi:type="dcterms:W3CDTF">{created}</dcterms:created></cp:coreProperties>"""
+    parts = {
+        "[Content_Types].xml": TYPES,
+        "_rels/.rels": LINKS,
+        "core.xml": core,
+        "word/document.xml": f"""<w:document xmlns:w="{OFFICE}/wordprocessingml/2006/main">
+<w:body>{paragraphs}</w:body></w:document>""",
+    }
     with zipfile.ZipFile(path, "w") as package:
-        for name, part in (("[Content_Types].xml", TYPES), ("_rels/.rels", LINKS), ("word/document.xml", body)):
+        for name, part in parts.items():
             package.writestr(zipfile.ZipInfo(name), f'<?xml version="1.0" encoding="UTF-8"?>\n{part}')
 
 
 if __name__ == "__main__":
     (HANDBOOK / "product/field-card.pdf").write_bytes(pdf(FIELD_CARD, "Field card", "20240520000000Z"))
-    docx(FIRST_WEEK, HANDBOOK / "people/first-week.docx")
+    docx(FIRST_WEEK, "Your first week", "2024-02-05T00:00:00Z", HANDBOOK / "people/first-week.docx")

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,15 +20,14 @@ from assay.types import Part, Query, Range, Ranking
 class Coverage:
     """score = score · (base + (1 − base) · weight of the query's words that the chunk has / weight of them all)."""
 
-    needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
     base: float = 0.5
+    needs = frozenset({"lexical"})  # what the pipeline must prepare; else it skips this step, on the record
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         weights = snapshot.term_weights(query.text)
-        texts = [chunk.indexed_text if chunk else "" for chunk in chunks_of(ranking, snapshot)]
-        has = [sum(weights.get(term, 0.0) for term in set(snapshot.terms(text))) for text in texts]
-        share = np.array(has) / (sum(weights.values()) or 1.0)
-        return arrange(ranking.scored(Part("coverage", "mul", self.base + (1.0 - self.base) * share)))
+        terms = [set(snapshot.terms(c.indexed_text)) if c else set() for c in chunks_of(ranking, snapshot)]
+        shares = [sum(w for t, w in weights.items() if t in has) / (sum(weights.values()) or 1.0) for has in terms]
+        return arrange(ranking.scored(Part("coverage", "mul", self.base + (1.0 - self.base) * np.array(shares))))
 
     def gives(self, given: Range) -> Range:
         return Range(given.scale, self.base * given.lo, given.hi)
@@ -39,5 +37,5 @@ check_stage(Coverage())  # a hundred made-up rankings: same ids, one order, ever
 own = with_digest(replace(load("default"), name="own", steps=(StepPlan("coverage", Coverage()),)))
 with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
     kb.add(Path(__file__).resolve().parent / "handbook")
-    for hit in kb.search("what changed in v1.28.0?", k=3, pipeline=own):
-        print(f"{hit.title} › {hit.chunk.section}\n  {hit.why()}")
+    for hit in kb.search("what changed in v1.28.0?", k=2, pipeline=own):
+        print(f"{hit.rank}. {hit.title} › {hit.chunk.section}\n   {hit.why()}")

@@ -18,7 +18,7 @@ with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
 
     # Records need no files: anything with a text, under a name of your own.
     kb.add([{"id": "boots", "text": "The rubber boots moved to the shed.", "created": "2025-05-02"}], name="notes")
-    print(kb.search("where did our wellingtons go?", k=1)[0].text)
+    print(kb.search("where are the boots now?", k=1)[0].text)
 
     # Why is a chunk not among the answers?
     kitchen = next(chunk for chunk in kb.chunks() if chunk.section == "Kitchen")

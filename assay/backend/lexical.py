@@ -96,64 +96,67 @@ def search(
     weights = view.weights(terms)
     # Terms in no live chunk are charged the largest idf: a query of unknown words is far from its ideal.
     ideal = float(weights.sum() * (K1 + 1.0))
-    rows = _tail_rows(view, terms, tail_eligible)
+    rows, given = np.empty(0, np.int64), [np.empty(0)] * len(terms)
     if view.words:
-        rows = np.concatenate([_generation_rows(view, view.words, terms, weights, k, eligible), rows])
-    scored = Scored(rows, tuple(terms), tuple(_given(view, terms, weights, rows)), ideal)
+        rows, given = _in_generation(view, view.words, terms, weights, k, eligible)
+    if view.tail_size:
+        start = view.words.size if view.words else 0
+        fresh = _tail_rows(view, terms, tail_eligible)
+        rows = np.concatenate([rows, fresh + start])
+        given = [
+            np.concatenate([old, new]) for old, new in zip(given, _tail_given(view, terms, weights, fresh), strict=True)
+        ]
+    scored = Scored(rows, tuple(terms), tuple(given), ideal)
     hit = scored.score > 0.0  # idf is never 0, so a row without any of the terms is the only one at 0
-    return scored if hit.all() else Scored(rows[hit], scored.terms, tuple(c[hit] for c in scored.given), ideal)
+    return scored if hit.all() else Scored(rows[hit], scored.terms, tuple(c[hit] for c in given), ideal)
 
 
-def _given(view: LexicalView, terms: Sequence[str], weights: Floats, rows: Rows) -> list[Floats]:
-    """Each term's contribution to each row, generation rows first and tail rows behind them."""
-    start = view.words.size if view.words else 0
-    split = int(np.searchsorted(rows, start)) if len(rows) else 0
-    old, new = rows[:split], rows[split:] - start
-    lengths = np.concatenate(
-        [view.words.lengths[old].astype(np.float64) if view.words else np.empty(0), view.tail_lengths[new]]
-    )
+def _given(view: LexicalView, words: Words, terms: Sequence[str], weights: Floats, rows: Rows) -> list[Floats]:
+    """Each term's contribution to each row of the generation."""
+    lengths = words.lengths[rows].astype(np.float64)
+    return [
+        weight * saturation(words.counts(words.term(term), rows), lengths, view.average)
+        for term, weight in zip(terms, weights, strict=True)
+    ]
+
+
+def _tail_given(view: LexicalView, terms: Sequence[str], weights: Floats, places: Rows) -> list[Floats]:
+    """Each term's contribution to each of these positions of the tail, which ascend."""
     columns = []
     for term, weight in zip(terms, weights, strict=True):
-        counts = np.zeros(len(rows))
-        if view.words and split:
-            counts[:split] = view.words.counts(view.words.term(term), old)
-        if len(new):
-            places, found = view.tail.postings(term, view.tail_size)
-            at = np.searchsorted(new, places)
-            at[at == len(new)] = 0
-            hit = new[at] == places
-            counts[split + at[hit]] = found[hit]
-        columns.append(weight * saturation(counts, lengths, view.average))
+        holding, found = view.tail.postings(term, view.tail_size)
+        counts = np.zeros(view.tail_size)
+        counts[holding] = found
+        columns.append(weight * saturation(counts[places], view.tail_lengths[places], view.average))
     return columns
 
 
 def _tail_rows(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
-    start = view.words.size if view.words else 0
     found = np.zeros(view.tail_size, np.bool_)
     for term in terms:
         found[view.tail.postings(term, view.tail_size)[0]] = True
-    return np.flatnonzero(found & eligible) + start
+    return np.flatnonzero(found & eligible)
 
 
-def _generation_rows(
+def _in_generation(
     view: LexicalView, words: Words, terms: Sequence[str], weights: Floats, k: int, eligible: Mask | None
-) -> Rows:
+) -> tuple[Rows, list[Floats]]:
+    """The generation's best k rows with all ties of the last, and what each term gave them."""
     numbers = [words.term(term) for term in terms]
     postings = sum(words.frequency(n) for n in numbers)
+    share = 1.0
     if not postings:
-        return np.empty(0, np.int64)
-    if eligible is not None:
-        allowed = int(np.count_nonzero(eligible))
-        if allowed <= _FEW_ROWS:
-            return np.flatnonzero(eligible)
-        share = allowed / words.size
+        rows = np.empty(0, np.int64)
+    elif eligible is not None and (allowed := int(np.count_nonzero(eligible))) <= _FEW_ROWS:
+        rows = np.flatnonzero(eligible)
     else:
-        share = 1.0
-    if words.proposes and postings > _SCAN and share > 0.2:
-        proven = _proposed(view, words, terms, weights, k, eligible, share)
-        if proven is not None:
-            return proven
-    return _scanned(view, words, numbers, weights, k, eligible)
+        share = 1.0 if eligible is None else allowed / words.size
+        if words.proposes and postings > _SCAN and share > 0.2:
+            proven = _proposed(view, words, terms, weights, k, eligible, share)
+            if proven is not None:
+                return proven
+        rows = _scanned(view, words, numbers, weights, k, eligible)
+    return rows, _given(view, words, terms, weights, rows)
 
 
 def _scanned(
@@ -175,16 +178,15 @@ def _scanned(
     found.sort()
     found = found[np.concatenate([[True], found[1:] != found[:-1]])] if len(found) else found
     # Terms were added in the same order as in the final score, so equal rows are equal here too.
-    return _with_ties(found, total[found], k)
+    return found[_best_with_ties(total[found], k)]
 
 
-def _with_ties(rows: Rows, scores: Floats, k: int) -> Rows:
-    """The best k rows, and every row that ties with the last of them."""
-    if len(rows) <= k:
-        return rows
-    cut = np.partition(scores, len(scores) - k)[len(scores) - k]
-    kept: Rows = rows[scores >= cut]
-    return kept
+def _best_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
+    """Which are the best k, every tie of the last of them included."""
+    if len(scores) <= k:
+        return np.ones(len(scores), np.bool_)
+    best: NDArray[np.bool_] = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+    return best
 
 
 def _proposed(
@@ -195,26 +197,24 @@ def _proposed(
     k: int,
     eligible: Mask | None,
     share: float,
-) -> Rows | None:
+) -> tuple[Rows, list[Floats]] | None:
     """tantivy's candidates, once proven to contain the best k; None when they could not be proven."""
-    known = [term for term in terms if words.term(term) >= 0]
-    stale = idf(np.array([words.frequency(words.term(t)) for t in known], np.float64), float(words.size))
-    fresh = weights[[i for i, term in enumerate(terms) if term in set(known)]]
+    known = [i for i, term in enumerate(terms) if words.term(term) >= 0]
+    stale = idf(np.array([words.frequency(words.term(terms[i])) for i in known], np.float64), float(words.size))
     # tantivy shortens lengths (they are stored in one byte), so with equal statistics its scores are never below
     # ours; changed statistics can raise ours by at most this factor.
-    lift = float(np.max(fresh / stale)) * max(1.0, view.average / (words.total / words.size)) * (1.0 + 1e-5)
+    lift = float(np.max(weights[known] / stale)) * max(1.0, view.average / (words.total / words.size)) * (1.0 + 1e-5)
     fetch = int(2 * k / share) + len(view.dead)
     for _ in range(_MOST_FETCHES):
-        rows, theirs = words.propose(known, fetch)
-        kept = rows if eligible is None else rows[eligible[rows]]
-        kept = np.sort(kept)
-        if len(rows) < fetch:
-            return kept
-        if len(kept) >= k:
-            ours = np.zeros(len(kept))
-            for column in _given(view, terms, weights, kept):
-                ours = ours + column
-            if np.partition(ours, len(ours) - k)[len(ours) - k] > lift * float(theirs[-1]):
-                return _with_ties(kept, ours, k)
+        found, theirs = words.propose([terms[i] for i in known], fetch)
+        rows = np.sort(found if eligible is None else found[eligible[found]])
+        given = _given(view, words, terms, weights, rows)
+        total = np.zeros(len(rows))
+        for column in given:
+            total = total + column
+        best = _best_with_ties(total, k)
+        whole = len(found) < fetch  # tantivy had no more to give
+        if whole or (len(rows) >= k and float(total[best].min()) > lift * float(theirs[-1])):
+            return rows[best], [column[best] for column in given]
         fetch *= 2
     return None

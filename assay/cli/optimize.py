@@ -39,6 +39,7 @@ def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: 
     with opened(store) as base, bars() as bar:
         if base.store.readonly:
             raise StoreError(f"the store {store} is read-only here", "copy it to a folder you may write to")
+        swept = _sweep(base.store)
         if embed_too or embedder:
             made = base.embed_missing(embedder or "auto", bar.step)
             said.append(f"embedded {count(made, 'chunk')} with {base.spec}")
@@ -46,7 +47,7 @@ def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: 
             said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
         if base.optimize(bar.step, force):
             said.append(f"indexed {count(base.snapshot().size, 'chunk')}")
-        if swept := _sweep(base.store):
+        if swept:
             said.append(f"removed {count(swept, 'leftover')} of killed processes")
     click.echo("; ".join(said) if said else "the index is in step; nothing to do")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.index.strings import Strings, write_strings
+from assay.index.strings import Strings
 from assay.types import Chunk, Floats
 from assay.where import Mask, Value
 
@@ -155,51 +154,3 @@ def _text_match(words: Strings, codes: NDArray[Any], op: str, value: str) -> Mas
         ">": codes >= high,
         ">=": codes >= low,
     }[op]
-
-
-class ColumnsBuilder:
-    """Rows come in order; what is held in memory is the entries, not the texts."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._size = 0
-        self._numbers = {name: array("d") for name in NUMBERS}
-        self._rows: dict[tuple[str, str], array[int]] = {}
-        self._values: dict[tuple[str, str], array[Any]] = {}
-        self._codes: dict[str, dict[str, int]] = {}
-
-    def add(self, chunk: Chunk) -> None:
-        row, self._size = self._size, self._size + 1
-        for name, number in zip(NUMBERS, numbers_of(chunk), strict=True):
-            self._numbers[name].append(number)
-        for field, value in fields_of(chunk):
-            kind = kind_of(value)
-            key = (field, kind)
-            if key not in self._rows:
-                self._rows[key] = array("i")
-                self._values[key] = array({"text": "i", "number": "d", "flag": "b"}[kind])
-            self._rows[key].append(row)
-            if kind == "text":
-                codes = self._codes.setdefault(field, {})
-                self._values[key].append(codes.setdefault(str(value), len(codes)))
-            else:
-                self._values[key].append(value)
-
-    def finish(self) -> None:
-        for name, column in self._numbers.items():
-            np.frombuffer(column, "<f8").tofile(self._folder / f"number.{name}")
-        directory: dict[str, dict[str, int]] = {}
-        for place, (field, kind) in enumerate(sorted(self._rows)):
-            directory.setdefault(field, {})[kind] = place
-            stem = self._folder / str(place)
-            values = np.frombuffer(self._values[field, kind], {"text": "i4", "number": "f8", "flag": "i1"}[kind])
-            if kind == "text":
-                codes = self._codes[field]
-                words = sorted(codes)
-                rank = np.empty(len(words), np.int32)
-                rank[[codes[word] for word in words]] = np.arange(len(words), dtype=np.int32)
-                values = rank[values]
-                write_strings(stem, words)
-            np.frombuffer(self._rows[field, kind], np.int32).tofile(f"{stem}.rows")
-            values.tofile(f"{stem}.values")
-        (self._folder / "fields.json").write_text(json.dumps(directory, sort_keys=True), "utf-8")

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+from array import array
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.index.columns import ColumnsBuilder, FilterColumns
+from assay.index.columns import FilterColumns
+from assay.index.columns_build import ColumnsBuilder
+from assay.index.rows import Work, blocks, seqs_of
 from assay.index.strings import Strings, StringsWriter
 from assay.index.vectors import IVF_FROM, VectorIndex, build_vectors
 from assay.index.words import TANTIVY_FROM, Words
@@ -87,46 +90,40 @@ def build_generation(
     """Index every chunk alive at `version` into `folder`. `model` is (digest, dimension); 0 means no vectors."""
     with _whole(folder) as aside:
         last_seq = store.last_seq(version)
-        live = store.live_at(version)
-        seqs = np.array([seq for _, seq in live], "<i8")
-        seqs.tofile(aside / "seqs")
-        ids = StringsWriter(aside / "ids")
-        for name, _ in live:
-            ids.add(name)
-        ids.close()
-        del live
-        words = WordsBuilder(aside, len(seqs), tantivy_from)
+        size = _write_ids(store, version, aside)
+        work = Work(store.folder, aside, analyser, with_bodies=size >= tantivy_from)
+        words = WordsBuilder(aside, work.with_bodies)
         columns = ColumnsBuilder(aside)
         content = hashlib.sha256()
         dim = model[1]
-        has = np.zeros(len(seqs), np.bool_)
-        with (aside / "vectors").open("wb") as matrix:
-            for start in range(0, len(seqs), 2_000):
-                part = seqs[start : start + 2_000].tolist()
-                for row in store.rows(part):
-                    words.add(analyser.terms(row.chunk.indexed_text))
-                    columns.add(row.chunk)
-                    content.update(row.facts)
+        has = np.zeros(size, np.bool_)
+        done = 0
+        with (aside / "vectors").open("wb") as matrix, contextlib.closing(blocks(store, work, size)) as given:
+            for block in given:
+                words.add(block.lengths, block.bodies)
+                columns.add(block.entries)
+                content.update(block.facts)
+                first, done = done, done + len(block.lengths)
                 if dim:
-                    vectors = store.vectors(part, dim)
-                    has[start : start + len(part)] = vectors.any(axis=1)
+                    vectors = store.vectors(seqs_of(aside, first, done), dim)
+                    has[first:done] = vectors.any(axis=1)
                     content.update(vectors.tobytes())
                     vectors.tofile(matrix)
-                progress("indexing", start + len(part), len(seqs))
+                progress("indexing", done, size)
         words.finish()
         columns.finish()
         progress("vectors", 0, 1)
-        made = build_vectors(aside, len(seqs), dim, has, ivf_from) if dim else None
+        made = build_vectors(aside, size, dim, has, ivf_from) if dim else None
         manifest = {
             "format": FORMAT,
             "version": version,
             "last_seq": last_seq,
-            "chunks": len(seqs),
+            "chunks": size,
             "dim": dim,
             "model": model[0],
             "analyser": analyser.digest,
             "vectors": made,
-            "tantivy": len(seqs) >= tantivy_from,
+            "tantivy": size >= tantivy_from,
         }
         content.update(
             json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode()
@@ -136,6 +133,17 @@ def build_generation(
         (aside / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
         progress("vectors", 1, 1)
     return Generation(folder)
+
+
+def _write_ids(store: Store, version: int, folder: Path) -> int:
+    """The ids alive at a version, in order, and the rows of the store they stand in; how many there are."""
+    ids, seqs = StringsWriter(folder / "ids"), array("q")
+    for name, seq in store.live_at(version):
+        ids.add(name)
+        seqs.append(seq)
+    ids.close()
+    np.frombuffer(seqs, "<i8").tofile(folder / "seqs")
+    return len(seqs)
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ class Words:
         self._counts = _mapped(folder / "postings.counts", np.uint16)
         self.lengths = np.fromfile(folder / "lengths", "<u4")
         self.total = int(self.lengths.sum(dtype=np.int64))
+        self.proposes = (folder / "tantivy").is_dir()
         self.term = lru_cache(maxsize=65_536)(self._terms.find)
         """The number of a term, or -1."""
 
@@ -61,10 +62,6 @@ class Words:
             hit = holding[place] == rows
             out[hit] = counts[place[hit]]
         return out
-
-    @property
-    def proposes(self) -> bool:
-        return (self._folder / "tantivy").is_dir()
 
     @cached_property
     def _engine(self) -> tuple[Any, Any]:

@@ -155,12 +155,12 @@ class Store:
     def tags(self) -> dict[str, int]:
         return dict(self.db.execute("SELECT name, version FROM tag ORDER BY name"))
 
-    @telling
-    def live_at(self, version: int) -> list[tuple[str, int]]:
-        """(id, seq) of every chunk alive at a version, in id order."""
-        return self.db.execute(
-            "SELECT id, seq FROM chunk WHERE born <= ?1 AND (died IS NULL OR died > ?1) ORDER BY id", (version,)
-        ).fetchall()
+    def live_at(self, version: int) -> Iterator[tuple[str, int]]:
+        """(id, seq) of every chunk alive at a version, in id order, as a stream: there may be millions."""
+        with told(self.folder):
+            yield from self.db.execute(
+                "SELECT id, seq FROM chunk WHERE born <= ?1 AND (died IS NULL OR died > ?1) ORDER BY id", (version,)
+            )
 
     @telling
     def rows(self, seqs: Sequence[int]) -> list[Row]:

@@ -1,0 +1,99 @@
+"""From stored rows to what an index takes in: analysed, sorted and counted, here or in helper processes.
+
+The rows of a generation are cut into ranges. Each range leaves its postings as runs in the folder and gives blocks,
+which are taken in order, so the files are the same wherever a range was worked on.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.index.columns_build import Entries, entries_of
+from assay.index.postings import PostingsWriter
+from assay.parallel import Crashed, Crew, NoHelpers, workers
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+
+BLOCK = 2_000
+"""Rows handed over together. The digest of a generation takes facts and vectors in turns of so many."""
+RANGE = 20 * BLOCK
+"""Rows one helper works on at a time: few enough that the next helper's fit into what may wait."""
+HELPED_ROWS = 20_000
+"""Rows from which starting helper processes pays."""
+
+
+class Work(NamedTuple):
+    """What a helper needs to know: the store's folder, the folder being built, and how to read words."""
+
+    store: Path
+    folder: Path
+    analyser: Analyser
+    with_bodies: bool
+
+
+class Block(NamedTuple):
+    """Consecutive rows: their numbers of terms, their terms joined by spaces if wanted, entries and digests."""
+
+    lengths: array[int]
+    bodies: list[str]
+    entries: Entries
+    facts: bytes
+
+
+def blocks(store: Store, work: Work, size: int, helped_from: int = HELPED_ROWS) -> Iterator[Block]:
+    """All rows of the generation whose `seqs` lie in the folder, in order."""
+    helpers = workers() if size >= helped_from else 0
+    step = min(RANGE, BLOCK * -(-size // (BLOCK * max(helpers, 1)))) or BLOCK
+    ranges = [(first, min(first + step, size)) for first in range(0, size, step)]
+    done = 0
+    if helpers:
+        try:
+            with Crew("assay.index.worker", work, ranges, helpers) as crew:
+                for place, parts in zip(ranges, crew, strict=True):
+                    yield from _whole_range(store, work, place, parts)
+                    done += 1
+        except NoHelpers:
+            pass  # what is left is done here
+    for place in ranges[done:]:
+        yield from indexed(store, work, place)
+
+
+def seqs_of(folder: Path, first: int, end: int) -> list[int]:
+    """Where the rows of a generation stand in the store."""
+    part: list[int] = np.fromfile(folder / "seqs", "<i8", end - first, offset=8 * first).tolist()
+    return part
+
+
+def _whole_range(store: Store, work: Work, place: tuple[int, int], parts: Iterator[Block]) -> Iterator[Block]:
+    """The blocks of a range; if its helper dies, the rest of it is done here."""
+    seen = 0
+    try:
+        for block in parts:
+            seen += 1
+            yield block
+    except Crashed:
+        yield from islice(indexed(store, work, place), seen, None)
+
+
+def indexed(store: Store, work: Work, place: tuple[int, int]) -> Iterator[Block]:
+    """The blocks of one range (first row, beyond its last); its postings are left as runs."""
+    first, end = place
+    postings = PostingsWriter(work.folder, first)
+    for start in range(first, end, BLOCK):
+        rows = store.rows(seqs_of(work.folder, start, min(start + BLOCK, end)))
+        lengths, bodies = array("I"), []
+        for row in rows:
+            terms = work.analyser.terms(row.chunk.indexed_text)
+            postings.add(terms)
+            lengths.append(len(terms))
+            if work.with_bodies:
+                bodies.append(" ".join(terms))
+        chunks = [row.chunk for row in rows]
+        yield Block(lengths, bodies, entries_of(chunks, start), b"".join([row.facts for row in rows]))
+    postings.finish()

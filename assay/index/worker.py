@@ -1,0 +1,18 @@
+"""python -m assay.index.worker     indexes ranges of rows, speaking `assay.parallel`'s protocol"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from assay.index.rows import Block, Work, indexed
+from assay.parallel import serve
+from assay.store.sqlite import Store
+
+
+def _handler(work: Work) -> Callable[[tuple[int, int]], Iterator[Block]]:
+    store = Store.open(work.store)
+    return lambda place: indexed(store, work, place)
+
+
+if __name__ == "__main__":
+    serve(_handler)
