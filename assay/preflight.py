@@ -1,7 +1,8 @@
 """What can be known about a pipeline before it runs: scales, thresholds against ranges, legs that cannot matter.
 
 Reachability is simulated with the pipeline's own fuser, so it holds for third parties' fusers too: the leg
-under test gives one chunk, at its best score; every other leg is full, of chunks nobody else found.
+under test gives one chunk, at its best score; every other leg is full of chunks nobody else found, with one good
+score and the rest near its worst. That is the kindest case for the chunk, so "it cannot enter" is a fact.
 """
 
 from __future__ import annotations
@@ -126,11 +127,12 @@ def _fused(pipeline: Pipeline, rankings: dict[str, Ranking]) -> Ranking | None:
 
 
 def _list(plan: LegPlan, ids: list[str]) -> Ranking:
-    """A full leg: scores fall evenly from the leg's best to its worst."""
+    """A full leg whose scores fall as steeply as they can: what cannot enter the top k beside it never can."""
     span = plan.leg.gives()
     hi = span.hi if np.isfinite(span.hi) else 1.0
     lo = span.lo if np.isfinite(span.lo) else 0.0
-    score = np.linspace(hi, lo, max(plan.k, 1))[: len(ids)]
+    score = lo + (hi - lo) * 1e-6 * np.linspace(1.0, 0.0, max(len(ids), 1))[: len(ids)]
+    score[:1] = hi
     return as_source(arrange(Ranking.of(ids, [Part("simulated", "add", score)], span.scale)), plan.priority)
 
 

@@ -45,3 +45,11 @@ def test_thresholds_against_ranges() -> None:
 def test_a_threshold_on_raw_scores_is_refused_when_the_pipeline_is_built() -> None:
     with pytest.raises(ConfigError, match="unit"):
         loads("[legs.bm25]\n[[step]]\nuse = 'min_score'\nthreshold = 0.35")
+
+
+def test_a_fuser_that_reads_scores_is_judged_by_its_kindest_case() -> None:
+    # min-max, weight .4 against .6: behind the other leg's best chunk only, when that leg's scores fall steeply
+    convex = "k = {k}\n[legs.bm25]\n[legs.dense]\n[fuse]\nuse = 'convex'\nweights = {{bm25 = 0.6, dense = {w}}}\n"
+    assert warnings(convex.format(k=2, w=0.4)) == []
+    (finding,) = [f for f in warnings(convex.format(k=1, w=0.4)) if f.where == "legs.dense"]
+    assert "place 2" in finding.text

@@ -167,5 +167,7 @@ class _Drawing:
 def quantise(table: Array, levels: int, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Integers in ±levels and the scale of each channel: table ≈ integers · scale, |error| ≤ scale / 2."""
     largest = np.abs(table).max(axis=axis, keepdims=True)
-    scale = (np.where(largest > 0, largest, 1.0) / levels).astype(np.float32)
+    scale = np.maximum(largest / levels, np.finfo(np.float32).tiny).astype(
+        np.float32
+    )  # never zero, whatever the channel
     return np.clip(np.rint(table / scale), -levels, levels).astype(np.int8), scale

@@ -7,7 +7,7 @@ which are taken in order, so the files are the same wherever a range was worked 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -46,9 +46,9 @@ class Block(NamedTuple):
     facts: bytes
 
 
-def blocks(store: Store, work: Work, size: int, helped_from: int = HELPED_ROWS) -> Iterator[Block]:
+def blocks(store: Store, work: Work, size: int) -> Generator[Block, None, None]:
     """All rows of the generation whose `seqs` lie in the folder, in order."""
-    helpers = workers() if size >= helped_from else 0
+    helpers = workers() if size >= HELPED_ROWS else 0
     step = min(RANGE, BLOCK * -(-size // (BLOCK * max(helpers, 1)))) or BLOCK
     ranges = [(first, min(first + step, size)) for first in range(0, size, step)]
     done = 0

@@ -6,6 +6,7 @@ threads, the index that proposed, or the rows beside it. FAISS decides only who 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
@@ -126,6 +127,9 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[st
         "recall": round(recall, 4),
         "recall_depth": _CALIBRATION_DEPTH,
         "recall_queries": "its own vectors, each without itself",
+        # Training rounds differently with other numbers of threads; the lists decide who is looked at, so they are
+        # part of what a generation's digest covers.
+        "centroids": hashlib.sha256(quantizer.reconstruct_n(0, lists).tobytes()).hexdigest(),
     }
 
 

@@ -22,7 +22,7 @@ def steady(text: str) -> str:
 
 
 def test_the_plain_view_of_an_answer(run: Run, made_store: Path) -> None:
-    result = run("search", "rotate the signing key", "--store", made_store, "-k", 2, "--plain")
+    result = run("search", "rotate the signing key", "--store", made_store, "-k", 2, "--plain", "--pipeline", "rrf")
     assert result.exit_code == 0
     assert (
         steady(result.stdout)
@@ -38,7 +38,7 @@ def test_the_plain_view_of_an_answer(run: Run, made_store: Path) -> None:
 
 ! dense skipped: this store was made without an embedding model
   cure: assay model install, then assay optimize --embed
-degraded · 2 of 3 candidates from 6 chunks · default DIGEST · v1 · T
+degraded · 2 of 3 candidates from 6 chunks · rrf DIGEST · v1 · T
 embed skipped → bm25 3 in T → dense skipped → fuse 3 in T
 """
     )
@@ -172,7 +172,7 @@ def test_a_query_from_standard_input(run: Run, made_store: Path) -> None:
 
 
 def test_explain_a_result(run: Run, made_store: Path) -> None:
-    shown = run("explain", "signing key", "--id", "mt5w", "--store", made_store, "--plain").stdout
+    shown = run("explain", "signing key", "--id", "mt5w", "--store", made_store, "--plain", "--pipeline", "rrf").stdout
     assert shown.startswith("Signing keys › Storage\nhandbook/keys.md · mt5wemhq")
     assert re.search(r"Rank \d of 3 results, score 0\.\d{4}\.", shown)
     assert re.search(r"bm25 +#\d +\d\.\d{4} +key [\d.]+ \+ sign [\d.]+", shown)
@@ -206,7 +206,9 @@ def test_explain_needs_one_chunk(run: Run, made_store: Path) -> None:
 @pytest.mark.skipif(default_spec() == "none", reason="the embedding model is not installed")
 def test_with_the_real_model(run: Run, handbook: Path, tmp_path: Path) -> None:
     assert "· minilm" in run("add", handbook, "--store", tmp_path / "kb").stdout
-    shown = run("search", "how do I change our secrets?", "-k", 1, "--store", tmp_path / "kb").stdout
+    shown = run(
+        "search", "how do I change our secrets?", "-k", 1, "--pipeline", "rrf", "--store", tmp_path / "kb"
+    ).stdout
     assert "Signing keys" in shown.splitlines()[0]
     assert "dense #1 ━━━━━━━━ .0164" in shown
     assert "\nanswered · 1 of " in shown

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 from child import Child
-from corpus import expected, mark_of, write
+from corpus import expected, mark_of, text_of, write
 
 import assay
 from assay.ingest.walk import content_hash
 from assay.kb import KnowledgeBase
+from assay.sync import HELPED_BYTES
 
 FILES = 60
-KILLS = 30
+KILLS = 40
 
 
 def acknowledged(log: Path) -> list[list[object]]:
@@ -144,3 +145,45 @@ def test_killed_while_making_the_store(tmp_path: Path, children: Callable[[int],
             assert len(base.store.files()) == 3
             check_sound(base, {f"docs/{path.name}": [path] for path in folder.iterdir()})
     assert made < 8
+
+
+def helpers_of(pid: int) -> list[int]:
+    """The live child processes of a process, by /proc."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_killed_with_helpers(tmp_path: Path, children: Callable[[int], list[Child]]) -> None:
+    """A large folder is read by helper processes: they go when the one they work for is killed."""
+    (child,) = children(1)
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(60):
+        (folder / f"{number:05d}.md").write_text(text_of(number, sections=12, words=1_000), "utf-8")
+    assert sum(path.stat().st_size for path in folder.iterdir()) > HELPED_BYTES
+    child.start("add_folder", store=str(tmp_path / "kb"), folder=str(folder), batch=500)
+    seen: list[int] = []
+    while child.pid and len(seen) < 2 and not (tmp_path / "kb" / "generations").exists():
+        seen = helpers_of(child.pid)
+    time.sleep(0.2)
+    assert child.kill() == -9
+    assert len(seen) == 2
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}/cmdline").exists() for pid in seen):
+        assert time.monotonic() < deadline, "a helper outlives the process it works for"
+        time.sleep(0.02)
+    with assay.open(tmp_path / "kb", embedder="none") as base:
+        revisions = {f"docs/{path.name}": [path] for path in folder.iterdir()}
+        check_sound(base, revisions)
+        report = base.add(folder)
+        assert (report.added + report.unchanged, report.problems) == (60, [])
+        check_sound(base, revisions)

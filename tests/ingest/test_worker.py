@@ -1,0 +1,132 @@
+"""A folder read by helper processes gives the very store that reading it here gives, crashes and all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import sync
+from assay.ingest.chunk import PROFILES
+from assay.ingest.worker import BLOCK, Task, packed, taken, unpacked
+from assay.store.sqlite import Store
+from assay.sync import Event, Sync
+
+DEFAULT = PROFILES["default"]
+SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sixty small files, some empty, one broken, and one that has more chunks than a block."""
+    root = tmp_path / "notes"
+    root.mkdir()
+    for n in range(60):
+        body = "" if n % 20 == 7 else f"# Page {n}\n\n" + f"Sentence {n} says little. " * (n * 7)
+        (root / f"{n:02d}.md").write_text(body, "utf-8")
+    (root / "30-broken.docx").write_bytes(b"PK\x03\x04 no archive")
+    (root / "40-rows.jsonl").write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(BLOCK + 500)), "utf-8")
+    monkeypatch.setattr(sync, "HELPED_BYTES", 0)
+    return root
+
+
+def add(folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch, helpers: int, on_event: Any = None) -> Sync:
+    monkeypatch.setenv("ASSAY_WORKERS", str(helpers))
+    made = Store.open(store) if Store.exists(store) else Store.create(store, SETTINGS)
+    run = Sync(made, None, DEFAULT, on_event or (lambda _: None))
+    run.folder(folder, "notes")
+    made.close()
+    return run
+
+
+def content(store: Path) -> list[Any]:
+    opened = Store.open(store)
+    rows = opened.db.execute("SELECT seq, id, doc_id, origin, text, tokens, meta, facts, born FROM chunk").fetchall()
+    files = opened.db.execute("SELECT * FROM file ORDER BY origin").fetchall()
+    opened.close()
+    return [rows, files]
+
+
+def test_the_store_is_the_same(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[Event] = []
+    here = add(folder, tmp_path / "here", monkeypatch, 0)
+    there = add(folder, tmp_path / "there", monkeypatch, 2, events.append)
+    assert here.report == there.report
+    assert [name for name, _ in there.report.problems] == ["notes/30-broken.docx"]
+    assert there.report.chunks_added > BLOCK
+    assert content(tmp_path / "here") == content(tmp_path / "there")
+    assert [event.done for event in events] == list(range(1, 63))
+    assert [event.name for event in events] == sorted(event.name for event in events)
+
+
+def test_again_nothing_is_read_and_a_change_is_seen(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "HELPED_FILES", 0)
+    add(folder, tmp_path / "kb", monkeypatch, 2)
+    before = content(tmp_path / "kb")
+    again = add(folder, tmp_path / "kb", monkeypatch, 2)
+    assert (again.report.unchanged, again.report.chunks_added, again.report.chunks_kept) == (61, 0, 0)
+    assert content(tmp_path / "kb") == before
+    (folder / "59.md").write_text("# Page 59\n\nAnother sentence.", "utf-8")
+    (folder / "58.md").unlink()
+    changed = add(folder, tmp_path / "kb", monkeypatch, 2)
+    assert (changed.report.changed, changed.report.removed, changed.report.chunks_added) == (1, 1, 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to see what a process reads")
+def test_a_reader_that_is_killed_costs_its_file_only(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = folder / "50-large.jsonl"
+    victim.write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(50_000)), "utf-8")
+    killer = threading.Thread(target=_kill_reader_of, args=(victim,))
+    killer.start()
+    run = add(folder, tmp_path / "kb", monkeypatch, 2)
+    killer.join()
+    assert run.report.problems[1:] == [("notes/50-large.jsonl", "its reader crashed; cure: open and re-save it")]
+    assert run.report.added == 61
+    assert add(folder, tmp_path / "kb", monkeypatch, 2).report.added == 1  # the next run finds it in good health
+    assert _children() == []
+
+
+def _kill_reader_of(path: Path) -> None:
+    while True:
+        for pid in _children():
+            with contextlib.suppress(OSError):
+                if any(os.readlink(entry) == str(path) for entry in Path(f"/proc/{pid}/fd").iterdir()):
+                    os.kill(pid, signal.SIGKILL)
+                    return
+
+
+def _children() -> list[int]:
+    tasks = Path(f"/proc/{os.getpid()}/task")
+    return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+
+
+def test_without_helpers_to_be_had_the_work_is_done_here(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "no-python-here"))
+    assert add(folder, tmp_path / "kb", monkeypatch, 2).report.added == 61
+
+
+def test_blocks_are_bounded_and_the_hash_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(2 * BLOCK + 1)), "utf-8")
+    parts = list(taken(Task(path, "rows.jsonl", ""), DEFAULT))
+    assert [kind for kind, _ in parts] == ["hash", "chunks", "chunks", "chunks"]
+    assert [len(chunks) for _, chunks in parts[1:]] == [BLOCK, BLOCK, 1]
+    assert list(taken(Task(path, "rows.jsonl", parts[0][1]), DEFAULT)) == parts[:1]
+    assert repr(list(unpacked(packed(parts)))) == repr(parts)  # repr: NaN is not equal to itself
+
+
+def test_a_file_that_is_gone_is_a_problem(tmp_path: Path) -> None:
+    [(kind, said)] = taken(Task(tmp_path / "gone.md", "gone.md", ""), DEFAULT)
+    assert kind == "problem"
+    assert "gone.md" in said
