@@ -18,19 +18,26 @@ _DEEPEST = 5_000
 
 def reasons(answer: Answer, pipeline: Pipeline, chunk_id: str, chunk: Chunk | None) -> Iterator[str]:
     """Every reason that holds, plainest first; `chunk` is None when the snapshot does not hold it."""
-    query, view = answer.query, answer.snapshot
     if chunk is None:
         yield "it is not in this snapshot of the store"
         return
-    if query.where is not None and not view.matches(str(query.where), view.rows(np.array([chunk_id])))[0]:
+    hidden = list(_hiding(answer, chunk))
+    yield from hidden
+    if hidden:
+        return  # legs never saw it, so what they would say of it is no reason
+    yield from _too_deep(answer, pipeline, chunk_id)
+    if len(answer.chosen) and chunk_id in answer.trace[-1].gave.ids:
+        yield f"it is in the ranking, below the {len(answer.chosen)} that were asked for"
+
+
+def _hiding(answer: Answer, chunk: Chunk) -> Iterator[str]:
+    query, view = answer.query, answer.snapshot
+    if query.where is not None and not view.matches(str(query.where), view.rows(np.array([chunk.id])))[0]:
         yield f"the filter hides it: {query.where}"
     if query.at is not None and chunk.created > query.at:
         yield "it was created after the moment asked about (--at)"
     if query.scope is not None and chunk.meta.get("scope") != query.scope:
         yield f"it is not in the scope {query.scope!r}"
-    yield from _too_deep(answer, pipeline, chunk_id)
-    if len(answer.chosen) and chunk_id in answer.trace[-1].gave.ids:
-        yield f"it is in the ranking, below the {len(answer.chosen)} that were asked for"
 
 
 def _too_deep(answer: Answer, pipeline: Pipeline, chunk_id: str) -> Iterator[str]:

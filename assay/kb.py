@@ -102,6 +102,8 @@ class KnowledgeBase:
         self.store = store
         self.spec: str = settings["embedder"]
         self.language: str = settings["language"]
+        if settings["profile"] not in PROFILES:
+            raise ConfigError(f"this store has the chunking profile {settings['profile']!r}", nearest("", PROFILES))
         self.profile: Profile = PROFILES[settings["profile"]]
         self._embedder: Embedder | None = None
         self.backend = LocalBackend(

@@ -73,8 +73,7 @@ class _Waiting:
     """A file read, chunked and embedded, waiting for its commit."""
 
     facts: FileFacts
-    pairs: Iterable[Pair]
-    size: int
+    pairs: _Spool
     is_new: bool
 
 
@@ -164,7 +163,9 @@ class Sync:
                 self.report.chunks_kept += len(chunks)
                 continue
             facts = FileFacts(origin, source, "", sum(len(c.text) for c in chunks))
-            self._wait(facts, self._embedded(chunks, live), len(chunks), not live)
+            spool = _Spool(self._store.folder)
+            spool.extend(self._embedded(chunks, live))
+            self._wait(facts, spool, not live)
         self._commit()
         self.report.version = self._store.version()
         return self.report
@@ -210,12 +211,12 @@ class Sync:
         """Take in one file, whole, or say why not; `before` has the hash it had when last taken in."""
         spool = _Spool(self._store.folder)
         facts, live = before, dict[str, tuple[int, bytes]]()
+        problem = ""
         try:
             for kind, said in parts:
                 if kind == "problem":
-                    self.report.problems.append((file.name, said))
-                    return
-                if kind == "chunks":
+                    problem = said
+                elif kind == "chunks":
                     spool.extend(self._embedded(said, live))
                 elif is_known and said == before.hash:
                     self.report.unchanged += 1
@@ -224,9 +225,12 @@ class Sync:
                     facts = replace(before, hash=said)
                     live = self._store.live_in(before.origin) if is_known else {}
         except Crashed:
-            self.report.problems.append((file.name, "its reader crashed; cure: open and re-save it"))
-            return
-        self._wait(facts, spool, spool.size, not is_known)
+            problem = "its reader crashed; cure: open and re-save it"
+        if problem:
+            spool.close()
+            self.report.problems.append((file.name, problem))
+        else:
+            self._wait(facts, spool, not is_known)
 
     def _embedded(self, chunks: Sequence[Chunk], live: dict[str, tuple[int, bytes]]) -> list[Pair]:
         """Chunks with vectors; those already in the store, unchanged, keep the vector they have there."""
@@ -240,9 +244,9 @@ class Sync:
             vectors.update((chunk.id, vector) for chunk, vector in zip(part, made, strict=True))
         return [(chunk, vectors.get(chunk.id)) for chunk in chunks]
 
-    def _wait(self, facts: FileFacts, pairs: Iterable[Pair], size: int, is_new: bool) -> None:
-        self._waiting.append(_Waiting(facts, pairs, size, is_new))
-        self._held += size
+    def _wait(self, facts: FileFacts, pairs: _Spool, is_new: bool) -> None:
+        self._waiting.append(_Waiting(facts, pairs, is_new))
+        self._held += pairs.size
         if self._held >= self._batch:
             self._commit()
 
@@ -265,6 +269,8 @@ class Sync:
         with self._store.write(f"add {names}") as writer:
             for one in waiting:
                 writer.put_file(one.facts, one.pairs)
+        for one in waiting:
+            one.pairs.close()
         self.report.added += sum(one.is_new for one in waiting)
         self.report.changed += sum(not one.is_new for one in waiting)
         self.report.chunks_added += writer.born
@@ -301,6 +307,10 @@ class _Spool:
                 except EOFError:
                     break
         yield from self._memory
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
 def _task(file: FoundFile, origin: str, known: Mapping[str, FileFacts]) -> Task:

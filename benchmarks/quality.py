@@ -38,6 +38,11 @@ SYSTEMS = {
         for w in (0.3, 0.4, 0.5, 0.6, 0.7)
     },
 }
+UNIT_LEGS = "k = 10\n[legs.bm25]\nnorm = 'ideal'\n[legs.dense]\nnorm = 'clamp'\n[fuse]\nuse = 'weighted_merge'\n"
+SYSTEMS |= {
+    f"unit merge dense={w}": f"{UNIT_LEGS}weights = {{bm25 = {1 - w:.1f}, dense = {w:.1f}}}"
+    for w in (0.3, 0.4, 0.5, 0.6, 0.7)
+}
 MEASURES = (nDCG @ 10, R @ 100)
 
 

@@ -167,7 +167,6 @@ class _Drawing:
 def quantise(table: Array, levels: int, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Integers in ±levels and the scale of each channel: table ≈ integers · scale, |error| ≤ scale / 2."""
     largest = np.abs(table).max(axis=axis, keepdims=True)
-    scale = np.maximum(largest / levels, np.finfo(np.float32).tiny).astype(
-        np.float32
-    )  # never zero, whatever the channel
+    smallest = np.finfo(np.float32).tiny  # so that no scale is zero, whatever the channel
+    scale = np.maximum(largest / levels, smallest).astype(np.float32)
     return np.clip(np.rint(table / scale), -levels, levels).astype(np.int8), scale

@@ -21,7 +21,7 @@ import numpy as np
 
 from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder
-from assay.index.rows import Work, blocks, seqs_of
+from assay.index.rows import BLOCK, Work, blocks, seqs_of
 from assay.index.strings import Strings, StringsWriter
 from assay.index.vectors import IVF_FROM, VectorIndex, build_vectors
 from assay.index.words import TANTIVY_FROM, Words
@@ -91,7 +91,7 @@ def build_generation(
     with _whole(folder) as aside:
         last_seq = store.last_seq(version)
         size = _write_ids(store, version, aside)
-        work = Work(store.folder, aside, analyser, with_bodies=size >= tantivy_from)
+        work = Work(store.folder, aside, analyser, with_bodies=size >= tantivy_from, block=BLOCK)
         words = WordsBuilder(aside, work.with_bodies)
         columns = ColumnsBuilder(aside)
         content = hashlib.sha256()

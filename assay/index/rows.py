@@ -29,12 +29,13 @@ HELPED_ROWS = 20_000
 
 
 class Work(NamedTuple):
-    """What a helper needs to know: the store's folder, the folder being built, and how to read words."""
+    """What a helper needs to know: the store's folder, the folder being built, how to read words, rows in a block."""
 
     store: Path
     folder: Path
     analyser: Analyser
     with_bodies: bool
+    block: int
 
 
 class Block(NamedTuple):
@@ -49,7 +50,7 @@ class Block(NamedTuple):
 def blocks(store: Store, work: Work, size: int) -> Generator[Block, None, None]:
     """All rows of the generation whose `seqs` lie in the folder, in order."""
     helpers = workers() if size >= HELPED_ROWS else 0
-    step = min(RANGE, BLOCK * -(-size // (BLOCK * max(helpers, 1)))) or BLOCK
+    step = min(RANGE, work.block * -(-size // (work.block * max(helpers, 1)))) or RANGE
     ranges = [(first, min(first + step, size)) for first in range(0, size, step)]
     done = 0
     if helpers:
@@ -85,8 +86,8 @@ def indexed(store: Store, work: Work, place: tuple[int, int]) -> Iterator[Block]
     """The blocks of one range (first row, beyond its last); its postings are left as runs."""
     first, end = place
     postings = PostingsWriter(work.folder, first)
-    for start in range(first, end, BLOCK):
-        rows = store.rows(seqs_of(work.folder, start, min(start + BLOCK, end)))
+    for start in range(first, end, work.block):
+        rows = store.rows(seqs_of(work.folder, start, min(start + work.block, end)))
         lengths, bodies = array("I"), []
         for row in rows:
             terms = work.analyser.terms(row.chunk.indexed_text)

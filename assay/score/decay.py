@@ -40,7 +40,7 @@ class Decay:
         if not (self.tau_days or self.half_life_days) or not len(ranking):
             return ranking
         if query.at is None:
-            return ranking.noted(Note("skipped", "decay needs a query as of a moment; cure: pass `at`"))
+            return ranking.noted(Note("skipped", "the query is not as of a moment; cure: say when (--at, or at=)"))
         fresh = freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
         left = self.floor + (1.0 - self.floor) * np.nan_to_num(fresh, nan=1.0)
         return arrange(ranking.scored(Part("decay", "mul", left)))

@@ -40,7 +40,7 @@ class Recency:
         if not (self.tau_days or self.half_life_days) or not self.weight or not len(ranking):
             return ranking
         if query.at is None:
-            return ranking.noted(Note("skipped", "recency needs a query as of a moment; cure: pass `at`"))
+            return ranking.noted(Note("skipped", "the query is not as of a moment; cure: say when (--at, or at=)"))
         fresh = freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
         boost = self.weight * np.nan_to_num(fresh, nan=0.0)
         return arrange(ranking.scored(Part("recency", "add", boost)).clamped())

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,10 @@ class Store:
     def create(folder: Path, settings: Mapping[str, Any]) -> Store:
         """A new, empty store. Written aside and renamed, so a killed process leaves no half-made store."""
         path = folder / DATABASE
-        aside = folder / f".{DATABASE}.{os.getpid()}"
+        aside = folder / f".{DATABASE}-{threading.get_ident()}.{os.getpid()}"
         with told(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                aside.unlink()
+            aside.unlink(missing_ok=True)
             db = sqlite3.connect(aside)
             try:
                 db.executescript(TABLES)
@@ -68,7 +68,7 @@ class Store:
             except FileExistsError:
                 pass
             finally:
-                aside.unlink()
+                aside.unlink(missing_ok=True)
         return Store(folder, readonly=False)
 
     @staticmethod

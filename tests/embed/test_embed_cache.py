@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.embed.cache import CachedEmbedder
@@ -59,6 +59,7 @@ def test_it_looks_like_the_embedder_inside(tmp_path: Path) -> None:
     assert cached.encode([]).shape == (0, 16)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "c", "", "\0", "é"]), max_size=12))
 def test_equal_texts_are_asked_for_once(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     inner = Letters()

@@ -7,12 +7,13 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.embed.spread import cores, spread
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(), max_size=40), st.integers(0, 5))
 def test_results_stand_in_the_order_of_the_items(items: list[int], workers: int) -> None:
     assert spread(lambda item: item * 2, items, workers) == [item * 2 for item in items]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -14,6 +14,7 @@ def test_unit_by_hand() -> None:
     assert unit(np.array([[3.0, 4.0], [0.0, -2.0]]), "x").tolist() == [[np.float32(0.6), np.float32(0.8)], [0.0, -1.0]]
 
 
+@settings(deadline=None)
 @given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 6)), elements=st.floats(-1e300, 1e300)))
 def test_rows_have_length_one_or_are_refused(rows: np.ndarray) -> None:
     if (np.abs(rows).max(1) == 0).any():

@@ -46,7 +46,7 @@ TELLING = {
         "100 tokens     Security incidents (40 tokens)",
     ],
     "own_pipeline.py": [
-        "own_pipeline 7693759fe5d6",
+        "own_pipeline ",
         "can I work from abroad?",
         "own_pipeline 1. Working remotely › From another country",
         "how am I paid for being on call?",

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.index import postings, rows
+from assay.index import generation, postings, rows
 from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder, entries_of
 from assay.index.generation import Generation, build_generation
@@ -51,10 +51,10 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def files(generation: Generation) -> dict[str, bytes]:
+def files(made: Generation) -> dict[str, bytes]:
     return {
-        str(path.relative_to(generation.folder)): path.read_bytes()
-        for path in sorted(generation.folder.rglob("*"))
+        str(path.relative_to(made.folder)): path.read_bytes()
+        for path in sorted(made.folder.rglob("*"))
         if path.is_file() and path.parent.name != "tantivy"  # its files have random names
     }
 
@@ -65,7 +65,7 @@ def built(store: Store, name: str, **options: Any) -> Generation:
 
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "RANGE", 100)
-    monkeypatch.setattr(rows, "BLOCK", 20)
+    monkeypatch.setattr(generation, "BLOCK", 20)
     monkeypatch.setattr(rows, "HELPED_ROWS", 0)
 
 
@@ -89,11 +89,11 @@ def test_tantivy_gets_the_same_rows(store: Store, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ASSAY_WORKERS", "2")
     there = built(store, "there", tantivy_from=1)
     assert {**files(here), "manifest.json": b""} == {**files(there), "manifest.json": b""}
-    for generation in (here, there):
+    for made in (here, there):
         import tantivy
 
-        index = tantivy.Index.open(str(generation.folder / "tantivy"))
-        assert index.searcher().num_docs == generation.size
+        index = tantivy.Index.open(str(made.folder / "tantivy"))
+        assert index.searcher().num_docs == made.size
 
 
 def test_a_helper_that_is_killed_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +131,10 @@ def test_an_error_in_the_middle_leaves_nothing(store: Store, monkeypatch: pytest
 
 
 def test_a_store_without_chunks_has_a_generation(tmp_path: Path) -> None:
-    generation = built(Store.create(tmp_path / "kb", SETTINGS), "empty")
-    assert generation.size == 0
-    assert generation.words.term("alpha") == -1
-    assert not len(generation.columns.compare("title", "=", "x"))
+    made = built(Store.create(tmp_path / "kb", SETTINGS), "empty")
+    assert made.size == 0
+    assert made.words.term("alpha") == -1
+    assert not len(made.columns.compare("title", "=", "x"))
 
 
 def _children() -> list[int]:
@@ -156,7 +156,9 @@ def test_postings_are_the_counts_of_each_term(tmp_path_factory: Any, given_rows:
     held = np.fromfile(folder / "postings.rows", "<i4")
     counts = np.fromfile(folder / "postings.counts", "<u2")
     found = {
-        terms.at(t): list(zip(held[start[t] : start[t + 1]].tolist(), counts[start[t] : start[t + 1]].tolist()))
+        terms.at(t): list(
+            zip(held[start[t] : start[t + 1]].tolist(), counts[start[t] : start[t + 1]].tolist(), strict=True)
+        )
         for t in range(len(terms))
     }
     wanted: dict[str, list[tuple[int, int]]] = {}

@@ -1,6 +1,8 @@
 """HTML, PDF and Word: small files made here, and the hostile ones."""
 
 import io
+import math
+import re
 import zipfile
 from datetime import UTC, datetime
 
@@ -279,6 +281,23 @@ def zipped(**parts):
 def test_docx_that_is_none(read, content, reason):
     with pytest.raises(BadFile, match=reason):
         read(content, "a.docx")
+
+
+def test_docx_without_properties_has_no_title_and_no_date(read):
+    """The library makes properties up, dated now; the wall clock must not enter a store."""
+    whole = word(lambda document: document.add_paragraph("Only text."))
+    bare = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as given, zipfile.ZipFile(bare, "w") as made:
+        for part in given.namelist():
+            content = given.read(part)
+            if part == "docProps/core.xml":
+                continue
+            if part in ("_rels/.rels", "[Content_Types].xml"):
+                content = re.sub(rb"<(Relationship|Override)[^>]*core[^>]*/>", b"", content)
+            made.writestr(part, content)
+    document = read(bare.getvalue(), "a.docx")
+    assert math.isnan(document.created)
+    assert "Word Document" not in document.title
 
 
 def test_docx_truncated(read):

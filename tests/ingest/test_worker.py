@@ -84,7 +84,7 @@ def test_a_reader_that_is_killed_costs_its_file_only(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     victim = folder / "50-large.jsonl"
-    victim.write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(50_000)), "utf-8")
+    victim.write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(20_000)), "utf-8")
     killer = threading.Thread(target=_kill_reader_of, args=(victim,))
     killer.start()
     run = add(folder, tmp_path / "kb", monkeypatch, 2)

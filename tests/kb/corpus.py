@@ -9,8 +9,9 @@ from assay.ingest.chunk import PROFILES, chunk_document
 from assay.ingest.walk import read_file
 from assay.types import Chunk
 
-WORDS = """key signing rotate vault secret office lisbon travel policy budget cat sleeps day night server error retry
-timeout release gateway invoice holiday parking coffee meeting backup restore index query vector answer""".split()
+_TEXT = """key signing rotate vault secret office lisbon travel policy budget cat sleeps day night server error retry
+timeout release gateway invoice holiday parking coffee meeting backup restore index query vector answer"""
+WORDS = tuple(_TEXT.split())
 
 
 def text_of(number: int, revision: int = 0, sections: int = 3, words: int = 60) -> str:

@@ -83,7 +83,9 @@ def test_one_name_for_two_folders(tmp_path: Path, children: Callable[[int], list
     knowledge.open(store, embedder="none").close()
     for turn in range(5):
         start.unlink(missing_ok=True)
-        folders = [write(tmp_path / f"{side}{turn}" / f"docs{turn}", range(n, n + 5)) for side, n in (("a", 0), ("b", 9))]
+        folders = [
+            write(tmp_path / f"{side}{turn}" / f"docs{turn}", range(n, n + 5)) for side, n in (("a", 0), ("b", 9))
+        ]
         for child, folder in zip(crew, folders, strict=True):
             child.start("add_folder", store=str(store), folder=str(folder), start=str(start))
         start.touch()

@@ -14,6 +14,7 @@ from assay.ingest.files import bad_file, head_of, kind_of, tidy
 from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, documents
 from assay.types import Document
 
+CORE_PROPERTIES = "docProps/core.xml"
 MOST_UNPACKED = 256 << 20  # bytes of all parts together: a small file can unpack to anything
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -28,16 +29,19 @@ def read(path: Path, name: str) -> Iterator[Document]:
         import docx
     except ImportError as error:
         raise MissingExtra("reading .docx files", "docs") from error
-    _check_package(path)
+    parts = _check_package(path)
     try:
         document = docx.Document(str(path))
     except Exception as error:  # the parser raises whatever its XML and zip layers raise
         raise bad_file(path, f"the Word file cannot be opened: {error}", "open and re-save it, or remove it") from error
     events = list(_events(document))
-    yield from documents(name, Outline(events), _facts(document.core_properties))
+    # Without that part the library makes one up, dated now; the wall clock must not enter a store.
+    said = _facts(document.core_properties) if CORE_PROPERTIES in parts else facts_from({})
+    yield from documents(name, Outline(events), said)
 
 
-def _check_package(path: Path) -> None:
+def _check_package(path: Path) -> set[str]:
+    """The names of the package's parts, once it is known to be a Word file of bearable size."""
     head = head_of(path)
     if not head.startswith(b"PK"):
         what = kind_of(head) or "something else"
@@ -52,6 +56,7 @@ def _check_package(path: Path) -> None:
         raise bad_file(path, f"unpacks to {unpacked >> 20} MB, more than {MOST_UNPACKED >> 20} MB", "split it")
     if not any(part.filename == "word/document.xml" for part in parts):
         raise bad_file(path, "is a zip archive but not a Word file", "rename it to what it is, or remove it")
+    return {part.filename for part in parts}
 
 
 def _events(document: Any) -> Iterator[Heading | str]:

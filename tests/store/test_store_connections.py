@@ -1,0 +1,123 @@
+"""Connections belong to threads and processes: none is leaked, none is shared."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from disks import in_child
+from makers import alive, chunk, made, put
+
+from assay.store.locks import InUse, in_turn, only_one, unused
+
+
+def open_files(folder: Path) -> int:
+    """File descriptors of this process on files of a folder."""
+    count = 0
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            count += os.readlink(link).startswith(str(folder))
+        except OSError:
+            continue
+    return count
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_threads_that_end_leave_no_connection(tmp_path: Path) -> None:
+    store = made(tmp_path)
+    put(store, chunk("a"))
+    before = open_files(tmp_path)
+    for _ in range(50):
+        thread = threading.Thread(target=store.version)
+        thread.start()
+        thread.join()
+    assert open_files(tmp_path) <= before + 2
+    store.close()
+    assert open_files(tmp_path) == 0
+
+
+def test_each_thread_writes_for_itself(tmp_path: Path) -> None:
+    store = made(tmp_path)
+    threads = [threading.Thread(target=put, args=(store, chunk(f"c{i:02d}"))) for i in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert alive(store) == [f"c{i:02d}" for i in range(20)]
+    assert store.version() == 20
+
+
+def test_a_forked_child_opens_its_own(tmp_path: Path) -> None:
+    """A program that opens a store and then forks workers (as web servers do) harms neither itself nor them."""
+    store = made(tmp_path)
+    put(store, chunk("before"))
+
+    def work() -> None:
+        for i in range(20):
+            put(store, chunk(f"child{i:02d}"))
+        assert "before" in alive(store)
+
+    with store.write("parent") as writer:  # in the middle of a transaction of ours
+        writer.put(chunk("parent"), None, "")
+        in_child(lambda: alive(store) == ["before"] or pytest.fail("saw what was not committed"))
+    in_child(work)
+    for i in range(20):
+        put(store, chunk(f"parent{i:02d}"))
+    assert len(alive(store)) == 42
+    assert store.db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_locks(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with only_one(path) as first:
+        with only_one(path) as second:
+            assert (first, second) == (True, False)
+        with only_one(path) as third:
+            assert not third
+    with only_one(path) as again:
+        assert again
+
+
+def test_in_turn(tmp_path: Path) -> None:
+    """Nobody is inside while another is."""
+    inside: list[int] = []
+    most = []
+
+    def work() -> None:
+        for _ in range(20):
+            with in_turn(tmp_path / "lock"):
+                inside.append(1)
+                most.append(len(inside))
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) == 80
+    assert max(most) == 1
+
+
+def test_in_use(tmp_path: Path) -> None:
+    """What somebody has open is not free; when the last is gone, it is."""
+    path = tmp_path / "manifest.json"
+    with pytest.raises(OSError, match="manifest"):
+        InUse(path)
+    with unused(path) as free:
+        assert free
+    path.write_text("{}")
+    one, two = InUse(path), InUse(path)
+    with unused(path) as free:
+        assert not free
+    del one
+    with unused(path) as free:
+        assert not free
+    del two
+    with unused(path) as free:
+        assert free
+        with pytest.raises(BlockingIOError):
+            InUse(path)
+    InUse(path)
