@@ -92,7 +92,7 @@ def test_one_name_for_two_folders(tmp_path: Path, children: Callable[[int], list
         ends = [child.wait() for child in crew]
         assert sorted(ends) == [0, 1]
         with assay.open(store) as base:
-            there = {origin for origin in base.store.files(f"docs{turn}")}
+            there = set(base.store.files(f"docs{turn}"))
         winner = folders[ends.index(0)]
         assert there == set(sizes(winner, f"docs{turn}"))
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parent))
-    import assay.kb  # noqa: F401
     import jobs
+
+    import assay.kb  # noqa: F401
 
     warnings.simplefilter("error")
     for line in sys.stdin:
@@ -32,8 +33,13 @@ def main() -> None:
             finally:
                 sys.stderr.flush()
                 os._exit(code)
-        print(child, flush=True)
-        print(os.waitpid(child, 0)[1], flush=True)
+        _say(child)
+        _say(os.waitpid(child, 0)[1])
+
+
+def _say(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

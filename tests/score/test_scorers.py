@@ -82,7 +82,7 @@ def test_age_needs_a_moment(stage):
     ranking = after(stage, {"a": 0.5}, aged(a=1), Query("q"))
     assert by_id(ranking) == {"a": 0.5}
     assert [note.kind for note in ranking.notes] == ["skipped"]
-    assert "`at`" in ranking.notes[0].text
+    assert "--at" in ranking.notes[0].text
 
 
 @pytest.mark.parametrize(
