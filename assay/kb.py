@@ -109,7 +109,6 @@ class KnowledgeBase:
         self.backend = LocalBackend(
             store, Analyser(language=self.language), settings["model"], settings["dim"], _NO_VECTORS
         )
-        self._said: tuple[str, tuple[str, ...]] = ("", ())
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -334,15 +333,7 @@ class KnowledgeBase:
         raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
 
     def _remarks(self, view: LocalSnapshot) -> tuple[str, ...]:
-        """Remembered by the view's digest: to hold the view itself would keep its index on the disk."""
-        digest, said = self._said
-        if digest != view.digest:
-            said = self._find_remarks(view)
-            self._said = (view.digest, said)
-        return said
-
-    def _find_remarks(self, view: LocalSnapshot) -> tuple[str, ...]:
-        share = view.share_of_other_languages("en")
+        share = view.foreign_share
         if self.spec in ENGLISH_MODELS and share >= FOREIGN_SHARE:
             return (
                 f"{share:.0%} of this store is not in English, and its embedding model reads English only: "

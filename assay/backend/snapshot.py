@@ -266,11 +266,12 @@ class LocalSnapshot:
                 row += 1
         return sorted(found)[:most]
 
-    def share_of_other_languages(self, language: str) -> float:
-        """The share of live chunks known to be in another language."""
-        if not self.size or "text" not in self.columns.kinds().get("lang", ()):
+    @cached_property
+    def foreign_share(self) -> float:
+        """The share of live chunks known to be in another language than English."""
+        if not self.size or "lang" not in self.columns.kinds():
             return 0.0
-        return len(self.live_rows(Compare("lang", "!=", language))) / self.size
+        return len(self.live_rows(Compare("lang", "!=", "en"))) / self.size
 
     # -- facts by row
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -59,6 +62,7 @@ class StringsWriter:
         self._path = path
         self._blob = path.with_suffix(".blob").open("wb")
         self._offsets = array("q", [0])
+        weakref.finalize(self, _give_up, self._blob)  # for whoever fails before closing, e.g. on a full disk
 
     def add(self, text: str) -> None:
         self.add_bytes(text.encode("utf-8", "surrogatepass"))
@@ -70,6 +74,11 @@ class StringsWriter:
     def close(self) -> None:
         self._blob.close()
         np.frombuffer(self._offsets, "<i8").tofile(self._path.with_suffix(".offsets"))
+
+
+def _give_up(blob: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        blob.close()
 
 
 def write_strings(path: Path, texts: Iterable[str]) -> None:

@@ -30,13 +30,11 @@ class Row:
     died: int | None
 
 
+_WRITTEN = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False).encode  # made once: it runs per chunk
+
+
 def facts_of(chunk: Chunk) -> bytes:
     """A digest of all that a chunk says except its vector. TypeError or ValueError for what JSON cannot hold."""
     created = None if chunk.created != chunk.created else chunk.created
-    said = json.dumps(
-        [chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta],
-        sort_keys=True,
-        ensure_ascii=True,
-        allow_nan=False,
-    )
+    said = _WRITTEN([chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta])
     return hashlib.blake2b(said.encode(), digest_size=16).digest()

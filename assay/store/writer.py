@@ -159,7 +159,7 @@ class Writer:
         _check(chunk)
         raw = None if vector is None else self._bytes(f"chunk {chunk.id!r}", vector)
         created = None if chunk.created != chunk.created else chunk.created
-        meta = json.dumps(chunk.meta, ensure_ascii=False, sort_keys=True)
+        meta = _META(chunk.meta)
         try:
             cursor = self._db.execute(
                 "INSERT INTO chunk (id, doc_id, origin, text, tokens, created, importance, meta, facts, born) "
