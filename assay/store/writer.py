@@ -13,6 +13,8 @@ from assay.errors import StoreError
 from assay.store.facts import FileFacts, facts_of
 from assay.types import Chunk, Vector
 
+_META = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode  # made once: it runs per chunk
+
 
 class IdInUse(StoreError):
     """A live chunk of another file or record has this id already."""
