@@ -12,6 +12,7 @@ ASSAY_WORKERS says how many there are: 0 for none, unset for one per core.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import queue
@@ -30,6 +31,7 @@ AHEAD = 24
 """Parts of one helper that wait to be read before it has to wait itself."""
 MOST_WORKERS = 4
 """Helpers at most, unless ASSAY_WORKERS says otherwise: each takes some 200 MB."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the helpers are the parallel part
 _HEADER = struct.Struct(">BQ")
 _PART, _DONE, _FAILED, _CRASHED = range(4)
 
@@ -61,6 +63,7 @@ def workers() -> int:
 def serve(handler: Callable[[Any], Callable[[Any], Iterable[Any]]]) -> None:
     """The helper's life: `handler(setup)` gives what answers a task in parts; ends when the other side goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program; it will end us
+    gc.set_threshold(100_000, 20, 20)  # what is made here is given away; looking through it for cycles is waste
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a parser prints must not mix with the answers
     answer = handler(pickle.loads(_receive(source)[1]))
@@ -127,7 +130,7 @@ class _Helper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             )
         except OSError as error:
             raise NoHelpers(f"a helper process could not be started: {error}", "set ASSAY_WORKERS=0") from error

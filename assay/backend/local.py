@@ -28,6 +28,8 @@ COMPACT_FROM = 4_096
 """Tail and dead rows from which a new generation is worth building."""
 MOST_TAIL = 20_000
 """Tail rows that are indexed before the first search instead of being searched as a tail."""
+MOST_FRESH = 100_000
+"""The same beside a generation that could be used: a tail of so many rows takes some 500 MB."""
 _MOST_OLD = 2
 
 
@@ -85,18 +87,20 @@ class LocalBackend:
     def _open_generation(self, name: str | None) -> None:
         """Switch to the generation the store names; without a usable one, make one or begin with an empty one."""
         held = self._generation.folder.name if self._generation else None
-        if name == held and name is not None:
-            return
-        found = self._usable(name)
-        while found is None and name != (newer := self.store.setting("generation")):
-            name, found = newer, self._usable(newer)  # swapped and swept between our two looks
-        if found is not None:
-            self._start_from(found)
-        elif self._generation is None and self.store.count_since(0) > MOST_TAIL and not self.store.readonly:
-            # The index was lost, or a killed process never built it. The truth is whole, so build it now; where
-            # that cannot be done (a full disk) the tail answers, slowly.
+        if name != held or name is None:
+            found = self._usable(name)
+            while found is None and name != (newer := self.store.setting("generation")):
+                name, found = newer, self._usable(newer)  # swapped and swept between our two looks
+            if found is not None:
+                self._start_from(found)
+        most = MOST_TAIL if self._generation is None else MOST_FRESH
+        if len(self._tail) + self.store.count_since(self._seen_seq) > most and not self.store.readonly:
+            # The index was lost, a killed process never built it, or much was added at once. The truth is whole, so
+            # build it now; where that cannot be done (a full disk, another builds) the tail answers, slowly.
             with contextlib.suppress(StoreError):
-                self._start_from(self._usable(self._build(force=True)))
+                made = self._usable(self._build(force=self._generation is None))
+                if made is not None:
+                    self._start_from(made)
 
     def _usable(self, name: str | None) -> Generation | None:
         """The named generation, if this backend can use it."""

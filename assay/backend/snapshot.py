@@ -269,7 +269,7 @@ class LocalSnapshot:
     @cached_property
     def foreign_share(self) -> float:
         """The share of live chunks known to be in another language than English."""
-        if not self.size or "lang" not in self.columns.kinds():
+        if not self.size or "text" not in self.columns.kinds().get("lang", ()):
             return 0.0
         return len(self.live_rows(Compare("lang", "!=", "en"))) / self.size
 

@@ -51,6 +51,7 @@ _ENVIRONMENT = {
     "ASSAY_STORE": "the store's folder where no `--store` is given",
     "ASSAY_HOME": "where models and cached vectors are kept; default `$XDG_CACHE_HOME/assay` or `~/.cache/assay`",
     "ASSAY_EMBED_KEY": "the key for an `http:` embedder",
+    "ASSAY_WORKERS": "helper processes that read and index large folders, 0 for none; default one per core, at most 4",
     "ASSAY_DEBUG": "`1` shows the traceback of an error",
     "NO_COLOR": "anything turns colours off",
 }
