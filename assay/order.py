@@ -50,8 +50,11 @@ def top(ranking: Ranking, k: int) -> Ranking:
 
 def first_kept(ranking: Ranking) -> Ranking:
     """An arranged ranking without repeated ids; the first place of an id is its place."""
-    first = {name: place for place, name in reversed(list(enumerate(ranking.ids.tolist())))}
-    return ranking if len(first) == len(ranking) else ranking.take(np.array(sorted(first.values())))
+    names = ranking.ids.tolist()
+    if len(set(names)) == len(names):
+        return ranking
+    first = {name: place for place, name in reversed(list(enumerate(names)))}
+    return ranking.take(np.array(sorted(first.values())))
 
 
 def as_source(ranking: Ranking, priority: int) -> Ranking:

@@ -19,7 +19,7 @@ from assay.types import Chunk, Floats, Ids, Note, Part, Query, Range, Ranking, R
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What a snapshot returns for one look-up: rows, best first, with the parts of their scores.
+    """What a snapshot returns for one look-up: rows by (score desc, id asc), with the parts of their scores.
 
     `ideal` is the best score any chunk could have for this look-up (BM25: every term at its best).
     """

@@ -7,6 +7,7 @@ what they give is taken in the order of the files, so the store is the same eith
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,8 +102,9 @@ class Sync:
         self._claim(source, str(root.resolve()), moved)
         known = self._store.files(source)
         files: list[FoundFile] = []
+        own = self._own_place(root)
         for found in discover(root):
-            if self._inside_store(found.path):
+            if own is not None and own in found.path.parents:
                 continue
             if isinstance(found, Skipped):
                 (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
@@ -170,9 +172,10 @@ class Sync:
         self.report.version = self._store.version()
         return self.report
 
-    def _inside_store(self, path: Path) -> bool:
+    def _own_place(self, root: Path) -> Path | None:
         """A store may lie in the folder it indexes (`assay add .`); it is no document of that folder."""
-        return self._store.folder.resolve() in path.resolve().parents
+        store, real = self._store.folder.resolve(), root.resolve()
+        return Path(os.path.abspath(root)) / store.relative_to(real) if store.is_relative_to(real) else None
 
     def _claim(self, source: str, here: str, moved: bool) -> None:
         """A source name belongs to one folder, or to records (""): syncing another would delete the first's chunks."""

@@ -58,8 +58,10 @@ class LexicalView:
 
     def holding(self, term: str) -> int:
         """How many live chunks hold a term."""
-        places, _ = self.tail.postings(term, self.tail_size)
-        count = int(np.count_nonzero(self.tail_live[places]))
+        count = 0
+        if self.tail_size:
+            places, _ = self.tail.postings(term, self.tail_size)
+            count = int(np.count_nonzero(self.tail_live[places]))
         if self.words:
             number = self.words.term(term)
             count += self.words.frequency(number)

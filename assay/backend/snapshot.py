@@ -295,7 +295,7 @@ class LocalSnapshot:
 
     def ids(self, rows: Rows) -> Ids:
         if self._generation is not None and (not self._tail_size or not (rows >= self._start).any()):
-            return np.array(self._generation.ids.take(rows), np.str_)
+            return self._generation.ids.array(rows)
         return np.array([self._id(row) for row in rows.tolist()], np.str_)
 
     def _id(self, row: int) -> str:

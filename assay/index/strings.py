@@ -6,10 +6,12 @@ import contextlib
 import weakref
 from array import array
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.types import Rows
 
@@ -30,6 +32,21 @@ class Strings:
 
     def at(self, row: int) -> str:
         return self.bytes_at(row).decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def _fixed(self) -> NDArray[np.bytes_] | None:
+        """The column as one array of equally long ASCII texts, if it is one: ids usually are, and then it is fast."""
+        width = int(self._offsets[1]) if len(self) else 0
+        if not width or width * len(self) != len(self._blob) or (np.diff(self._offsets) != width).any():
+            return None
+        raw = np.frombuffer(self._blob, np.uint8)
+        plain = bool(((raw > 0) & (raw < 128)).all())
+        return raw.view(f"S{width}") if plain else None
+
+    def array(self, rows: Rows) -> NDArray[np.str_]:
+        """The texts of these rows as an array."""
+        fixed = self._fixed
+        return np.array(self.take(rows), np.str_) if fixed is None else fixed[rows].astype(np.str_)
 
     def take(self, rows: Rows) -> list[str]:
         starts, ends = self._offsets[rows].tolist(), self._offsets[rows + 1].tolist()

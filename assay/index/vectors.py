@@ -40,6 +40,7 @@ class VectorIndex:
         )
         self.has = np.fromfile(folder / "vectors.has", np.bool_)
         self.count = int(np.count_nonzero(self.has))
+        self._made: dict[int, Any] = {}
         self.probes = int(json.loads((folder / "vectors.json").read_text())["nprobe"])
 
     @cached_property
@@ -47,6 +48,18 @@ class VectorIndex:
         import faiss
 
         return faiss.read_index(str(self._folder / "vectors.ivf"), faiss.IO_FLAG_MMAP_IFC)
+
+    def _settings(self, probes: int, selector: Any = None) -> Any:
+        """FAISS's settings of one search; those without a selector are made once, because making them is slow."""
+        if selector is None and probes in self._made:
+            return self._made[probes]
+        import faiss
+
+        kind: Any = faiss.SearchParametersIVF
+        made = kind(sel=selector, nprobe=probes)
+        if selector is None:
+            self._made[probes] = made
+        return made
 
     def nearest(self, query: Vector, k: int, eligible: Mask | None) -> tuple[Rows, Floats]:
         """The k best eligible rows with their exact scores (not yet in the one order, ties at the end included)."""
@@ -65,7 +78,6 @@ class VectorIndex:
             return np.flatnonzero(scores >= cut - 1e-5)  # float32 noise must not decide who is looked at
         import faiss
 
-        settings_type: Any = faiss.SearchParametersIVF
         everything = self._inverted.nlist
         probes = everything if count <= self.size // 10 else self.probes
         fetch = min(count, k + k // 10 + 16)
@@ -74,7 +86,7 @@ class VectorIndex:
             bits = np.packbits(allowed, bitorder="little")
             selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
         while True:
-            settings = settings_type(sel=selector, nprobe=min(probes, everything))
+            settings = self._settings(min(probes, everything), selector)
             found = self._inverted.search(query[None, :], fetch, params=settings)[1][0]
             found = found[found >= 0]
             # A list is never short while eligible rows exist: look further until it is full.
@@ -85,8 +97,7 @@ class VectorIndex:
 
 def exact_scores(vectors: Vectors, query: Vector) -> Floats:
     """Dot products in float64, each row summed by itself, then rounded to float32's grid."""
-    products = vectors.astype(np.float64) * query.astype(np.float64)
-    rounded: Vector = products.sum(axis=1).astype(np.float32)
+    rounded: Vector = np.vecdot(vectors.astype(np.float64), query.astype(np.float64)).astype(np.float32)
     return rounded.astype(np.float64)
 
 

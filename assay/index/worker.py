@@ -11,6 +11,7 @@ from assay.store.sqlite import Store
 
 def _handler(work: Work) -> Callable[[tuple[int, int]], Iterator[Block]]:
     store = Store.open(work.store)
+    store.db.execute("PRAGMA mmap_size = 0")  # the program has the pages mapped; once is enough
     return lambda place: indexed(store, work, place)
 
 

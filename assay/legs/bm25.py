@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 
@@ -34,4 +33,4 @@ class Bm25:
         if self.norm == "ideal" and found.ideal > 0.0:
             parts.append(Part("ideal", "mul", np.full(len(found.rows), 1.0 / found.ideal)))
         ids = snapshot.ids(found.rows)
-        return arrange(Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes))
+        return Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes)

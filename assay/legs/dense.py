@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 
@@ -35,4 +34,4 @@ class Dense:
             outside = (cosine < 0.0) | (cosine > 1.0)  # a float32 cosine may pass 1 by one rounding
             parts.append(Part("clamp", "set", np.where(outside, np.clip(cosine, 0.0, 1.0), np.nan)))
         ids = snapshot.ids(found.rows)
-        return arrange(Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes))
+        return Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes)

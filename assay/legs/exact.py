@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking
 
@@ -26,4 +25,4 @@ class Exact:
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         found = snapshot.exact(query, k)
         ids = snapshot.ids(found.rows)
-        return arrange(Ranking.of(ids, found.parts, "unit", rows=found.rows, notes=found.notes))
+        return Ranking.of(ids, found.parts, "unit", rows=found.rows, notes=found.notes)

@@ -142,8 +142,8 @@ def _children() -> list[int]:
     """Our helper processes, also those that ended and were not waited for."""
     found = []
     for task in Path(f"/proc/{os.getpid()}/task").iterdir():
-        for pid in (task / "children").read_text().split():
-            with contextlib.suppress(OSError):  # gone meanwhile
+        with contextlib.suppress(OSError):  # threads and processes may end while we look
+            for pid in (task / "children").read_text().split():
                 command = Path(f"/proc/{pid}/cmdline").read_bytes()
                 if not command or b"assay.index.worker" in command:
                     found.append(int(pid))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from child import Child
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "store"))  # `disks`: small and read-only ones
 
 
 @pytest.fixture(scope="session")
