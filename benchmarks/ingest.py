@@ -123,7 +123,7 @@ def cold_start(folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as temporary:
+    with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         measured = {
             "without_embedding": without_embedding(folder),

@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--receipt", default="search")
     options = parser.parse_args()
     results = []
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         for size in options.sizes:
             results.append(run(size, Path(folder), options.lance and size <= 100_000))
             print(results[-1], flush=True)

@@ -35,6 +35,6 @@ _WRITTEN = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False).
 
 def facts_of(chunk: Chunk) -> bytes:
     """A digest of all that a chunk says except its vector. TypeError or ValueError for what JSON cannot hold."""
-    created = None if chunk.created != chunk.created else chunk.created
+    created = None if chunk.created != chunk.created else chunk.created + 0.0  # SQLite keeps no negative zero
     said = _WRITTEN([chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta])
     return hashlib.blake2b(said.encode(), digest_size=16).digest()

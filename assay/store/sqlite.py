@@ -190,7 +190,9 @@ class Store:
     @telling
     def deaths_since(self, version: int) -> list[tuple[str, int, int]]:
         """(id, seq, version of death) of everything that died after a version."""
-        return self.db.execute("SELECT id, seq, died FROM chunk WHERE died > ? ORDER BY seq", (version,)).fetchall()
+        return self.db.execute(
+            "SELECT id, seq, died FROM chunk INDEXED BY dead WHERE died > ? ORDER BY died", (version,)
+        ).fetchall()
 
     @telling
     def last_seq(self, version: int) -> int:
@@ -244,11 +246,12 @@ class Store:
         """Several reads of one moment."""
         with told(self.folder):
             db = self.db
-            db.execute("BEGIN")
             try:
+                db.execute("BEGIN")
                 yield
             finally:
-                db.execute("COMMIT")
+                if db.in_transaction:  # not so when BEGIN failed
+                    db.execute("COMMIT")
 
     # -- writing
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import signal
 import time
 from pathlib import Path
 
+import corpus
 import numpy as np
 
 import assay
@@ -99,6 +102,59 @@ def read_old_versions(store: str, versions: list[int], log: str) -> None:
     for version in versions:
         answer = base.search("common", k=10_000, snapshot=f"v{version}", pipeline="bm25")
         Log(log).line(version, sorted(answer.chosen.ids.tolist()), [float(s) for s in np.sort(answer.chosen.score)])
+
+
+def interrupted(store: str, folder: str, seed: int, turns: int, log: str) -> None:
+    """Ctrl-C at random moments, and on with the same knowledge base: after each it is sound and does its work."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, stop)
+    rng = random.Random(seed)
+    docs = corpus.write(Path(folder), range(30))
+    base = knowledge.open(store, embedder="none")
+    base.add(docs)
+    seconds = dict.fromkeys(("add", "search", "optimize", "put", "old", "remove"), 0.01)  # what each takes, at least
+    caught = 0
+    for turn in range(turns):
+        what = rng.choice(sorted(seconds))
+        if what == "add":
+            corpus.write(docs, rng.sample(range(30), 10), turn + 1)
+        work = {
+            "add": lambda: base.add(docs),
+            "search": lambda: base.search("common gateway", where="tokens > 3"),
+            "optimize": lambda: base.optimize(force=True),
+            "put": lambda turn=turn: base.add([{"id": f"r{turn}", "text": f"record{turn} common"}]),
+            "old": lambda: base.search("common", snapshot=f"v{rng.randint(1, base.store.version())}"),
+            "remove": lambda: base.remove(f"docs/{rng.randrange(30):05d}.md"),
+        }[what]
+        begun = time.perf_counter()
+        try:  # the clock strikes once, so nothing comes after this
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.0001, seconds[what]))
+            try:
+                work()
+            except assay.errors.StoreError as error:
+                if "nothing here is called" not in error.message:
+                    raise
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            seconds[what] = 0.8 * (time.perf_counter() - begun)
+        except KeyboardInterrupt:
+            caught += 1
+        except TypeError as error:  # numpy's tofile turns an interrupt in its first microseconds into this
+            if "os.PathLike" not in str(error):
+                raise
+            caught += 1
+        view = base.snapshot()
+        shown = [chunk.id for chunk in view.chunks(view.live_rows(None))]
+        assert shown == [name for name, _ in base.store.live_at(base.store.version())], "view and store differ"
+        assert view.size == len(shown)
+        base.add([{"id": "alive", "text": f"alive{turn}"}])
+        assert base.search(f"alive{turn}", k=1)[0].text == f"alive{turn}"
+    base.add(docs)
+    base.optimize(force=True)
+    base.close()
+    Log(log).line(caught)
 
 
 def _wait_for(path: str) -> None:

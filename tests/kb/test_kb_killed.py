@@ -190,3 +190,19 @@ def test_killed_with_helpers(tmp_path: Path, children: Callable[[int], list[Chil
             "SELECT origin FROM file f WHERE chunks <> (SELECT count(*) FROM chunk c WHERE c.origin = f.origin)"
         ).fetchall()
         assert half == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_interrupted_and_on(tmp_path: Path, children: Callable[[int], list[Child]], seed: int) -> None:
+    """Ctrl-C at random moments in a program that goes on: no lock stays held, no transaction open, no row doubled."""
+    (child,) = children(1)
+    store, folder, log = tmp_path / "kb", tmp_path / "docs", tmp_path / "log"
+    child.start("interrupted", store=str(store), folder=str(folder), seed=seed, turns=100, log=str(log))
+    assert child.wait() == 0
+    (caught,) = json.loads(log.read_text())
+    assert caught > 15, "too few were caught at work"
+    with assay.open(store) as base:
+        for path in folder.iterdir():
+            origin = f"docs/{path.name}"
+            assert base.store.live_in(origin).keys() == expected(path, origin).keys()
