@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index.tail import Tail
-from assay.index.words import K1, Words, idf, saturation
+from assay.index.words import K1, Words, damping, idf, saturation
 from assay.types import Floats, Rows
 from assay.where import Mask
 
@@ -66,7 +66,7 @@ class LexicalView:
             number = self.words.term(term)
             count += self.words.frequency(number)
             if len(self.dead):
-                count -= int(np.count_nonzero(self.words.counts(number, self.dead)))
+                count -= int(np.count_nonzero(self.words.counts(number, self.dead.astype(np.int32))))
         return count
 
     def weights(self, terms: Sequence[str]) -> Floats:
@@ -115,9 +115,10 @@ def search(
 
 def _given(view: LexicalView, words: Words, terms: Sequence[str], weights: Floats, rows: Rows) -> list[Floats]:
     """Each term's contribution to each row of the generation."""
-    lengths = words.lengths[rows].astype(np.float64)
+    damped = damping(words.lengths[rows].astype(np.float64), view.average)
+    narrow = rows.astype(np.int32)
     return [
-        weight * saturation(words.counts(words.term(term), rows), lengths, view.average)
+        weight * saturation(words.counts(words.term(term), narrow), damped)
         for term, weight in zip(terms, weights, strict=True)
     ]
 
@@ -125,11 +126,12 @@ def _given(view: LexicalView, words: Words, terms: Sequence[str], weights: Float
 def _tail_given(view: LexicalView, terms: Sequence[str], weights: Floats, places: Rows) -> list[Floats]:
     """Each term's contribution to each of these positions of the tail, which ascend."""
     columns = []
+    damped = damping(view.tail_lengths[places], view.average)
     for term, weight in zip(terms, weights, strict=True):
         holding, found = view.tail.postings(term, view.tail_size)
         counts = np.zeros(view.tail_size)
         counts[holding] = found
-        columns.append(weight * saturation(counts[places], view.tail_lengths[places], view.average))
+        columns.append(weight * saturation(counts[places], damped))
     return columns
 
 
@@ -172,9 +174,8 @@ def _scanned(
         if eligible is not None:
             keep = eligible[rows]
             rows, counts = rows[keep], counts[keep]
-        total[rows] += weight * saturation(
-            counts.astype(np.float64), words.lengths[rows].astype(np.float64), view.average
-        )
+        damped = damping(words.lengths[rows].astype(np.float64), view.average)
+        total[rows] += weight * saturation(counts.astype(np.float64), damped)
         touched.append(rows)
     found = np.concatenate(touched).astype(np.int64)
     found.sort()

@@ -71,8 +71,11 @@ class LocalBackend:
 
     def snapshot(self, version: int | None = None) -> LocalSnapshot:
         """The newest state, or the store as it was at a version."""
-        if version is not None and version != self.store.version():
-            return self._past(version)
+        newest = self._newest()
+        # Asked of the view, not of the store: another may have written since.
+        return newest if version in (None, newest.version) else self._past(version)
+
+    def _newest(self) -> LocalSnapshot:
         with self._lock:
             version_now, name, model = self.store.state()
             stamp = (version_now, name)
@@ -210,7 +213,7 @@ class LocalBackend:
         with self.store.write("put") as writer:
             for chunk, vector in items:
                 writer.put(chunk, None if vector is None else self._checked(vector, chunk), origin)
-        return self.store.version()
+        return writer.version if writer.changed else self.store.version()
 
     def _checked(self, vector: Vector, chunk: Chunk) -> Vector:
         """A store takes vectors of its own model only; length and norm are what can be seen of that."""
@@ -226,7 +229,7 @@ class LocalBackend:
         with self.store.write("remove") as writer:
             for name in ids:
                 writer.remove_chunk(name)
-        return self.store.version()
+        return writer.version if writer.changed else self.store.version()
 
     # -- compacting
 

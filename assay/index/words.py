@@ -52,16 +52,13 @@ class Words:
         span = slice(self._start[term], self._start[term + 1])
         return self._rows[span], self._counts[span]
 
-    def counts(self, term: int, rows: Rows) -> Floats:
+    def counts(self, term: int, rows: NDArray[np.int32]) -> Floats:
         """How often a term occurs in each of these rows."""
         holding, counts = self.postings(term)
-        out = np.zeros(len(rows))
-        if len(holding) and len(rows):
-            place = np.searchsorted(holding, rows.astype(np.int32))
-            place[place == len(holding)] = 0
-            hit = holding[place] == rows
-            out[hit] = counts[place[hit]]
-        return out
+        if not len(holding):
+            return np.zeros(len(rows))
+        place = np.minimum(holding.searchsorted(rows), len(holding) - 1)
+        return np.where(holding[place] == rows, counts[place], 0.0)
 
     @cached_property
     def _engine(self) -> tuple[Any, Any]:
@@ -90,9 +87,14 @@ def idf(holding: Floats, size: float) -> Floats:
     return np.log(1.0 + (size - holding + 0.5) / (holding + 0.5))
 
 
-def saturation(counts: Floats, lengths: Floats, average: float) -> Floats:
-    """tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl)), with k1 = 1.2 and b = 0.75; in [0, k1+1)."""
-    return counts * (K1 + 1.0) / (counts + K1 * (1.0 - B + B * lengths / average))
+def damping(lengths: Floats, average: float) -> Floats:
+    """k1·(1 − b + b·dl/avgdl): how much a row's length holds its counts down."""
+    return K1 * (1.0 - B + B * lengths / average)
+
+
+def saturation(counts: Floats, damped: Floats) -> Floats:
+    """tf·(k1+1) / (tf + damping), with k1 = 1.2 and b = 0.75; in [0, k1+1)."""
+    return counts * (K1 + 1.0) / (counts + damped)
 
 
 def _mapped(path: Path, kind: Any) -> NDArray[Any]:

@@ -72,6 +72,27 @@ def test_every_old_version_answers_as_it_did(tmp_path: Path, seed: int) -> None:
         assert len([p for p in (tmp_path / "kb" / "snapshots").iterdir() if p.is_dir()]) <= 2
 
 
+@pytest.mark.parametrize("look", ["version", "state"])
+def test_a_version_is_that_version_while_another_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    """Another process commits just when we have looked which version is the newest."""
+    with assay.open(tmp_path / "kb", embedder="none") as base, assay.open(tmp_path / "kb") as other:
+        base.backend.put([(Chunk("a", "d", "gateway one", 2), None)])
+        looked = getattr(base.store, look)
+
+        def and_then() -> object:
+            found = looked()
+            monkeypatch.undo()
+            other.backend.put([(Chunk("a", "d", "gateway two", 2), None)])
+            return found
+
+        monkeypatch.setattr(base.store, look, and_then)
+        assert base.backend.snapshot(1).version == 1
+        assert [hit.text for hit in base.search("gateway", snapshot="v1")] == ["gateway one"]
+        assert [hit.text for hit in base.search("gateway", snapshot="v2")] == ["gateway two"]
+
+
 def test_tags(tmp_path: Path) -> None:
     with assay.open(tmp_path / "kb", embedder="none") as base:
         base.backend.put([(Chunk("a", "d", "gateway one", 2), None)])
