@@ -24,11 +24,17 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def in_turns(contenders: dict[str, Callable[[int], Any]], count: int, rounds: int = 3) -> dict[str, dict[str, float]]:
-    """Time every contender on every query; of its rounds each query counts with its fastest."""
+    """Time every contender on every query; of its rounds each query counts with its fastest.
+
+    Who goes first changes from round to round, so that nobody always runs in the wake of the same other.
+    """
     best = {name: np.full(count, np.inf) for name in contenders}
-    for _ in range(rounds):
+    names = list(contenders)
+    for turn in range(rounds):
         for query in range(count):
-            for name, run in contenders.items():
+            shift = (turn * 2 + query) % len(names)
+            for name in names[shift:] + names[:shift]:
+                run = contenders[name]
                 start = time.perf_counter()
                 run(query)
                 best[name][query] = min(best[name][query], time.perf_counter() - start)

@@ -46,11 +46,40 @@ def search(receipt: dict[str, Any]) -> str:
     return table(["chunks", "what", "p50 ms", "p95 ms"], rows) + "\n" + ratios
 
 
+def growth(receipt: dict[str, Any]) -> str:
+    """One row per size: times, recall on real questions, opening, memory."""
+    rows = []
+    for found in receipt["sizes"]:
+        times = found["times"]
+        rows.append(
+            [
+                f"{found['chunks']:,}",
+                f"{times['assay']['p50_ms']} / {times['assay']['p95_ms']}",
+                f"{times['raw engines']['p50_ms']} / {times['raw engines']['p95_ms']}",
+                *(f"{times[f'assay, filter {share}']['p50_ms']}" for share in ("0.5 %", "10 %", "50 %")),
+                found["dense_recall_at_100"]["assay"],
+                found["open_ms"],
+                f"{found['resident_mb']:,.0f} / {found['private_mb']:,.0f}",
+            ]
+        )
+    head = ["chunks", "assay p50 / p95 ms", "raw engines", "filter 0.5 % p50", "10 %", "50 %"]
+    ratio = receipt["ratios"]["p95 from 100k to 1M"]
+    return (
+        table([*head, "dense recall@100", "open ms", "memory MB, resident / private"], rows)
+        + f"\np95 from 100k to 1M: {ratio}x.\n"
+    )
+
+
 def ingest(receipt: dict[str, Any]) -> str:
     return table(["what", "measured"], [[name, value] for name, value in receipt["summary"].items()])
 
 
-WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {"quality": quality, "search": search, "ingest": ingest}
+WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "quality": quality,
+    "search": search,
+    "growth": growth,
+    "ingest": ingest,
+}
 
 
 def _written(text: str) -> str:

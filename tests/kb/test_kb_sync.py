@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from corpus import expected, mark_of, text_of, write
 from counting import Hashing
-from disks import as_nobody
+from disks import as_nobody, open_to_all
 
 import assay
 from assay import embed, sync
@@ -172,33 +171,33 @@ def test_what_cannot_be_read_is_not_deleted(base: KnowledgeBase, docs: Path) -> 
     assert (one.problems, one.removed, marks(base, 1)) == ([], 1, 0)
 
 
-def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read(base: KnowledgeBase, docs: Path) -> None:
     """Its files are not thought deleted. As another user, because root may read everything."""
-    docs = write(tmp_path / "docs", range(3))
-    write(docs / "locked", [10, 11])
-    kb = tmp_path / "kb"
-    for path in (tmp_path, *tmp_path.parents):
-        if path.stat().st_uid == os.getuid() and path != Path("/"):
-            path.chmod(path.stat().st_mode | 0o111)
-    tmp_path.chmod(0o777)
+    base.add(docs)
+    assert marks(base, 1) == 3
+    with open_to_all() as open_folder:
+        folder = write(open_folder / "docs", range(3))
+        write(folder / "locked", [10, 11])
 
-    def first() -> None:
-        with assay.open(kb, embedder="none") as base:
-            assert base.add(docs).added == 5
+        def first() -> None:
+            with assay.open(open_folder / "kb", embedder="none") as mine:
+                assert mine.add(folder).added == 5
 
-    def second() -> None:
-        with assay.open(kb) as base:
-            report = base.add(docs)
-            assert ([name for name, _ in report.problems], report.removed) == (["docs/locked"], 0)
-            assert marks(base, 10) == marks(base, 11) == 3
-            report = base.add(docs, name="docs")
-            assert report.removed == 0
+        def second() -> None:
+            with assay.open(open_folder / "kb") as mine:
+                for _ in range(2):
+                    report = mine.add(folder)
+                    assert ([name for name, _ in report.problems], report.removed) == (["docs/locked"], 1)
+                    assert marks(mine, 10) == marks(mine, 11) == 3
+                    write(folder, [2])
+                    mine.add(folder)
+                    (folder / "00002.md").unlink()
 
-    as_nobody(first)
-    (docs / "locked").chmod(0o700)
-    (docs / "00002.md").unlink()
-    write(docs, [2])
-    as_nobody(second)
+        as_nobody(first)
+        folder.chmod(0o777)
+        (folder / "locked").chmod(0o700)
+        (folder / "00002.md").unlink()
+        as_nobody(second)
 
 
 def test_names_of_sources(base: KnowledgeBase, tmp_path: Path, docs: Path) -> None:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -62,8 +63,19 @@ def in_child(job: Callable[[], None]) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@contextmanager
+def open_to_all() -> Iterator[Path]:
+    """A folder that every user may enter and write; pytest's own are closed to others."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
 def as_nobody(job: Callable[[], None]) -> None:
-    """Run in a process that may not write what others own; root may write everything, so it steps down first."""
+    """Run in a process that may not write what others own; root may write everything, so it steps down first.
+
+    What the job imports must be imported already: perhaps nobody else may read our Python.
+    """
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from disks import as_nobody, in_child, read_only, small_disk
+from disks import as_nobody, in_child, open_to_all, read_only, small_disk
 from makers import alive, chunk, made, put
 
 import assay
@@ -25,6 +24,7 @@ def full_store(folder: Path) -> list[str]:
         base.optimize()
         base.add([{"id": f"m{i}", "text": f"gateway memo {i}"} for i in range(5)])
         base.remove("n3")
+        assert len(base.search("gateway", k=100, snapshot="v1")) == 30
         return sorted(c.id for c in base.chunks())
 
 
@@ -57,20 +57,26 @@ def test_a_read_only_mount(tmp_path: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "kb").rglob("*")} == before
 
 
-def test_a_folder_of_somebody_else(tmp_path: Path) -> None:
-    ids = full_store(tmp_path / "kb")
-    for path in tmp_path.parents:  # pytest keeps its folders to itself; nobody must get through to ours
-        if path.stat().st_uid == os.getuid() and path != Path("/"):
-            path.chmod(path.stat().st_mode | 0o111)
-    tmp_path.chmod(0o755)
-    as_nobody(lambda: check_reading(tmp_path / "kb", ids))
+def test_a_folder_of_somebody_else() -> None:
+    with open_to_all() as folder:
+        ids = full_store(folder / "kb")
+        folder.chmod(0o755)
+        as_nobody(lambda: check_reading(folder / "kb", ids))
 
-    def nowhere() -> None:
-        with pytest.raises(StoreError) as caught:
-            assay.open(tmp_path / "new", embedder="none")
-        assert "permissions" in caught.value.cure
+        def nowhere() -> None:
+            with pytest.raises(StoreError) as caught:
+                assay.open(folder / "new", embedder="none")
+            assert "permissions" in caught.value.cure
 
-    as_nobody(nowhere)
+        as_nobody(nowhere)
+        (folder / "kb").chmod(0o700)
+
+        def closed() -> None:
+            with pytest.raises(StoreError) as caught:
+                assay.open(folder / "kb")
+            assert "permissions" in caught.value.cure
+
+        as_nobody(closed)
 
 
 def test_read_only_with_commits_still_in_the_log(tmp_path: Path) -> None:
