@@ -61,7 +61,10 @@ def language_of(text: str) -> str:
             return code
     if letters < FEWEST_LETTERS:
         return ""
-    code, probability = _model().classify(prose)
+    try:
+        code, probability = _model().classify(prose)
+    except OSError:  # the model unpacks itself into a temporary file; a full disk there must not stop an add
+        return ""
     return code if probability > SURE else ""
 
 

@@ -59,3 +59,12 @@ def test_only_the_beginning_is_read() -> None:
 def test_every_stemmer_is_reached_by_a_code() -> None:
     assert set(SNOWBALL.values()) <= languages()
     assert languages() - set(SNOWBALL.values()) == {"none", "porter", "dutch_porter"}
+
+
+def test_a_full_disk_for_temporary_files_costs_only_the_language(monkeypatch):
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("assay.text.language._model", full)
+    assert language_of("The quick brown fox jumps over the lazy dog and sleeps.") == ""
+    assert language_of("ひらがなとカタカナの文章です") == "ja"
