@@ -166,7 +166,7 @@ class Sync:
                 continue
             facts = FileFacts(origin, source, "", sum(len(c.text) for c in chunks))
             spool = _Spool(self._store.folder)
-            spool.extend(self._embedded(chunks, live))
+            self._take(spool, chunks, live)
             self._wait(facts, spool, not live)
         self._commit()
         self.report.version = self._store.version()
@@ -220,7 +220,7 @@ class Sync:
                 if kind == "problem":
                     problem = said
                 elif kind == "chunks":
-                    spool.extend(self._embedded(said, live))
+                    self._take(spool, said, live)
                 elif is_known and said == before.hash:
                     self.report.unchanged += 1
                     return
@@ -235,17 +235,26 @@ class Sync:
         else:
             self._wait(facts, spool, not is_known)
 
-    def _embedded(self, chunks: Sequence[Chunk], live: dict[str, tuple[int, bytes]]) -> list[Pair]:
-        """Chunks with vectors; those already in the store, unchanged, keep the vector they have there."""
-        if self._encode is None:
-            return [(chunk, None) for chunk in chunks]
-        fresh = [c for c in chunks if live.get(c.id, (0, b""))[1] != facts_of(c)]
-        vectors: dict[str, Vector] = {}
-        for start in range(0, len(fresh), _BATCH):
-            part = fresh[start : start + _BATCH]
-            made = self._encode([chunk.indexed_text for chunk in part])
-            vectors.update((chunk.id, vector) for chunk, vector in zip(part, made, strict=True))
-        return [(chunk, vectors.get(chunk.id)) for chunk in chunks]
+    def _take(self, spool: _Spool, chunks: Sequence[Chunk], live: dict[str, tuple[int, bytes]]) -> None:
+        """Put chunks into a spool; those already in the store, unchanged, keep the vector they have there."""
+        embedding = self._encode is not None
+        for chunk in chunks:
+            spool.add(chunk, embedding and live.get(chunk.id, (0, b""))[1] != facts_of(chunk))
+        if len(spool.wanting) >= _BATCH or spool.is_long:
+            self._embed([spool])
+        spool.spill()
+
+    def _embed(self, spools: Sequence[_Spool]) -> None:
+        """Make the vectors that are still wanted, those of many small files together: that keeps every core busy."""
+        wanted = [(spool, place) for spool in spools for place in spool.wanting]
+        for start in range(0, len(wanted), _BATCH):
+            part = wanted[start : start + _BATCH]
+            assert self._encode is not None
+            made = self._encode([spool.memory[place][0].indexed_text for spool, place in part])
+            for (spool, place), vector in zip(part, made, strict=True):
+                spool.memory[place] = (spool.memory[place][0], vector)
+        for spool in spools:
+            spool.wanting.clear()
 
     def _wait(self, facts: FileFacts, pairs: _Spool, is_new: bool) -> None:
         self._waiting.append(_Waiting(facts, pairs, is_new))
@@ -258,6 +267,7 @@ class Sync:
         if not self._waiting:
             return
         waiting, self._waiting, self._held = self._waiting, [], 0
+        self._embed([one.pairs for one in waiting])
         try:
             self._write(waiting)
         except IdInUse:  # one of them holds what another file holds already; the others must not suffer for it
@@ -282,24 +292,38 @@ class Sync:
 
 
 class _Spool:
-    """Pairs in memory up to a bound, then in a temporary file that vanishes with the process."""
+    """Pairs in memory up to a bound, then in a temporary file that vanishes with the process.
+
+    `wanting` are the places in memory whose vectors are still to be made; they are made before anything is spilled.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._memory: list[Pair] = []
+        self.memory: list[Pair] = []
+        self.wanting: list[int] = []
         self._file: IO[bytes] | None = None
         self.size = 0
 
-    def extend(self, pairs: list[Pair]) -> None:
-        self.size += len(pairs)
-        self._memory += pairs
-        if len(self._memory) > _IN_MEMORY:
-            with told(self._folder):  # a full disk is the store's trouble, not the file's
-                if self._file is None:
-                    self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
-                pickle.dump(self._memory, self._file, pickle.HIGHEST_PROTOCOL)
-                self._file.flush()
-            self._memory = []
+    def add(self, chunk: Chunk, wanting: bool) -> None:
+        if wanting:
+            self.wanting.append(len(self.memory))
+        self.memory.append((chunk, None))
+        self.size += 1
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.memory) > _IN_MEMORY
+
+    def spill(self) -> None:
+        """Move what is in memory to disk, once it is too much."""
+        if not self.is_long:
+            return
+        with told(self._folder):  # a full disk is the store's trouble, not the file's
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
+            pickle.dump(self.memory, self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+        self.memory = []
 
     def __iter__(self) -> Iterator[Pair]:
         if self._file is not None:
@@ -309,7 +333,7 @@ class _Spool:
                     yield from pickle.load(self._file)
                 except EOFError:
                     break
-        yield from self._memory
+        yield from self.memory
 
     def close(self) -> None:
         if self._file is not None:

@@ -60,7 +60,7 @@ def without_embedding(folder: Path) -> dict[str, Any]:
 import time, resource, json, assay
 kb = assay.open({str(folder / "plain")!r}, embedder="none")
 start = time.perf_counter()
-report = kb.add({str(folder / "pages")!r})
+report = kb.add({str(folder / "pages")!r}, compact=False)
 added = time.perf_counter() - start
 kb.optimize()
 whole = time.perf_counter() - start
