@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.embed.install import EXACT, INT8, NAME
-from assay.embed.installed import CURE, FORMAT, find, verify
+from assay.embed.installed import CURE, find, verify
 from assay.embed.session import open_session
 from assay.embed.spread import cores, spread
 from assay.embed.vectors import digest_of, unit
@@ -87,7 +87,7 @@ def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int
     session = open_session(model.folder / TIERS[tier], CURE, optimise=False)
     facts = {
         "weights": model.weights,
-        "graph": FORMAT,
+        "graph": model.files[TIERS[tier]],  # its bytes: vectors of two graphs must not meet, in a store or in the cache
         "numbers": TIERS[tier],
         "pooling": "mean",
         "max_tokens": model.max_tokens,

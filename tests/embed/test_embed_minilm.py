@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.embed import minilm as specs
-from assay.embed.install import InstalledModel
+from assay.embed.install import INT8, InstalledModel
 from assay.embed.minilm import MiniLM, first_pieces, open_minilm
+from assay.embed.vectors import digest_of
 from assay.errors import ConfigError, ModelError
 from assay.protocols import Embedder
 from assay.text.wordpiece import pieces
@@ -179,3 +180,10 @@ def test_a_damaged_model_is_not_used(model: InstalledModel, tmp_path: Path) -> N
 def test_the_specs_take_no_argument(factory: object) -> None:
     with pytest.raises(ConfigError, match="takes no argument"):
         factory("fast")  # type: ignore[operator]
+
+
+def test_the_digest_covers_the_bytes_of_the_graph(model: InstalledModel, minilm: MiniLM) -> None:
+    """Another graph of the same weights makes other vectors; in a store or a cache they must not meet."""
+    facts = {"weights": model.weights, "numbers": INT8, "pooling": "mean", "max_tokens": 256}
+    assert minilm.digest == digest_of({**facts, "graph": model.files[INT8]})
+    assert minilm.digest != digest_of({**facts, "graph": "0" * 64})
