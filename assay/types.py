@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -122,17 +123,18 @@ class Note:
     ids: tuple[str, ...] = ()
 
 
+def applied(score: Floats, part: Part) -> Floats:
+    """A score after one more part."""
+    if part.op == "add":
+        return score + part.column
+    if part.op == "mul":
+        return score * part.column
+    return np.where(np.isnan(part.column), score, part.column)
+
+
 def fold(parts: Sequence[Part], size: int) -> Floats:
     """The score: parts applied left to right, starting from 0."""
-    score = np.zeros(size)
-    for part in parts:
-        if part.op == "add":
-            score = score + part.column
-        elif part.op == "mul":
-            score = score * part.column
-        else:
-            score = np.where(np.isnan(part.column), score, part.column)
-    return score
+    return reduce(applied, parts, np.zeros(size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,15 +204,9 @@ class Ranking:
 
     def scored(self, *parts: Part, scale: Scale | None = None) -> Ranking:
         """The same candidates with further parts applied to their score (not yet re-ordered)."""
-        score = self.score
-        for part in parts:
-            if part.op == "add":
-                score = score + part.column
-            elif part.op == "mul":
-                score = score * part.column
-            else:
-                score = np.where(np.isnan(part.column), score, part.column)
-        return replace(self, score=score, parts=self.parts + parts, scale=scale or self.scale)
+        return replace(
+            self, score=reduce(applied, parts, self.score), parts=self.parts + parts, scale=scale or self.scale
+        )
 
     def clamped(self) -> Ranking:
         """A unit ranking held to [0, 1]; where that bites, a `set` part called "clamp" says so."""
