@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import helpers_of
 
 from assay.index import generation, postings, rows
 from assay.index.columns import FilterColumns
@@ -107,13 +107,13 @@ def test_a_helper_that_is_killed_changes_nothing(store: Store, monkeypatch: pyte
 
     def kill(step: str, done: int, total: int) -> None:
         if step == "indexing" and done in (20, 260):
-            killed.extend(_children())
-            for pid in _children():
+            killed.extend(helpers_of("assay.index.worker"))
+            for pid in helpers_of("assay.index.worker"):
                 os.kill(pid, signal.SIGKILL)
 
     assert files(built(store, "killed", progress=kill)) == whole
     assert killed
-    assert _children() == []
+    assert helpers_of("assay.index.worker") == []
 
 
 def test_an_error_in_the_middle_leaves_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_an_error_in_the_middle_leaves_nothing(store: Store, monkeypatch: pytest
 
     with pytest.raises(KeyboardInterrupt):
         built(store, "stopped", progress=stop)
-    assert _children() == []
+    assert helpers_of("assay.index.worker") == []
     assert threading.active_count() == before
     assert not [path for path in store.folder.iterdir() if "stopped" in path.name]
 
@@ -136,18 +136,6 @@ def test_a_store_without_chunks_has_a_generation(tmp_path: Path) -> None:
     assert made.size == 0
     assert made.words.term("alpha") == -1
     assert not len(made.columns.compare("title", "=", "x"))
-
-
-def _children() -> list[int]:
-    """Our helper processes, also those that ended and were not waited for."""
-    found = []
-    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
-        with contextlib.suppress(OSError):  # threads and processes may end while we look
-            for pid in (task / "children").read_text().split():
-                command = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if not command or b"assay.index.worker" in command:
-                    found.append(int(pid))
-    return found
 
 
 @settings(max_examples=60, deadline=None)

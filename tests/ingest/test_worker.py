@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import helpers_of
 
 from assay import sync
 from assay.ingest.chunk import PROFILES
@@ -92,28 +93,16 @@ def test_a_reader_that_is_killed_costs_its_file_only(
     assert run.report.problems[1:] == [("notes/50-large.jsonl", "its reader crashed; cure: open and re-save it")]
     assert run.report.added == 61
     assert add(folder, tmp_path / "kb", monkeypatch, 2).report.added == 1  # the next run finds it in good health
-    assert _children() == []
+    assert helpers_of("assay.ingest.worker") == []
 
 
 def _kill_reader_of(path: Path) -> None:
     while True:
-        for pid in _children():
+        for pid in helpers_of("assay.ingest.worker"):
             with contextlib.suppress(OSError):
                 if any(os.readlink(entry) == str(path) for entry in Path(f"/proc/{pid}/fd").iterdir()):
                     os.kill(pid, signal.SIGKILL)
                     return
-
-
-def _children() -> list[int]:
-    """Our helper processes, also those that ended and were not waited for."""
-    found = []
-    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
-        with contextlib.suppress(OSError):  # threads and processes may end while we look
-            for pid in (task / "children").read_text().split():
-                command = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if not command or b"assay.ingest.worker" in command:
-                    found.append(int(pid))
-    return found
 
 
 def test_without_helpers_to_be_had_the_work_is_done_here(
