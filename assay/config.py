@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from assay.errors import ConfigError, nearest
 from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.preflight import check_scales
-from assay.registry import build, settings_of
+from assay.registry import build, settings_of, short_name
 
 T = TypeVar("T")
 
@@ -112,6 +112,29 @@ def to_dict(pipeline: Pipeline) -> dict[str, Any]:
         else {"use": _name_of(pipeline.fuser), "settings": settings_of(pipeline.fuser)},
         "steps": [{"use": _name_of(plan.step), "settings": settings_of(plan.step)} for plan in pipeline.steps],
     }
+
+
+def to_config(pipeline: Pipeline) -> dict[str, Any]:
+    """The whole config as `from_dict` takes it: registered names, every setting, what is not set left out."""
+    legs = {}
+    for plan in pipeline.legs:
+        when = plan.when and {"use": short_name("trigger", plan.when), **settings_of(plan.when)}
+        placed = {"k": plan.k, "priority": plan.priority, "when": when, "after": list(plan.after)}
+        legs[plan.name] = _said({"use": short_name("leg", plan.leg), **placed, **settings_of(plan.leg)})
+    config: dict[str, Any] = {"k": pipeline.k, "legs": legs}
+    if pipeline.fuser is not None:
+        config["fuse"] = _said({"use": short_name("fuser", pipeline.fuser), **settings_of(pipeline.fuser)})
+    if pipeline.steps:
+        config["step"] = [
+            _said({"use": short_name("step", plan.step), "name": plan.name, **settings_of(plan.step)})
+            for plan in pipeline.steps
+        ]
+    return config
+
+
+def _said(table: Mapping[str, Any]) -> dict[str, Any]:
+    """TOML has no null: a setting that is not set is left out."""
+    return {key: value for key, value in table.items() if value is not None}
 
 
 def with_digest(pipeline: Pipeline) -> Pipeline:

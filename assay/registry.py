@@ -64,6 +64,16 @@ def build(kind: Kind, name: str, settings: Mapping[str, Any], where: str) -> Any
     return cls(**values)
 
 
+def short_name(kind: Kind, component: Any) -> str:
+    """The name a config uses for a component; a third party's is known by its entry point alone."""
+    place = f"{type(component).__module__}:{type(component).__qualname__}"
+    for name, where in TABLES[kind].items():
+        if where == place:
+            return name
+    others = (point.name for point in entry_points(group=GROUPS[kind]) if point.value == place)
+    return next(others, place)
+
+
 def settings_of(component: Any) -> dict[str, Any]:
     """The component's whole config, defaults included: what its digest covers."""
     return {f.name: _plain(getattr(component, f.name)) for f in dataclasses.fields(component)}

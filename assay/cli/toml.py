@@ -7,45 +7,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from assay.config import to_dict
+from assay.config import to_config
 from assay.pipeline import Pipeline
-from assay.registry import TABLES
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def resolved_toml(pipeline: Pipeline) -> str:
     """The whole config of a pipeline."""
-    config = to_dict(pipeline)
+    config = to_config(pipeline)
     lines = [f"name = {_value(pipeline.name)}", f"k = {pipeline.k}"]
     for name, leg in config["legs"].items():
-        lines += ["", f"[legs.{_key(name)}]"]
-        when = leg["when"] and {**leg["when"], "use": _short("trigger", leg["when"]["use"])}
-        plan = {"use": _short("leg", leg["use"]), "k": leg["k"], "priority": leg["priority"], "when": when}
-        lines += _settings({**plan, "after": leg["after"], **leg["settings"]})
-    if config["fuse"] is not None:
-        lines += ["", "[fuse]"]
-        lines += _settings({"use": _short("fuser", config["fuse"]["use"]), **config["fuse"]["settings"]})
-    for placed, step in zip(pipeline.steps, config["steps"], strict=True):
-        lines += ["", "[[step]]"]
-        lines += _settings({"use": _short("step", step["use"]), "name": placed.name, **step["settings"]})
+        lines += ["", f"[legs.{_key(name)}]", *_settings(leg)]
+    if "fuse" in config:
+        lines += ["", "[fuse]", *_settings(config["fuse"])]
+    for step in config.get("step", ()):
+        lines += ["", "[[step]]", *_settings(step)]
     return "\n".join(lines) + "\n"
 
 
-def _short(kind: str, where: str) -> str:
-    """The registered name of a class; a third party's is known by its entry point alone."""
-    from importlib.metadata import entry_points
-
-    from assay.registry import GROUPS
-
-    own = (name for name, place in TABLES[kind].items() if place == where)
-    others = (point.name for point in entry_points(group=GROUPS[kind]) if point.value == where)
-    return next(own, None) or next(others, where)
-
-
 def _settings(table: Mapping[str, Any]) -> list[str]:
-    """TOML has no null: a setting that is not set is left out."""
-    return [f"{_key(key)} = {_value(value)}" for key, value in table.items() if value is not None]
+    return [f"{_key(key)} = {_value(value)}" for key, value in table.items()]
 
 
 def _key(key: str) -> str:
