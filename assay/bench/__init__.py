@@ -1,0 +1,1 @@
+"""The lab: datasets × systems × metrics × gates → receipts that replay byte for byte."""

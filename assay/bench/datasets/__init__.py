@@ -1,0 +1,55 @@
+"""Datasets: documents, questions, and what counts as right.
+
+load("tiny")                              the shipped one
+load("scifact", "dev")                    a BEIR folder in $ASSAY_DATA, or at a path
+load("trec:robust04")                     TREC topics, judgements and documents
+load("longmemeval:s.json#turn", "all")    conversations, by session or by turn
+load("ir_datasets:beir/scifact")          anything ir_datasets knows
+load("locomo", "test~50")                 fifty questions of a split, every stratum with its share
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+from assay.bench.datasets.assemble import assemble
+from assay.bench.datasets.errors import DatasetError
+from assay.bench.datasets.find import available, shown
+from assay.bench.datasets.sample import sample
+from assay.bench.datasets.source import Source
+from assay.bench.types import Dataset
+
+__all__ = ["FORMATS", "DatasetError", "available", "load", "sample"]
+
+FOLDER = "beir"
+FORMATS: Mapping[str, str] = {
+    FOLDER: "assay.bench.datasets.folder",
+    "ir_datasets": "assay.bench.datasets.irds",
+    "locomo": "assay.bench.datasets.locomo",
+    "longmemeval": "assay.bench.datasets.longmemeval",
+    "trec": "assay.bench.datasets.trec",
+}
+"""prefix → the module whose `read(what)` takes the rest of the source. Without a prefix it is a BEIR folder."""
+
+
+def load(source: str, split: str = "test") -> Dataset:
+    """A split of a dataset, read and checked; DatasetError says what is wrong, in which file and line.
+
+    `split` is train, dev, test, all, or the name of a qrels file (see splits.py); "test~50" is a sample of 50 of
+    its questions, "test~50~7" another one.
+    """
+    prefix, colon, rest = source.partition(":")
+    known = bool(colon) and prefix in FORMATS
+    module = import_module(FORMATS[prefix if known else FOLDER])
+    read = cast(Source, module.read(rest if known else source))
+    name, *sizes = split.split("~")
+    dataset = assemble(read, name, shown(source))
+    return sample(dataset, *_sizes(split, sizes)) if sizes else dataset
+
+
+def _sizes(split: str, sizes: list[str]) -> list[int]:
+    if len(sizes) > 2 or not all(size.isdecimal() and len(size) < 10 for size in sizes):
+        raise DatasetError(f"split {split!r} names no sample", "write test~50, or test~50~7 for the seed 7")
+    return [int(size) for size in sizes]
