@@ -1,0 +1,59 @@
+"""A run against a dataset's judgements: every metric, one value per scored topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.bench.metrics.budget import in_budget
+from assay.bench.metrics.names import MetricError, parse
+from assay.bench.metrics.ranked import ranked
+from assay.bench.types import Dataset, Run, Scores
+
+DEFAULTS: tuple[str, ...] = (
+    "nDCG@10",
+    "RR@10",
+    "AP@100",
+    "P@5",
+    "R@10",
+    "R@100",
+    "AllR@10",
+    "Success@1",
+    "Success@10",
+    "Judged@10",
+)
+"""What is measured when nobody says what to measure."""
+
+BUDGETS: tuple[str, ...] = (
+    "ER@400tok",
+    "EP@400tok",
+    "A@400tok",
+    "A_strict@400tok",
+    "ER@1200tok",
+    "A@1200tok",
+)
+"""What is measured beside `DEFAULTS` where evidence is marked."""
+
+
+def defaults(dataset: Dataset) -> tuple[str, ...]:
+    """The metrics a dataset can feed."""
+    return DEFAULTS + BUDGETS if any(dataset.evidence.get(topic) for topic in dataset.scored) else DEFAULTS
+
+
+def score(names: Sequence[str], dataset: Dataset, run: Run) -> dict[str, Scores]:
+    """Canonical name → one value per topic of `dataset.scored`, in that order; names in the order asked for.
+
+    A failed result scores 0. A topic without marked evidence has no value (NaN) in metrics by token budget.
+    """
+    metrics = list(dict.fromkeys(parse(name) for name in names))
+    topics = dataset.scored
+    given = tuple(result.topic for result in run)
+    if given != topics:
+        raise MetricError(
+            f"the run has {len(given)} results, which are not those of the {len(topics)} scored topics of "
+            f"{dataset.name}/{dataset.split} in their order",
+            "give one result per topic of Dataset.scored; a query that failed is a result with `failed` set",
+        )
+    judgements = [dataset.judgements[topic] for topic in topics]
+    values = ranked([metric for metric in metrics if metric.unit == "rank"], judgements, run)
+    values |= in_budget([metric for metric in metrics if metric.unit == "token"], dataset, run)
+    return {str(metric): values[metric] for metric in metrics}
