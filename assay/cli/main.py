@@ -21,6 +21,8 @@ COMMANDS: Mapping[str, str] = {
     "ls": "assay.cli.ls:ls",
     "rm": "assay.cli.rm:rm",
     "watch": "assay.cli.watch:watch",
+    "bench": "assay.cli.bench:bench",
+    "judge": "assay.cli.judge:judge",
     "pipeline": "assay.cli.pipeline:pipeline",
     "model": "assay.cli.model:model",
     "stats": "assay.cli.stats:stats",

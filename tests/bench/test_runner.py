@@ -1,0 +1,324 @@
+"""One dataset, one index, many systems: what a run receipt says, and that it says the same again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from assay.bench import lab
+from assay.bench.receipt import read
+from assay.bench.runner import Bench, Plan
+from assay.bench.systems import System, of, system, systems
+from assay.bench.types import Retrieved
+from assay.bench.workspace import Settings, Workspace, corpus_digest, prepare
+from assay.config import loads
+from assay.errors import ConfigError, QueryError
+from assay.pipeline import LegPlan, Pipeline
+from assay.protocols import Snapshot
+from assay.types import Query, Range, Ranking
+from tests.bench.hand_made import DOCUMENTS, JUDGEMENTS, TOPICS, dataset
+
+PLAN = Plan(("nDCG@10", "RR@10", "P@5", "R@10"))
+
+
+def test_bm25_by_hand(words: Workspace) -> None:
+    """q2 and q3 find their one document first; q1 finds `keys` (grade 2) before `bug` (grade 1)."""
+    bench = Bench(dataset(), words, PLAN)
+    results = bench.run(system("bm25"))
+    assert [r.topic for r in results] == ["q1", "q2", "q3"]
+    assert results[0].documents[:2] == ("keys", "bug")
+    receipt = bench.receipt(system("bm25"), results)
+    assert receipt.canonical["scores"] == {
+        "nDCG@10": [1.0, 1.0, 1.0],
+        "RR@10": [1.0, 1.0, 1.0],
+        "P@5": [0.4, 0.2, 0.2],
+        "R@10": [1.0, 1.0, 1.0],
+    }
+    assert receipt.canonical["aggregates"]["kind=fact"]["P@5"] == 0.3
+    assert receipt.canonical["strata"] == {"kind=fact": [0, 2], "kind=identifier": [1]}
+    assert receipt.canonical["status"] == "measured"
+
+
+def test_the_bounds(words: Workspace) -> None:
+    bench = Bench(dataset(), words, PLAN)
+    oracle = bench.run(system("oracle"))
+    assert [r.documents for r in oracle] == [("keys", "bug"), ("bug",), ("tea",)]
+    assert oracle[2].pieces[0].text == "The kettle stands in the kitchen."
+    lot = bench.run(system("random"))
+    findable = {"keys", "tea", "leave", "bug"}  # `void` has nothing to find
+    assert all(set(r.documents) == findable for r in lot)
+    other = Bench(dataset(), words, replace(PLAN, seed=1)).run(system("random"))
+    assert [r.documents for r in lot] != [r.documents for r in other]
+
+
+def test_random_stays_inside_the_filter(words: Workspace) -> None:
+    topics = {**TOPICS, "q1": replace(TOPICS["q1"], where='title = "Tea"')}
+    bench = Bench(dataset(topics=topics), words, PLAN)
+    assert bench.run(system("random"))[0].documents == ("tea",)
+    assert bench.run(system("bm25"))[0].documents == ()
+
+
+def test_a_leg_the_index_cannot_serve_is_not_measured(words: Workspace) -> None:
+    bench = Bench(dataset(), words, PLAN)
+    for name in ("dense", "default"):
+        receipt = bench.receipt(system(name), bench.run(system(name)))
+        assert receipt.canonical["status"] == "not_measured"
+        assert "dense cannot run" in receipt.canonical["why"]
+
+
+@dataclass(frozen=True)
+class Moody:
+    """A plug-in's leg that fails on some questions."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    on: str = "ERR"
+    error: str = "QueryError"
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+        if self.on in query.text:
+            raise {"QueryError": QueryError("no mood"), "ValueError": ValueError("no mood")}[self.error]
+        found = snapshot.lexical(query, k)
+        return Ranking.of(snapshot.ids(found.rows), found.parts, "raw", rows=found.rows)
+
+    def gives(self) -> Range:
+        return Range("raw", 0.0, float("inf"))
+
+
+@pytest.mark.parametrize("error", ["QueryError", "ValueError"])
+def test_a_failed_query_is_a_row_with_a_reason(words: Workspace, error: str) -> None:
+    moody = System("moody", {"x": 1}, Pipeline("moody", (LegPlan("moody", Moody(error=error)),), None, digest="m"))
+    bench = Bench(dataset(), words, PLAN)
+    receipt = bench.receipt(moody, bench.run(moody))
+    assert receipt.canonical["failed"] == {"q2": f"{error}: no mood"}
+    assert receipt.canonical["scores"]["nDCG@10"] == [1.0, 0.0, 1.0]
+    assert receipt.canonical["status"] == "measured"
+    always = System("always", {"x": 2}, Pipeline("a", (LegPlan("a", Moody(on="", error=error)),), None, digest="a"))
+    receipt = bench.receipt(always, bench.run(always))
+    assert receipt.canonical["status"] == "not_measured"
+    assert "every query failed" in receipt.canonical["why"]
+
+
+def test_one_leg_search_serves_every_system(words: Workspace) -> None:
+    bench = Bench(dataset(), words, PLAN)
+    bench.run(system("bm25"))
+    searched = bench.snapshot.searched
+    bench.run(of(loads("[legs.bm25]\nk = 100\n[[step]]\nuse = 'importance'"), "prior"))
+    assert (searched, bench.snapshot.searched) == (3, 3)
+    assert bench.snapshot.recalled == 3
+
+
+def test_remembered_and_fresh_are_equal(words: Workspace) -> None:
+    bench = Bench(dataset(), words, PLAN)
+    first = bench.receipt(system("bm25"), bench.run(system("bm25")))
+    again = bench.receipt(system("bm25"), bench.run(system("bm25")))
+    fresh = Bench(dataset(), words, PLAN)
+    assert first.digest == again.digest == fresh.receipt(system("bm25"), fresh.run(system("bm25"))).digest
+
+
+@pytest.mark.parametrize("what", ["judgement", "document", "weight", "query"])
+def test_one_change_changes_the_digest(words: Workspace, tmp_path: Path, what: str) -> None:
+    chosen = of(loads("[legs.bm25]\nk = 100"), "mine")
+    changed, other = dataset(), chosen
+    if what == "judgement":
+        changed = dataset(judgements={**JUDGEMENTS, "q3": {"tea": 2}})
+    elif what == "document":
+        changed = dataset(documents=[*DOCUMENTS[:-1], {"id": "void", "title": "", "text": "something"}])
+    elif what == "query":
+        changed = dataset(topics={**TOPICS, "q3": replace(TOPICS["q3"], text="kettles")})
+    else:
+        other = of(loads("[legs.bm25]\nk = 99"), "mine")
+    before = Bench(dataset(), words, PLAN)
+    with prepare(changed, Settings("none"), cache=tmp_path) as workspace:
+        after = Bench(changed, workspace, PLAN)
+        one = before.receipt(chosen, before.run(chosen))
+        two = after.receipt(other, after.run(other))
+    assert one.digest != two.digest
+
+
+def test_a_workspace_is_built_once(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def heard(what: str, done: int, total: int) -> None:
+        seen.append(what)
+
+    for _ in range(2):
+        with prepare(dataset(), Settings("none"), heard, cache=tmp_path) as workspace:
+            assert workspace.snapshot.size == 4
+    assert seen.count("adding documents") == len(DOCUMENTS)
+
+
+def test_a_damaged_workspace_is_built_anew(tmp_path: Path) -> None:
+    with prepare(dataset(), Settings("none"), cache=tmp_path) as workspace:
+        digest = workspace.snapshot.digest
+    (folder,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    for path in folder.iterdir():
+        if path.is_file():
+            path.write_bytes(b"rubbish")
+    with prepare(dataset(), Settings("none"), cache=tmp_path) as workspace:
+        assert workspace.snapshot.digest == digest
+
+
+def test_splits_share_their_corpus() -> None:
+    assert corpus_digest(dataset()) == corpus_digest(dataset(split="dev", judgements={"q1": {"keys": 1}}))
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from assay.bench.runner import Bench, Plan
+from assay.bench.systems import system
+from assay.bench.workspace import Settings, prepare
+from tests.bench.hand_made import dataset
+with prepare(dataset(), Settings("none"), cache=Path(sys.argv[1])) as workspace:
+    bench = Bench(dataset(), workspace, Plan(("nDCG@10",)))
+    for name in ("bm25", "random"):
+        print(bench.receipt(system(name), bench.run(system(name))).digest)
+"""
+
+
+def test_the_same_digest_in_other_processes_and_hash_seeds(tmp_path: Path) -> None:
+    said = set()
+    for seed, threads in (("0", "1"), ("1", "2"), ("4711", "2")):
+        env = {**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": threads, "PYTHONPATH": os.getcwd()}
+        command = [sys.executable, "-c", CHILD, str(tmp_path / seed)]
+        said.add(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
+    assert len(said) == 1
+
+
+def test_a_run_writes_receipts_and_takes_them_up_again(words: Workspace, tmp_path: Path) -> None:
+    chosen = systems(["bm25", "random", "oracle"])
+    first = lab.run(dataset(), chosen, words, PLAN, out=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "hand.test.bm25.json",
+        "hand.test.oracle.json",
+        "hand.test.random.json",
+    ]
+    kept = read(tmp_path / "hand.test.bm25.json")
+    assert kept.digest == first.receipts["bm25"].digest
+    assert kept.measured["latency_ms"]["total"]["p50"] > 0.0
+    assert "texts" not in kept.measured
+    again = lab.run(dataset(), chosen, words, PLAN, out=tmp_path)
+    assert again.reused == ("bm25", "random", "oracle")
+    other = lab.run(dataset(), chosen, words, replace(PLAN, metrics=("P@5",)), out=tmp_path)
+    assert other.reused == ()
+    forced = lab.run(dataset(), chosen, words, replace(PLAN, metrics=("P@5",)), out=tmp_path, again=True, timed=False)
+    assert forced.reused == ()
+
+
+def test_texts_enter_only_when_asked_for_and_outside_the_digest(words: Workspace, tmp_path: Path) -> None:
+    plain = lab.run(dataset(), [system("bm25")], words, PLAN, out=tmp_path, timed=False).receipts["bm25"]
+    told = lab.run(dataset(), [system("bm25")], words, PLAN, with_text=True, timed=False).receipts["bm25"]
+    assert told.measured["texts"]["q3"] == "kettle"
+    assert plain.digest == told.digest
+    assert "kettle" not in (tmp_path / "hand.test.bm25.json").read_text()
+
+
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    """The second system kills the process; the first one's work is on disk, and the next run goes on from it."""
+    code = f"""
+import os, signal
+from pathlib import Path
+from assay.bench import lab
+from assay.bench.runner import Plan
+from assay.bench.systems import systems
+from assay.bench.workspace import Settings, prepare
+from tests.bench.hand_made import dataset
+def heard(what, done, total):
+    if what == "random":
+        os.kill(os.getpid(), signal.SIGKILL)
+folder = Path({str(tmp_path)!r})
+with prepare(dataset(), Settings("none"), cache=folder / "cache") as workspace:
+    lab.run(dataset(), systems(["bm25", "random"]), workspace, Plan(("nDCG@10",)), out=folder / "out", progress=heard)
+"""
+    env = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["hand.test.bm25.json"]
+    unfinished = read(tmp_path / "out" / "hand.test.bm25.json")
+    with prepare(dataset(), Settings("none"), cache=tmp_path / "cache") as workspace:
+        whole = lab.run(
+            dataset(), systems(["bm25", "random"]), workspace, Plan(("nDCG@10",)), out=tmp_path / "out", timed=False
+        )
+    assert whole.receipts["bm25"].digest == unfinished.digest
+
+
+def test_impossible_results_are_said(words: Workspace) -> None:
+    """Judgements changed behind the oracle's back: a system that beats it is an error of the lab."""
+    bench = Bench(dataset(), words, PLAN)
+    good = bench.receipt(system("bm25"), bench.run(system("bm25")))
+    poor = bench.receipt(system("oracle"), [Retrieved(t) for t in dataset().scored])
+    from assay.bench.suspicion import of_results
+
+    (doubt,) = of_results({"bm25": good, "oracle": poor}, "nDCG@10")["bm25"]
+    assert (doubt.level, doubt.where) == ("error", "ceiling")
+    nothing = bench.receipt(system("bm25"), [Retrieved(t) for t in dataset().scored])
+    lot = bench.receipt(system("random"), bench.run(system("random")))
+    (doubt,) = of_results({"bm25": nothing, "random": lot}, "nDCG@10")["bm25"]
+    assert doubt.where == "floor"
+
+
+def test_systems_that_differ_in_nothing_are_said(words: Workspace) -> None:
+    two = of(loads("[legs.bm25]\nk = 90"), "shallower")
+    doubts = lab.run(dataset(), [system("bm25"), two], words, PLAN, timed=False).doubts
+    assert [doubt.where for doubt in doubts["shallower"]] == ["no effect"]
+
+
+def test_leaks_and_self_hits(words: Workspace) -> None:
+    from assay.bench.suspicion import of_dataset
+
+    assert of_dataset(dataset(), words) == []
+    topics = {**TOPICS, "q3": replace(TOPICS["q3"], text="TEA")}
+    (leak,) = of_dataset(dataset(topics=topics), words)
+    assert leak.where == "leakage"
+    assert "1 of 3 queries are the title of a relevant document" in leak.text
+    judged = {"keys": {"keys": 1}}
+    (itself,) = of_dataset(dataset(topics={"keys": replace(TOPICS["q1"], id="keys")}, judgements=judged), words)
+    assert itself.where == "self-hits"
+
+
+def test_a_leg_that_never_finds_anything_is_said(words: Workspace) -> None:
+    both = of(loads("[legs.bm25]\n[legs.exact]\n[fuse]\nuse = 'rrf'"), "both")
+    plain = dataset(topics={**TOPICS, "q2": replace(TOPICS["q2"], text="crash")})  # no identifier, no phrase
+    bench = Bench(plain, words, PLAN)
+    said = bench.receipt(both, bench.run(both)).canonical["preflight"]
+    assert [f["where"] for f in said if "found nothing" in f["text"]] == ["legs.exact"]
+    bench = Bench(dataset(), words, PLAN)
+    said = bench.receipt(both, bench.run(both)).canonical["preflight"]
+    assert not [f for f in said if "found nothing" in f["text"]]
+
+
+def test_names_of_systems(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'dense'"):
+        system("dennse")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.toml").write_text(f"[legs.bm25]\nk = {len(folder) if folder == 'a' else 7}")
+    with pytest.raises(ConfigError, match="two different systems are called 'mine'"):
+        systems([str(tmp_path / "a" / "mine.toml"), str(tmp_path / "b" / "mine.toml")])
+    assert [s.name for s in systems(["bm25", "bm25", "dense"])] == ["bm25", "dense"]
+
+
+def test_specs_rebuild_their_systems() -> None:
+    from assay.bench.systems import BASELINES, from_spec
+    from assay.config import presets
+
+    for name in {*BASELINES, *presets()}:
+        found = system(name)
+        again = from_spec(found.name, found.spec)
+        assert (again.name, again.digest, again.spec) == (found.name, found.digest, found.spec)
+
+
+def test_budgets_read_the_chunks(words: Workspace) -> None:
+    bench = Bench(dataset(), words, Plan(("ER@400tok",)))
+    scores: Mapping[str, list[float | None]] = bench.receipt(system("bm25"), bench.run(system("bm25"))).canonical[
+        "scores"
+    ]
+    assert scores["ER@400tok"] == [None, None, 1.0]

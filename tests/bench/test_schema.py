@@ -1,0 +1,61 @@
+"""The published schema fits what we write, and nothing that is broken."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from assay.bench import lab
+from assay.bench.receipt import read
+from assay.bench.runner import Plan
+from assay.bench.systems import systems
+from assay.bench.workspace import Workspace
+from tests.bench.hand_made import dataset
+
+SCHEMA = json.loads(resources.files("assay.bench").joinpath("receipt.schema.json").read_text("utf-8"))
+COMMITTED = Path(__file__).resolve().parents[2] / "receipts" / "lab"
+
+
+@pytest.fixture(scope="module")
+def made(words: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("receipts")
+    lab.run(dataset(), systems(["bm25", "default", "oracle"]), words, Plan(), out=folder, with_text=True)
+    return {path.name: json.loads(path.read_text("utf-8")) for path in folder.iterdir()}
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_what_a_run_writes_fits(made: dict[str, Any]) -> None:
+    assert len(made) == 3
+    for receipt in made.values():
+        jsonschema.validate(receipt, SCHEMA)
+
+
+def test_what_is_broken_does_not_fit(made: dict[str, Any]) -> None:
+    receipt = made["hand.test.bm25.json"]
+    for where, value in [("status", "maybe"), ("rankings", ["xyz"]), ("depth", 0), ("extra", 1)]:
+        broken = copy.deepcopy(receipt)
+        broken["canonical"][where] = value
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, SCHEMA)
+    broken = copy.deepcopy(receipt)
+    del broken["canonical"]["index"]["digest"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, SCHEMA)
+
+
+def test_committed_receipts_fit_and_are_unchanged() -> None:
+    found = sorted(COMMITTED.rglob("*.json"))
+    if not found:
+        pytest.skip("no receipts are committed yet")
+    for path in found:
+        jsonschema.validate(json.loads(path.read_text("utf-8")), SCHEMA)
+        read(path)
