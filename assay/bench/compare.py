@@ -1,0 +1,168 @@
+"""Is one system better than another? Paired tests of runs on the same queries, overall and by stratum.
+
+Every run after the first is held against the first. Two families are adjusted, each over all systems and metrics of
+the comparison: Holm over all queries (one false alarm there is one too many), Benjamini-Hochberg over strata (which
+are looked at to find out where, not whether).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from assay.bench.metrics import DEFAULTS, parse
+from assay.bench.receipt import Receipt, ReceiptError
+from assay.bench.rules import PERCENTILES
+from assay.bench.scored import Scored, check_fit, check_metric, latency_ratio, scored
+from assay.bench.stats import Paired, benjamini_hochberg, holm, paired_rows
+from assay.bench.types import ALL
+from assay.errors import nearest
+
+LEVEL, DRAWS, SEED = 0.95, 10_000, 0
+TESTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "test": "paired sign flips, two-sided",
+        "interval": "bootstrap of the mean difference",
+        "level": LEVEL,
+        "draws": DRAWS,
+        "seed": SEED,
+        "adjusted": {"all": "holm", "strata": "benjamini-hochberg"},
+    }
+)
+"""How the tests are made; stands in every receipt that holds one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A system against the baseline in one metric on one scope."""
+
+    system: str
+    metric: str
+    scope: str
+    paired: Paired
+    p_adjusted: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "system": self.system,
+            "metric": self.metric,
+            "scope": self.scope,
+            **self.paired.to_dict(),
+            "p_adjusted": rounded(self.p_adjusted),
+        }
+
+
+def rounded(value: float) -> float:
+    """To ten decimals, as scores stand in receipts; never −0."""
+    return round(value, 10) + 0.0
+
+
+def compare(
+    receipts: Sequence[Receipt], metrics: Sequence[str] | None = None, scopes: Sequence[str] | None = None
+) -> Receipt:
+    """Runs against the first of them, as a receipt of kind "comparison".
+
+    `metrics` are those declared beforehand, all that the runs share when None; `scopes` are all queries and every
+    stratum when None. Latency is divided only where both runs were timed together, in the measured half.
+    """
+    if len(receipts) < 2:
+        raise ReceiptError("a comparison takes two runs or more", "name the baseline first, then the others")
+    base, *others = runs = [scored(receipt) for receipt in receipts]
+    for run in runs:
+        check_fit(base, run)
+        if run.why:
+            raise ReceiptError(f"{run.system} was not measured: {run.why}", "cure that, then run it again")
+    names = _names(runs)
+    chosen = _metrics(runs, metrics)
+    where = _scopes(base, scopes)
+    found = comparisons(base, others, [(metric, scope) for metric in chosen for scope in where], names[1:])
+    canonical = {
+        "dataset": dict(base.dataset),
+        "systems": [
+            {"name": name, "system": run.system, "digest": run.system_digest, "receipt": run.receipt}
+            for name, run in zip(names, runs, strict=True)
+        ],
+        "baseline": names[0],
+        "metrics": chosen,
+        "scopes": where,
+        "tests": dict(TESTS),
+        "results": [test.to_dict() for test in found],
+    }
+    return Receipt("comparison", canonical, {"latency": _latency(base, others, names[1:])})
+
+
+def comparisons(
+    base: Scored, others: Sequence[Scored], wanted: Iterable[tuple[str, str]], names: Sequence[str] = ()
+) -> list[Tested]:
+    """Every (metric, scope) of every run, in that order; scopes where no query has a value are left out."""
+    asked = list(dict.fromkeys(wanted))
+    for metric in dict.fromkeys(metric for metric, _ in asked):
+        check_metric(metric, [base, *others])
+    rows = [
+        (place, metric, scope)
+        for place in range(len(others))
+        for metric, scope in asked
+        if len(base.values(metric, scope))
+    ]
+    found: dict[int, Paired] = {}
+    for scope in dict.fromkeys(scope for _, scope in asked):
+        # What is tested on the same queries shares its draws.
+        at = [row for row, (_, _, where) in enumerate(rows) if where == scope]
+        columns = [(rows[row][1], others[rows[row][0]]) for row in at]
+        places = base.scopes()[scope]
+        pairs = [(base.scores[metric][places], run.scores[metric][places]) for metric, run in columns]
+        found |= zip(at, paired_rows(pairs, level=LEVEL, draws=DRAWS, seed=SEED), strict=True)
+    adjusted = _adjusted([found[row].p for row in range(len(rows))], [scope == ALL for _, _, scope in rows])
+    called = names or [run.system for run in others]
+    return [
+        Tested(called[place], metric, scope, found[row], adjusted[row])
+        for row, (place, metric, scope) in enumerate(rows)
+    ]
+
+
+def _adjusted(ps: Sequence[float], overall: Sequence[bool]) -> list[float]:
+    """Each family by its own method, in the order given."""
+    adjusted = np.array(ps, np.float64)
+    first = np.array(overall, np.bool_)
+    adjusted[first] = holm(adjusted[first])
+    adjusted[~first] = benjamini_hochberg(adjusted[~first])
+    return list(adjusted.tolist())
+
+
+def _names(runs: Sequence[Scored]) -> list[str]:
+    """The systems' names; where two share one, with their place."""
+    names = [run.system for run in runs]
+    return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, 1)]
+
+
+def _metrics(runs: Sequence[Scored], asked: Sequence[str] | None) -> list[str]:
+    if asked is not None:
+        return list(dict.fromkeys(str(parse(name)) for name in asked))
+    shared = sorted(set.intersection(*(set(run.scores) for run in runs)))
+    if not shared:
+        raise ReceiptError("the runs share no metric", "run them with the same --metrics")
+    known = [name for name in DEFAULTS if name in shared]
+    return known + [name for name in shared if name not in known]
+
+
+def _scopes(base: Scored, asked: Sequence[str] | None) -> list[str]:
+    known = list(base.scopes())
+    for scope in asked or ():
+        if scope not in known:
+            raise ReceiptError(f"{base.dataset['name']} has no stratum {scope!r}", nearest(scope, known))
+    return list(dict.fromkeys(asked)) if asked else known
+
+
+def _latency(base: Scored, others: Sequence[Scored], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Ratios of the whole search's percentiles, or why there are none."""
+    found = []
+    for run, name in zip(others, names, strict=True):
+        ratios = {percentile: latency_ratio(base, run, "total", percentile) for percentile in PERCENTILES}
+        why = next((why for _, why in ratios.values() if why), "")
+        given = {} if why else {percentile: round(ratio or 0.0, 4) for percentile, (ratio, _) in ratios.items()}
+        found.append({"system": name, "ratio": given, "why": why})
+    return found

@@ -1,0 +1,125 @@
+"""A comparison for people: a table of metrics, and a picture of the strata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli.terminal import console, count, safe, speaks_unicode
+
+if TYPE_CHECKING:
+    from assay.bench.receipt import Receipt
+
+WIDTH = 33
+"""Columns of the picture."""
+ALPHA = 0.05
+
+Row = Mapping[str, Any]
+
+
+def show(found: Receipt) -> None:
+    canonical = found.canonical
+    baseline = canonical["baseline"]
+    for system in canonical["systems"][1:]:
+        rows = [row for row in canonical["results"] if row["system"] == system["name"]]
+        latency = next(one for one in found.measured["latency"] if one["system"] == system["name"])
+        _head(system["name"], baseline, canonical, rows)
+        _metrics([row for row in rows if row["scope"] == "all"])
+        click.echo(f"{'latency':<12} {_ratios(latency)}")
+        _picture([row for row in rows if row["metric"] == canonical["metrics"][0]])
+        click.echo()
+
+
+def _head(system: str, baseline: str, canonical: Row, rows: Sequence[Row]) -> None:
+    dataset, tests = canonical["dataset"], canonical["tests"]
+    queries = max((row["n"] for row in rows), default=0)
+    click.secho(f"{safe(system)} against {safe(baseline)}", bold=True, nl=False)
+    click.echo(f" on {safe(dataset['name'])}/{safe(dataset['split'])}, {count(queries, 'query')}")
+    said = f"{tests['test']}, {tests['draws']:,} draws; p by Holm over {count(len(canonical['metrics']), 'metric')}"
+    others = len(canonical["systems"]) - 1
+    click.secho(said + (f" of {count(others, 'system')}" if others > 1 else ""), dim=True)
+
+
+def _metrics(rows: Sequence[Row]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", no_wrap=True)
+    for name in ("before", "after", "delta", "95 % interval", "p", "effect", "W/T/L"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            safe(row["metric"]),
+            f"{row['mean_a']:.3f}",
+            f"{row['mean_b']:.3f}",
+            Text(f"{row['difference']:+.4f}", style=_colour(row)),
+            f"{row['ci_low']:+.3f} … {row['ci_high']:+.3f}",
+            Text(f"{row['p_adjusted']:.4f}", style="bold" if row["p_adjusted"] <= ALPHA else ""),
+            "" if row["d_z"] is None else f"{row['d_z']:+.2f}",
+            f"{row['wins']}/{row['ties']}/{row['losses']}",
+        )
+    console().print(table)
+    if rows and rows[0]["power"] is not None:
+        first = rows[0]
+        said = (
+            f"power: {first['power']:.2f} to show a true difference of {first['effect']:g} in {safe(first['metric'])}"
+        )
+        click.secho(f"{said}, 0.80 for one of {first['minimum_effect']:.3f}", dim=True)
+
+
+def _ratios(latency: Row) -> str:
+    if latency["why"]:
+        return str(latency["why"])
+    return "  ".join(f"{name} ×{ratio:.2f}" for name, ratio in latency["ratio"].items()) + "  (timed in turns, one run)"
+
+
+def _picture(rows: Sequence[Row]) -> None:
+    """Every scope's interval on one scale: the mean, its interval, and zero."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if len(rows) < 2:
+        return
+    low = min(0.0, *(row["ci_low"] for row in rows))
+    high = max(0.0, *(row["ci_high"] for row in rows))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"{safe(rows[0]['metric'])} by stratum", overflow="fold")
+    table.add_column("n", justify="right")
+    table.add_column("delta", justify="right")
+    table.add_column(f"{low:+.3f}".ljust(WIDTH - 6) + f"{high:+.3f}", no_wrap=True)
+    table.add_column("p", justify="right")
+    for row in rows:
+        table.add_row(
+            safe(row["scope"]),
+            str(row["n"]),
+            f"{row['difference']:+.4f}",
+            Text(bar(row, low, high), style=_colour(row)),
+            f"{row['p_adjusted']:.4f}",
+        )
+    click.echo()
+    console().print(table)
+
+
+def bar(row: Row, low: float, high: float, width: int = WIDTH) -> str:
+    """`──●──` from the interval's low to its high end, `│` at zero, between `low` and `high` of the whole picture."""
+    line, dot, zero = ("─", "●", "│") if speaks_unicode() else ("-", "o", "|")
+
+    def place(value: float) -> int:
+        return round((value - low) / (high - low) * (width - 1)) if high > low else width // 2
+
+    cells = [" "] * width
+    for at in range(place(row["ci_low"]), place(row["ci_high"]) + 1):
+        cells[at] = line
+    cells[place(0.0)] = zero
+    cells[place(row["difference"])] = dot
+    return "".join(cells)
+
+
+def _colour(row: Row) -> str:
+    """Green and red only for what is beyond chance."""
+    if row["p_adjusted"] > ALPHA:
+        return ""
+    return "green" if row["difference"] > 0 else "red"
