@@ -1,12 +1,13 @@
-"""Runs every block of the tutorial, in order, in a fresh copy of the examples: is each shown output what comes out?
+"""Runs every block of the tutorials, in order, in a fresh copy of the examples: is each shown output what comes out?
 
-    python docs/run_tutorial.py            says where the tutorial and the truth differ; exit code 1 if they do
-    python docs/run_tutorial.py --write    puts the real outputs into the tutorial
+    python docs/run_tutorials.py                     says where tutorials and truth differ; exit code 1 if they do
+    python docs/run_tutorials.py docs/lab.md         only this one
+    python docs/run_tutorials.py --write             puts the real outputs into the tutorials
 
 ```console blocks hold commands after `$ ` and their outputs; ```python blocks are scripts, each followed by what it
-prints in an ```output block. All share one shell session. Outputs are compared without the numbers, bars and digests
-that differ between machines. A command that fails is a difference, unless the tutorial shows an `error:` there; such
-an output is never written.
+prints in an ```output block. The blocks of one tutorial share one shell session. Outputs are compared without the
+numbers, bars and digests that differ between machines. A command that fails is a difference, unless the tutorial shows
+an `error:` or says `NO-GO` there; such an output is never written.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.embed.installed import models_folder
+
 ROOT = Path(__file__).resolve().parent.parent
-TUTORIAL = ROOT / "docs" / "tutorial.md"
+TUTORIALS = (ROOT / "docs" / "tutorial.md", ROOT / "docs" / "lab.md")
 HOME = "/home/you/assay"
 """Stands in outputs for the folder in which the blocks ran."""
 MARK = "--- end of output, exit code "
@@ -48,7 +51,8 @@ class Step:
 
     @property
     def ended_well(self) -> bool:
-        return self.exit_code == 0 or (self.exit_code > 0 and self.shown.startswith("error:"))
+        refused = self.shown.startswith("error:") or "NO-GO" in self.shown
+        return self.exit_code == 0 or (self.exit_code > 0 and refused)
 
     @property
     def holds(self) -> bool:
@@ -83,10 +87,20 @@ def run(steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder).resolve()
         shutil.copytree(ROOT / "examples", home / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+        # Caches of its own, but the models that are installed: nothing is taken from an earlier run.
+        (home / ".home").mkdir()
+        (home / ".home" / "models").symlink_to(models_folder())
         script = "".join(f"{step.code}\nprintf '\\n{MARK}%s\\n' $?\n" for step in steps)
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("ASSAY_STORE", "ASSAY_DEBUG"))}
-        plain = {"PATH": path, "COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
+        plain = {
+            "ASSAY_HOME": str(home / ".home"),
+            "PATH": path,
+            "COLUMNS": "96",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "PYTHONUTF8": "1",
+        }
         (home / ".script").write_text(script, "utf-8")
         ran = subprocess.run(
             ["bash", ".script"],
@@ -106,22 +120,29 @@ def run(steps: list[Step]) -> None:
         step.exit_code = int(code)
 
 
-def main() -> int:
-    text = TUTORIAL.read_text("utf-8")
+def checked(tutorial: Path, write: bool) -> bool:
+    """Does this tutorial show what happens? With `write` it does afterwards, unless a command failed."""
+    text = tutorial.read_text("utf-8")
     blocks = {block: steps_of(block) for block in _BLOCK.finditer(text)}
     steps = [step for found in blocks.values() for step in found]
     run(steps)
-    if "--write" in sys.argv[1:] and all(step.ended_well for step in steps):
+    if write and all(step.ended_well for step in steps):
         made = iter(blocks.items())
-        TUTORIAL.write_text(_BLOCK.sub(lambda _: written(*next(made)), text), "utf-8")
-        return 0
+        tutorial.write_text(_BLOCK.sub(lambda _: written(*next(made)), text), "utf-8")
+        return True
     wrong = [step for step in steps if not step.holds]
     for step in wrong:
-        print(f"$ {step.code}\n{step.printed}(exit code {step.exit_code}), but the tutorial shows:\n{step.shown}")
-    print(f"{len(steps)} commands and scripts, {len(wrong)} of them print something else than the tutorial shows")
-    if wrong:
-        print("cure: python docs/run_tutorial.py --write, then read what changed")
-    return 1 if wrong else 0
+        print(f"$ {step.code}\n{step.printed}(exit code {step.exit_code}), but {tutorial.name} shows:\n{step.shown}")
+    print(f"{tutorial.name}: {len(steps)} commands and scripts, {len(wrong)} print something else than it shows")
+    return not wrong
+
+
+def main() -> int:
+    named = [Path(word) for word in sys.argv[1:] if not word.startswith("-")]
+    right = [checked(tutorial, "--write" in sys.argv[1:]) for tutorial in named or TUTORIALS]
+    if not all(right):
+        print("cure: python docs/run_tutorials.py --write, then read what changed")
+    return 0 if all(right) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`make demo`: index the sample handbook, ask it, and see why. Every answer comes from the real command line."""
+"""`make demo`: index the sample handbook, ask it, see why, compare two pipelines. All through the real command line."""
 
 import os
 import shlex
@@ -13,6 +13,7 @@ from assay.embed import default_spec
 
 ROOT = Path(__file__).resolve().parent.parent
 STORE = ROOT / ".demo" / "kb"
+RECEIPTS = ".demo/receipts"
 KEY, ILL, GAUGE = "how do I rotate the signing key?", "what happens if I fall ill?", "which harbour has gauge 0417?"
 DAYS = "how many days of vacation do I get?"
 
@@ -44,11 +45,21 @@ def main() -> None:
     say("Adding the folder again does nothing, because nothing changed")
     run("add", "examples/handbook")
 
+    if default_spec() != "none":
+        say("Is words and meaning better than words alone? The lab asks ten questions of a shipped dataset")
+        run("bench", "run", "tiny", "--systems", "bm25,default", "--out", RECEIPTS, "--again")
+        say("One against the other, question by question, with tests; ten questions prove little, and the lab says so")
+        pair = [f"{RECEIPTS}/tiny.test.{name}.json" for name in ("bm25", "default")]
+        run("bench", "compare", *pair, "--metrics", "nDCG@10,R@10")
+        say("Anyone can replay a receipt: the same digest, or the first differing query")
+        run("bench", "replay", pair[1])
+
     say("Now you. The store stays in .demo/kb")
     print("export ASSAY_STORE=.demo/kb PATH=$PWD/.venv/bin:$PATH")
     print('assay search "can I work from abroad?" --pipeline weighted   # drafts count less')
     print("assay search \"what changed for gauges?\" --where 'created >= 2025-01-01' --budget 300 --json")
     print("assay add ~/my-notes && assay ls                             # your own folder, beside the handbook")
+    print("assay bench report .demo/receipts --html .demo/report.html   # tables and pictures in one file")
     print("\nThen read docs/tutorial.md: fifteen minutes to an explained answer from your own folder.")
 
 

@@ -143,8 +143,8 @@ def _missing(rule: Rule, scope: str, run: Scored, base: Scored | None) -> str:
     if scope not in scopes:
         return f"there is no stratum {scope!r}; {nearest(scope, scopes)}"
     n = len(run.values(rule.metric, scope))
-    if n < rule.min_n:
-        return f"{n} queries with a value, fewer than min_n = {rule.min_n}"
+    if n < max(rule.min_n, 1):
+        return f"{n} queries with a value, fewer than min_n = {max(rule.min_n, 1)}"
     if rule.min_effect is not None and n < 2:
         return "one query has no spread to measure an effect by"
     return ""

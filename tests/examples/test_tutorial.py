@@ -1,4 +1,4 @@
-"""The tutorial is true: all its commands and scripts run, in order, and print what it shows."""
+"""The tutorials are true: all their commands and scripts run, in order, and print what they show."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from types import ModuleType
 
 import pytest
 
-RUNNER = Path(__file__).resolve().parents[2] / "docs" / "run_tutorial.py"
+RUNNER = Path(__file__).resolve().parents[2] / "docs" / "run_tutorials.py"
 
 
 @pytest.fixture(scope="module")
 def runner() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_tutorial", RUNNER)
+    spec = importlib.util.spec_from_file_location("run_tutorials", RUNNER)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["run_tutorial"] = module  # where its dataclass looks for its own types
+    sys.modules["run_tutorials"] = module  # where its dataclass looks for its own types
     spec.loader.exec_module(module)
     return module
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("model")
-def test_tutorial_shows_what_happens() -> None:
-    ran = subprocess.run([sys.executable, RUNNER], capture_output=True, text=True, encoding="utf-8", check=False)
+@pytest.mark.parametrize("name", ["tutorial.md", "lab.md"])
+def test_a_tutorial_shows_what_happens(name: str) -> None:
+    ran = subprocess.run([sys.executable, RUNNER, RUNNER.parent / name], capture_output=True, text=True, encoding="utf-8", check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 

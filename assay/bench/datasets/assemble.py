@@ -11,6 +11,7 @@ from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
 from assay.bench.datasets.source import EvidenceRows, Judgement, Record, Source
 from assay.bench.datasets.splits import Plan, plan
+from assay.bench.metrics.ranked import HIGHEST
 from assay.bench.types import Dataset, Label, Topic
 
 Graded = dict[str, dict[str, int]]
@@ -99,6 +100,8 @@ def _graded(rows: Iterable[Judgement]) -> Graded:
                 f"but {earlier.grade} at {earlier.place}",
                 "judge every pair once",
             )
+        if abs(row.grade) > HIGHEST:
+            raise DatasetError(f"{row.place}: the grade {row.grade} is beyond {HIGHEST}", "grades are small: 0, 1, 2 …")
         graded.setdefault(row.query, {})[row.document] = row.grade
     return graded
 

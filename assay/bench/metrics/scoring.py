@@ -24,12 +24,10 @@ DEFAULTS: tuple[str, ...] = (
 """What is measured when nobody says what to measure."""
 
 BUDGETS: tuple[str, ...] = (
-    "ER@400tok",
+    *(f"ER@{tokens}tok" for tokens in (200, 400, 800, 1200)),
+    *(f"A@{tokens}tok" for tokens in (200, 400, 800, 1200)),
     "EP@400tok",
-    "A@400tok",
     "A_strict@400tok",
-    "ER@1200tok",
-    "A@1200tok",
 )
 """What is measured beside `DEFAULTS` where evidence is marked."""
 

@@ -57,6 +57,7 @@ LINES = {
     "a bad moment": (_row(ASKED, {"_id": "q4", "text": "x", "at": "soon"}), "queries.jsonl:4: 'at' is 'soon'"),
     "two columns": (_line(QRELS, b"q1\td2"), "test.tsv:4 has 2 columns"),
     "blanks for tabs": (_line(QRELS, b"q1 d2 1"), "test.tsv:4 has 1 columns"),
+    "a huge grade": (_line(QRELS, b"q1\td2\t1000000"), "test.tsv:4: the grade 1000000 is beyond 1000"),
     "half a grade": (_line(QRELS, b"q1\td2\t0.5"), "test.tsv:4: the grade '0.5' is not a whole number"),
     "a judgement twice": (_line(QRELS, b"q1\td1\t2"), "test.tsv:4: query 'q1' and document 'd1' are judged 2, but 2"),
     "a contradiction": (_line(QRELS, b"q1\td1\t0"), "test.tsv:4: .* judged 0, but 2 at .*test.tsv:2"),
