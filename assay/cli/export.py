@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -22,6 +21,7 @@ def export(output: Path | None, vectors: bool, store: Path) -> None:
 
     It is what it takes to leave, or to look. A file given with -o appears whole or not at all.
     """
+    from assay.atomic import whole
     from assay.cli.terminal import escaped, safe
 
     with opened(store) as base:
@@ -29,12 +29,7 @@ def export(output: Path | None, vectors: bool, store: Path) -> None:
             for line in base.export(with_vectors=vectors):
                 sys.stdout.write(f"{escaped(line)}\n")
             return
-        aside = output.with_name(f".{output.name}.{os.getpid()}")
-        try:
-            with aside.open("w", encoding="utf-8") as file:
-                for line in base.export(with_vectors=vectors):
-                    file.write(f"{line}\n")
-            os.replace(aside, output)
-        finally:
-            aside.unlink(missing_ok=True)
+        with whole(output) as file:
+            for line in base.export(with_vectors=vectors):
+                file.write(f"{line}\n".encode())
     click.echo(f"wrote {safe(str(output))}", err=True)

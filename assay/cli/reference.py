@@ -51,7 +51,10 @@ _ENVIRONMENT = {
     "ASSAY_STORE": "the store's folder where no `--store` is given",
     "ASSAY_HOME": "where models and cached vectors are kept; default `$XDG_CACHE_HOME/assay` or `~/.cache/assay`",
     "ASSAY_EMBED_KEY": "the key for an `http:` embedder",
-    "ASSAY_WORKERS": "helper processes that read and index large folders, 0 for none; default one per core, at most 4",
+    "ASSAY_CHAT_KEY": "the key for the endpoint of `assay bench synth --endpoint`",
+    "ASSAY_DATA": "a folder of datasets that `assay bench` knows by name",
+    "ASSAY_WORKERS": "helper processes that read and index large folders and run sweeps, 0 for none; default one per "
+    "core, at most 4",
     "ASSAY_DEBUG": "`1` shows the traceback of an error",
     "NO_COLOR": "anything turns colours off",
 }

@@ -11,6 +11,8 @@ import pytest
 from click.testing import Result
 
 from assay import kb
+from assay.embed.installed import find, models_folder
+from assay.rerank.late_interaction import token_store
 
 Run = Callable[..., Result]
 
@@ -98,6 +100,34 @@ def test_optimize(run: Run, store: Path) -> None:
     (store / ".assay.sqlite.999999999").write_bytes(b"half")
     assert run("optimize", "--store", store).stdout == "removed 2 leftovers of killed processes\n"
     assert not [path for path in store.rglob("*") if "999999999" in path.name]
+
+
+@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+def test_token_vectors_ahead_of_time(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "models").symlink_to(models_folder())
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    reranked = tmp_path / "reranked.toml"
+    reranked.write_text('[legs.bm25]\nnorm = "ideal"\n[[step]]\nuse = "late_interaction"\ndims = 32\n')
+    token_store.cache_clear()
+    try:
+        assert run("optimize", "--tokens", "--store", store).stdout == "made the token vectors of 6 chunks\n"
+        assert run("optimize", "--tokens", "--store", store).stdout == "made the token vectors of 0 chunks\n"
+        assert "of 6 chunks" in run("optimize", "--tokens", reranked, "--store", store).stdout
+        before = token_store("minilm", 32).misses
+        assert "Rotation" in run("search", "rotate the signing key", "--pipeline", reranked, "--store", store).stdout
+        assert token_store("minilm", 32).misses - before == 1  # the question's own
+        token_store.cache_clear()
+        (tmp_path / "home" / "tokens.sqlite").write_bytes(b"no database" * 999)
+        (tmp_path / "home" / "tokens.sqlite-wal").unlink(missing_ok=True)
+        result = run("optimize", "--tokens", "--store", store)
+        assert result.exit_code == 4
+        assert "could not be kept" in result.stderr
+    finally:
+        token_store.cache_clear()
+    result = run("optimize", "--tokens", "bm25", "--store", store)
+    assert result.exit_code == 2
+    assert "has no step late_interaction" in result.stderr
 
 
 def test_forgetting_is_for_good(run: Run, store: Path) -> None:

@@ -1,0 +1,67 @@
+"""One sitting: which item is next, what a key does, and what can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from assay.bench.judge.ledger import Ledger
+from assay.bench.judge.pool import Item
+
+KEYS = {"0": 0, "1": 1, "2": 2, "3": 3, "n": 0, "y": 1}
+SKIP, UNDO, QUIT, MORE, HELP = "s", "u", "q", "t", "?"
+Did = Literal["graded", "skipped", "undone", "nothing to undo", "more", "help", "quit", "unknown"]
+
+
+@dataclass
+class Session:
+    """The open items of one judge, in order. `clock` gives the time as text, for the record alone."""
+
+    ledger: Ledger
+    judge: str
+    items: Sequence[Item]
+    clock: Callable[[], str]
+    place: int = 0
+    done: list[Item] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._forward()
+
+    @property
+    def item(self) -> Item | None:
+        """What is to be judged now; None when everything is."""
+        return self.items[self.place] if self.place < len(self.items) else None
+
+    @property
+    def open(self) -> int:
+        judged = self.ledger.judged(self.judge)
+        return sum(item.key not in judged for item in self.items)
+
+    def press(self, key: str) -> Did:
+        """Do what a key says. A grade is on the disk when this returns."""
+        item = self.item
+        if key == QUIT:
+            return "quit"
+        if key == UNDO:
+            return self._undo()
+        if key in (MORE, HELP):
+            return "more" if key == MORE else "help"
+        if item is None or (key not in KEYS and key != SKIP):
+            return "unknown"
+        self.ledger.grade(item, self.judge, KEYS.get(key), self.clock())
+        self.done.append(item)
+        self._forward()
+        return "skipped" if key == SKIP else "graded"
+
+    def _undo(self) -> Did:
+        if not self.done:
+            return "nothing to undo"
+        item = self.done.pop()
+        self.ledger.undo(item, self.judge, self.clock())
+        self.place = self.items.index(item)
+        return "undone"
+
+    def _forward(self) -> None:
+        judged = self.ledger.judged(self.judge)
+        self.place = next((p for p, item in enumerate(self.items) if item.key not in judged), len(self.items))

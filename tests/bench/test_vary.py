@@ -1,0 +1,176 @@
+"""Axes and the settings they change."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.bench.grid.sweep import base_for, sweep
+from assay.bench.grid.vary import MOST, axes, axis, cells, changed, text
+from assay.bench.systems import of, system
+from assay.config import from_dict, load, loads, to_config
+from assay.errors import ConfigError
+
+WEIGHTED = to_config(load("weighted"))
+
+
+@pytest.mark.parametrize(
+    ("said", "values"),
+    [
+        ("c=10..100", (10.0, 32.5, 55.0, 77.5, 100.0)),
+        ("c=0.2..2.0/4", (0.2, 0.8, 1.4, 2.0)),
+        ("c=1..100/3*log", (1.0, 10.0, 100.0)),
+        ("c=100..1/3*log", (100.0, 10.0, 1.0)),
+        ("c=1..100*log", (1.0, 3.16228, 10.0, 31.6228, 100.0)),
+        ("c=-1..1/3", (-1.0, 0.0, 1.0)),
+        ("c=.5..1e1/2", (0.5, 10.0)),
+        ("c=3..3", (3.0,)),
+        ("c=1,2.5,x", (1, 2.5, "x")),
+        ("c=true,false", (True, False)),
+        ("c=min-max, tm2c2", ("min-max", "tm2c2")),
+        ("c=1,1,2", (1, 2)),
+        (" c = 60 ", (60,)),
+    ],
+)
+def test_values(said: str, values: tuple[object, ...]) -> None:
+    found = axis(said)
+    assert found.key == "c"
+    assert [(type(v), v) for v in found.values] == [(type(v), v) for v in values]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["c", "=1", "c=", "c=1..", "c=..2", "c=1..2..3", "c=a..b", "c=1..2/1", "c=1..2/0", "c=0..1*log", "c=-1..1*log",
+     "c=1..2/99999", "c=1,,2", "c=1..2*lin", "c=1..2/x", "c=nan..1", "c=1..inf"],
+)  # fmt: skip
+def test_what_is_no_axis_says_how_one_is_written(said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        axis(said)
+    assert caught.value.cure
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.integers(2, 30), st.booleans())
+def test_a_range_begins_and_ends_where_it_says(first: float, last: float, steps: int, log: bool) -> None:
+    values = axis(f"c={first!r}..{last!r}/{steps}{'*log' * log}").values
+    assert math.isclose(float(values[0]), first, rel_tol=1e-5)
+    assert math.isclose(float(values[-1]), last, rel_tol=1e-5)
+    assert len(values) <= steps
+    assert list(values) == sorted(values, reverse=first > last)
+
+
+@pytest.mark.parametrize(
+    ("said", "nearest"),
+    [
+        ("fuse.cc=1", "did you mean 'c'"),
+        ("fuse.weights.dens=1", "did you mean 'dense'"),
+        ("legs.bm52.k=1", "did you mean 'bm25'"),
+        ("legs.bm25.nrom=1", "did you mean 'norm'"),
+        ("step.importanc.base=1", "did you mean 'importance'"),
+        ("step.2.base=1", "known: importance"),
+        ("step.0.base=1", "known: importance"),
+        ("step.importance.bas=1", "did you mean 'base'"),
+        ("kk=1", "did you mean 'k'"),
+        ("legs=1", "known: k"),
+        ("legs.bm25=1", "starts with"),
+        ("step=1", "known: k"),
+        ("fuse.c.x=1", "vary c itself"),
+        ("fuse.weights.dense.x=1", "vary weights itself"),
+        ("name=x", "known: k"),
+    ],
+)
+def test_a_key_that_does_not_exist_names_the_nearest(said: str, nearest: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        axes([said], WEIGHTED)
+    assert nearest in caught.value.cure
+
+
+def test_keys_reach_every_part_of_a_pipeline() -> None:
+    said = ["k=5", "legs.bm25.k=50", "legs.dense.norm=clamp", "fuse.c=10", "fuse.weights.dense=2", "step.1.base=0.5"]
+    made = changed(WEIGHTED, cells(axes(said, WEIGHTED))[0])
+    assert made["k"] == 5
+    assert made["legs"]["bm25"]["k"] == 50
+    assert made["legs"]["dense"]["norm"] == "clamp"
+    assert made["fuse"] == {"use": "rrf", "c": 10, "weights": {"bm25": 1.0, "dense": 2}}
+    assert made["step"][0]["base"] == 0.5
+    by_name = changed(WEIGHTED, cells(axes(["step.importance.base=0.5"], WEIGHTED))[0])
+    assert by_name["step"] == made["step"]
+    from_dict(made)
+    assert to_config(load("weighted")) == WEIGHTED, "the base is not touched"
+
+
+def test_a_weight_at_its_default_can_be_varied() -> None:
+    rrf = to_config(load("rrf"))
+    assert rrf["fuse"]["weights"] == {}
+    assert changed(rrf, (("fuse.weights.dense", 2.0),))["fuse"]["weights"] == {"dense": 2.0}
+    assert axes(["fuse.weights.dense=1,2"], rrf)
+    assert rrf["fuse"]["weights"] == {}
+
+
+def test_whole_numbers_where_the_setting_is_one() -> None:
+    (found,) = axes(["legs.bm25.k=10..12/9"], WEIGHTED)
+    assert found.values == (10, 11, 12)
+
+
+def test_another_component_keeps_the_settings_it_has() -> None:
+    made = changed(WEIGHTED, (("fuse.use", "convex"), ("fuse.norm", "tm2c2")))
+    assert made["fuse"] == {"use": "convex", "weights": {"bm25": 1.0, "dense": 1.0}, "norm": "tm2c2"}
+    from_dict(made)
+
+
+def test_a_key_twice_or_too_many_cells() -> None:
+    with pytest.raises(ConfigError, match="varied twice"):
+        axes(["fuse.c=1,2", "fuse.c=3"], WEIGHTED)
+    with pytest.raises(ConfigError, match="2,500 cells") as caught:
+        axes(["fuse.c=1..2/50", "fuse.weights.dense=1..2/50"], WEIGHTED)
+    assert f"{MOST:,}" in caught.value.cure
+
+
+def test_the_base_is_the_first_cell_and_has_its_place() -> None:
+    base = system("weighted")
+    swept = sweep(base, ["fuse.c=30,60", "fuse.weights.dense=1,2"])
+    assert swept.cells[0].system is base
+    assert [(text(cell.settings), cell.changes) for cell in swept.cells] == [
+        ("fuse.c = 60, fuse.weights.dense = 1", 0),
+        ("fuse.c = 30, fuse.weights.dense = 1", 1),
+        ("fuse.c = 30, fuse.weights.dense = 2", 2),
+        ("fuse.c = 60, fuse.weights.dense = 2", 1),
+    ]
+    away = sweep(base, ["fuse.c=10,20"])
+    assert away.cells[0].system is base
+    assert away.cells[0].settings == ()
+    assert [cell.changes for cell in away.cells] == [0, 1, 1]
+    met = sweep(base, ["fuse.c=30,60"])
+    assert [text(cell.settings) for cell in met.cells] == ["fuse.c = 60", "fuse.c = 30"]
+    assert met.repeated == 0
+
+
+def test_each_pipeline_is_one_cell() -> None:
+    swept = sweep(system("rrf"), ["fuse.c=60,60.0,30"])
+    assert len(swept.cells) == 2
+    named = {cell.system.name for cell in swept.cells}
+    assert named == {"rrf", f"rrf-{swept.cells[1].system.digest[:8]}"}
+    mirrored = sweep(of(loads("[legs.bm25]\nk = 5")), ["legs.bm25.use=bm25"])
+    assert len(mirrored.cells) == 1
+    assert mirrored.repeated == 0
+
+
+def test_what_cannot_be_swept_says_why() -> None:
+    with pytest.raises(ConfigError, match="no pipeline, so nothing"):
+        sweep(system("oracle"), ["fuse.c=1"])
+    with pytest.raises(ConfigError, match="varies something"):
+        sweep(system("rrf"), [])
+    with pytest.raises(ConfigError, match=r"the cell fuse\.c = -5 is no pipeline"):
+        sweep(system("rrf"), ["fuse.c=-5"])
+    with pytest.raises(ConfigError, match=r"no \[fuse\]"):
+        sweep(system("bm25"), ["fuse.c=5"])
+
+
+def test_the_base_nobody_named_is_the_first_preset_with_the_keys() -> None:
+    assert base_for(["legs.bm25.k=10"]).name == "default"
+    assert base_for(["fuse.weights.dense=0.2..2.0", "fuse.c=10..100"]).name in ("default", "rrf")
+    assert base_for(["step.importance.base=0.5"]).name == "weighted"
+    with pytest.raises(ConfigError, match=r"fuse\.cc"):
+        base_for(["fuse.cc=1"])
