@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.bench.metrics import DEFAULTS, parse
 from assay.bench.receipt import Receipt, ReceiptError
@@ -62,12 +63,17 @@ def rounded(value: float) -> float:
 
 
 def compare(
-    receipts: Sequence[Receipt], metrics: Sequence[str] | None = None, scopes: Sequence[str] | None = None
+    receipts: Sequence[Receipt],
+    metrics: Sequence[str] | None = None,
+    scopes: Sequence[str] | None = None,
+    groups: str = "",
 ) -> Receipt:
     """Runs against the first of them, as a receipt of kind "comparison".
 
     `metrics` are those declared beforehand, all that the runs share when None; `scopes` are all queries and every
-    stratum when None. Latency is divided only where both runs were timed together, in the measured half.
+    stratum when None. `groups` is a field of the strata whose queries belong together (a conversation, a document):
+    intervals are then bootstrapped in two levels, groups first. Latency is divided only where both runs were timed
+    together, in the measured half.
     """
     if len(receipts) < 2:
         raise ReceiptError("a comparison takes two runs or more", "name the baseline first, then the others")
@@ -79,7 +85,8 @@ def compare(
     names = _names(runs)
     chosen = _metrics(runs, metrics)
     where = _scopes(base, scopes)
-    found = comparisons(base, others, [(metric, scope) for metric in chosen for scope in where], names[1:])
+    wanted = [(metric, scope) for metric in chosen for scope in where]
+    found = comparisons(base, others, wanted, names[1:], base.groups(groups) if groups else None)
     canonical = {
         "dataset": dict(base.dataset),
         "systems": [
@@ -89,14 +96,18 @@ def compare(
         "baseline": names[0],
         "metrics": chosen,
         "scopes": where,
-        "tests": dict(TESTS),
+        "tests": {**TESTS, "groups": groups} if groups else dict(TESTS),
         "results": [test.to_dict() for test in found],
     }
     return Receipt("comparison", canonical, {"latency": _latency(base, others, names[1:])})
 
 
 def comparisons(
-    base: Scored, others: Sequence[Scored], wanted: Iterable[tuple[str, str]], names: Sequence[str] = ()
+    base: Scored,
+    others: Sequence[Scored],
+    wanted: Iterable[tuple[str, str]],
+    names: Sequence[str] = (),
+    groups: NDArray[np.str_] | None = None,
 ) -> list[Tested]:
     """Every (metric, scope) of every run, in that order; scopes where no query has a value are left out."""
     asked = list(dict.fromkeys(wanted))
@@ -115,7 +126,8 @@ def comparisons(
         columns = [(rows[row][1], others[rows[row][0]]) for row in at]
         places = base.scopes()[scope]
         pairs = [(base.scores[metric][places], run.scores[metric][places]) for metric, run in columns]
-        found |= zip(at, paired_rows(pairs, level=LEVEL, draws=DRAWS, seed=SEED), strict=True)
+        grouped = None if groups is None else groups[places]
+        found |= zip(at, paired_rows(pairs, level=LEVEL, draws=DRAWS, seed=SEED, groups=grouped), strict=True)
     adjusted = _adjusted([found[row].p for row in range(len(rows))], [scope == ALL for _, _, scope in rows])
     called = names or [run.system for run in others]
     return [

@@ -47,6 +47,17 @@ class Scored:
         column = self.scores[metric][self.scopes()[scope]]
         return column[~np.isnan(column)]
 
+    def groups(self, field: str) -> NDArray[np.str_]:
+        """Each query's group: its stratum of this field; a query without one is a group of its own."""
+        members = {name: places for name, places in self.strata.items() if name.startswith(f"{field}=")}
+        if not members:
+            fields = {name.partition("=")[0] for name in self.strata}
+            raise ReceiptError(f"{self.dataset['name']} has no strata by {field!r}", nearest(field, fields))
+        found = np.array([f"query {query}" for query in self.queries], object)
+        for name, places in members.items():
+            found[places] = name
+        return found.astype(np.str_)
+
     def scopes(self) -> dict[str, NDArray[np.int64]]:
         """All queries, then every stratum in name order."""
         return {ALL: np.arange(len(self.queries)), **self.strata}

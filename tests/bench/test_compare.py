@@ -230,3 +230,18 @@ def test_swapping_the_sides_turns_every_sign(a: list[float], b: list[float]) -> 
     assert there["p"] == back["p"]
     assert (there["wins"], there["losses"]) == (back["losses"], back["wins"])
     assert there["p_adjusted"] >= there["p"]
+
+
+def test_groups_widen_the_interval_of_queries_that_move_together() -> None:
+    """Two conversations, all of whose queries win or lose together: forty queries are no more than two groups."""
+    base = a_run([0.5] * 40, "old", strata={"talk=a": list(range(20)), "talk=b": list(range(20, 40))})
+    moved = a_run([0.7] * 20 + [0.5] * 20, strata={"talk=a": list(range(20)), "talk=b": list(range(20, 40))})
+    plain = compare([base, moved], ["nDCG@10"], ["all"]).canonical
+    grouped = compare([base, moved], ["nDCG@10"], ["all"], "talk").canonical
+    (one,), (two,) = plain["results"], grouped["results"]
+    assert (two["ci_low"], two["ci_high"]) == (0.0, 0.2)  # both groups drawn from one side, or both from the other
+    assert 0.0 < one["ci_low"] < one["ci_high"] < 0.2
+    assert (one["p"], one["difference"]) == (two["p"], two["difference"])
+    assert grouped["tests"]["groups"] == "talk"
+    with pytest.raises(ReceiptError, match="did you mean 'talk'"):
+        compare([base, moved], None, None, "tlak")
