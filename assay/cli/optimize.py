@@ -1,4 +1,4 @@
-"""`assay optimize`: build the index now, embed what lacks a vector, forget the past, sweep up."""
+"""`assay optimize`: build the index now, make vectors ahead of time, forget the past, sweep up."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import click
 from assay.cli.options import opened, store_option
 
 if TYPE_CHECKING:
+    from assay.index.generation import Progress
+    from assay.kb import KnowledgeBase
     from assay.store.sqlite import Store
 
 
@@ -19,12 +21,21 @@ if TYPE_CHECKING:
 @click.option(
     "--embedder", metavar="SPEC", help="Move to this embedder; every chunk is embedded anew. Implies --embed."
 )
+@click.option(
+    "--tokens",
+    metavar="[PIPELINE]",
+    is_flag=False,
+    flag_value="",
+    help="Make the token vectors ahead that late_interaction reads: as this pipeline sets it, or as by default.",
+)
 @click.option("--force", is_flag=True, help="Build the index even when it is in step.")
 @click.option(
     "--forget-before", metavar="vN|TAG", help="Erase what was dead by then; older snapshots are gone for good."
 )
 @store_option
-def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: str | None, store: Path) -> None:
+def optimize(
+    embed_too: bool, embedder: str | None, tokens: str | None, force: bool, forget_before: str | None, store: Path
+) -> None:
     """Build the index now, instead of when enough has changed.
 
     Searches need none of this to be right: what is not in the index is searched one by one. Also removes what killed
@@ -47,9 +58,30 @@ def optimize(embed_too: bool, embedder: str | None, force: bool, forget_before: 
             said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
         if base.optimize(bar.step, force):
             said.append(f"indexed {count(base.snapshot().size, 'chunk')}")
+        if tokens is not None:
+            said.append(f"made the token vectors of {count(_make_tokens(base, tokens, bar.step), 'chunk')}")
         if swept:
             said.append(f"removed {count(swept, 'leftover')} of killed processes")
     click.echo("; ".join(said) if said else "the index is in step; nothing to do")
+
+
+def _make_tokens(base: KnowledgeBase, pipeline: str, step: Progress) -> int:
+    """Fill the cache of token vectors for every live chunk; how many were not there yet."""
+    from assay.errors import ConfigError, ModelError
+    from assay.rerank.late_interaction import LateInteraction, token_store
+
+    chosen = [plan.step for plan in base.pipeline(pipeline).steps] if pipeline else [LateInteraction()]
+    readers = {(one.model, one.bits) for one in chosen if isinstance(one, LateInteraction)}
+    if not readers:
+        raise ConfigError(f"the pipeline {pipeline!r} has no step late_interaction", "name one that has, or none")
+    made, size = 0, base.snapshot().size
+    for model, bits in sorted(readers):
+        kept = token_store(model, bits)
+        texts = (chunk.indexed_text for chunk in base.chunks())
+        made += kept.fill(texts, lambda done: step("reading tokens", done, size))
+        if kept.shelf.bypassed:
+            raise ModelError(f"token vectors could not be kept: {kept.shelf.trouble}", "make room, or set ASSAY_HOME")
+    return made
 
 
 def _sweep(store: Store) -> int:

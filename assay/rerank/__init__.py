@@ -7,4 +7,6 @@ RERANKERS: Mapping[str, str] = {
     "cosine": "assay.rerank.cosine:Cosine",
     "cross_encoder": "assay.rerank.cross_encoder:CrossEncoder",
     "late_interaction": "assay.rerank.late_interaction:LateInteraction",
+    "learned": "assay.rerank.learned:Learned",
+    "provider_rerank": "assay.rerank.provider_rerank:ProviderRerank",
 }

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, cast
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.checks import check_number, check_whole, require_unit
-from assay.errors import AssayError, ModelError
+from assay.checks import check_choice, check_number, check_whole, require_unit
+from assay.embed.token_cache import CachedTokens
+from assay.embed.tokens import BITS, coder_of
+from assay.errors import AssayError, ConfigError
 from assay.facts import chunks_of
 from assay.order import arrange, top
 from assay.protocols import Snapshot
+from assay.rerank.max_sim import max_sim
 from assay.types import Floats, Note, Part, Query, Range, Ranking
 
-
-class TokenEncoder(Protocol):
-    """A model that gives one unit vector per token."""
-
-    def token_vectors(self, texts: list[str]) -> list[NDArray[np.float32]]: ...
+MATCHES = ("query", "both")
 
 
 @dataclass(frozen=True, slots=True)
 class LateInteraction:
     """Blends MaxSim of the model's token vectors into the first `pool` candidates.
 
-        MaxSim(q, d) = mean over tokens i of q of  max over tokens j of d of  q_i · d_j
-        blend        = z(score) + weight · z(MaxSim)              z(x) = (x − mean) / standard deviation, over the pool
+        MaxSim(q, d) = mean over tokens i of q of  max over tokens j of d of  cos(q_i, d_j)
+        likeness     = MaxSim(q, d)                          match = "query": each token of the query looks for its best
+                     = (MaxSim(q, d) + MaxSim(d, q)) / 2     match = "both": so does each token of the text
+        blend        = z(score) + weight · z(likeness)       z(x) = (x − mean) / standard deviation, over the pool
 
     MaxSim of the default model's token vectors is too weak a judge to stand alone, so only the blend is offered.
     It is dealt out linearly over the pool's own scores: the best candidate gets the pool's highest score, the worst
@@ -38,8 +38,11 @@ class LateInteraction:
     outside (0 if nobody is); when those two are equal, the pool keeps its scores. Tiers are blended one by one,
     since a stage moves nothing across tiers.
 
-    `model` is a name that `assay.embed.load` knows. A model that is missing, or a query without text, leaves the
-    ranking as it is, on the record. A candidate without text counts as average. Needs and gives unit scores.
+    `model` is a name that `assay.embed.load` knows. The token vectors of texts are kept at `bits` per dimension, 8 or 1
+    (their signs), those of the query at 8. They are made when first read and kept in the user's cache; `assay optimize
+    --tokens` makes them ahead. A cold and a warm cache give the same scores to the bit. A model that is missing, or a
+    query without text, leaves the ranking as it is, on the record. A candidate without text counts as average. Needs
+    and gives unit scores.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -47,10 +50,16 @@ class LateInteraction:
     pool: int = 50
     weight: float = 0.5
     model: str = "minilm"
+    bits: int = 1
+    match: str = "both"
 
     def __post_init__(self) -> None:
         check_whole("late_interaction.pool", self.pool, 2)
         check_number("late_interaction.weight", self.weight, 0.0, 100.0)
+        check_whole("late_interaction.bits", self.bits, 1)
+        if self.bits not in BITS:
+            raise ConfigError(f"late_interaction.bits = {self.bits} is not one of its values", "give 1 or 8")
+        check_choice("late_interaction.match", self.match, MATCHES)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if len(ranking) < 2 or not self.weight:
@@ -59,30 +68,30 @@ class LateInteraction:
             return ranking.noted(Note("skipped", "late_interaction reads the query's text, and there is none"))
         texts = [c.indexed_text if c else "" for c in chunks_of(top(ranking, self.pool), snapshot)]
         try:
-            likeness = _read(self.model, query.text, texts)
+            likeness = self._likeness(query.text, texts)
         except AssayError as error:
             return ranking.noted(Note("degraded", f"late_interaction did not run: {error.message}; cure: {error.cure}"))
+        return self.blended(ranking, likeness)
+
+    def blended(self, ranking: Ranking, likeness: Floats) -> Ranking:
+        """The ranking with what was read of its first candidates blended in; NaN is average."""
         change = np.zeros(len(ranking))
-        for tier in np.unique(ranking.tier[: len(texts)]):
+        for tier in np.unique(ranking.tier[: len(likeness)]):
             everyone = np.flatnonzero(ranking.tier == tier)
-            inside, outside = everyone[everyone < len(texts)], everyone[everyone >= len(texts)]
+            inside, outside = everyone[everyone < len(likeness)], everyone[everyone >= len(likeness)]
             score = ranking.score[inside]
             below = float(ranking.score[outside[0]]) if len(outside) else None
             change[inside] = deal(score, blend(score, likeness[inside], self.weight), below) - score
         return arrange(ranking.scored(Part("late_interaction", "add", change)).clamped())
 
+    def _likeness(self, query: str, texts: list[str]) -> Floats:
+        """MaxSim of the query with each text; NaN where there is no text."""
+        (asked,) = token_store(self.model, 8).codes([query])
+        return max_sim(asked, token_store(self.model, self.bits).codes(texts), both=self.match == "both")
+
     def gives(self, given: Range) -> Range:
         require_unit("late_interaction", given)
         return Range("unit", given.lo / 2.0, given.hi)  # half: the middle between equal scores and nothing outside
-
-
-def max_sim(query: NDArray[np.float32], text: NDArray[np.float32]) -> float:
-    """The mean over the query's tokens of the best cosine in the text; NaN when either has no tokens."""
-    if not len(query) or not len(text):
-        return float("nan")
-    # einsum adds in one fixed order; a matrix product may split its sums by the number of threads.
-    cosines = np.einsum("id,jd->ij", query.astype(np.float64), text.astype(np.float64))
-    return float(cosines.max(axis=1).mean())
 
 
 def blend(score: Floats, likeness: Floats, weight: float) -> Floats:
@@ -110,23 +119,14 @@ def _z(values: Floats) -> Floats:
     return np.nan_to_num((values - float(known.mean())) / float(known.std()), nan=0.0)
 
 
-def _read(model: str, query: str, texts: list[str]) -> Floats:
-    """MaxSim of the query with each text; NaN where there is no text."""
-    encoder = _encoder(model)
-    asked = encoder.token_vectors([query])[0]
-    likeness = np.full(len(texts), np.nan)
-    places = [place for place, text in enumerate(texts) if text]
-    for place, tokens in zip(places, encoder.token_vectors([texts[p] for p in places]), strict=True):
-        likeness[place] = max_sim(asked, tokens)
-    return likeness
+@lru_cache(maxsize=4)
+def token_store(model: str, bits: int) -> CachedTokens:
+    """The loaded model behind its cache of token codes, once per process."""
+    return CachedTokens(coder_of(_encoder(model), bits))
 
 
 @lru_cache(maxsize=2)
-def _encoder(model: str) -> TokenEncoder:
-    """The loaded model, once per process."""
+def _encoder(model: str) -> object:
     from assay.embed import load
 
-    loaded: Any = load(model)
-    if not hasattr(loaded, "token_vectors"):
-        raise ModelError(f"model {model!r} gives no token vectors", "name one that does, e.g. minilm")
-    return cast(TokenEncoder, loaded)
+    return load(model)

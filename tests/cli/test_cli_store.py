@@ -108,15 +108,15 @@ def test_token_vectors_ahead_of_time(run: Run, store: Path, tmp_path: Path, monk
     (tmp_path / "home" / "models").symlink_to(models_folder())
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     reranked = tmp_path / "reranked.toml"
-    reranked.write_text('[legs.bm25]\nnorm = "ideal"\n[[step]]\nuse = "late_interaction"\ndims = 32\n')
+    reranked.write_text('[legs.bm25]\nnorm = "ideal"\n[[step]]\nuse = "late_interaction"\nbits = 8\n')
     token_store.cache_clear()
     try:
         assert run("optimize", "--tokens", "--store", store).stdout == "made the token vectors of 6 chunks\n"
         assert run("optimize", "--tokens", "--store", store).stdout == "made the token vectors of 0 chunks\n"
         assert "of 6 chunks" in run("optimize", "--tokens", reranked, "--store", store).stdout
-        before = token_store("minilm", 32).misses
+        before = token_store("minilm", 8).misses
         assert "Rotation" in run("search", "rotate the signing key", "--pipeline", reranked, "--store", store).stdout
-        assert token_store("minilm", 32).misses - before == 1  # the question's own
+        assert token_store("minilm", 8).misses - before == 1  # the question's own
         token_store.cache_clear()
         (tmp_path / "home" / "tokens.sqlite").write_bytes(b"no database" * 999)
         (tmp_path / "home" / "tokens.sqlite-wal").unlink(missing_ok=True)

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from assay.embed.minilm import MiniLM
+from assay.embed.token_cache import CachedTokens
+from assay.embed.tokens import BITS, coder_of
 from assay.rerank import RERANKERS, late_interaction
 from assay.testing.contracts import check_stage
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -27,11 +29,12 @@ def test_with_what_is_there(name):
 
 
 @pytest.fixture
-def _encoder(monkeypatch):
+def _encoder(monkeypatch, tmp_path):
     """The real encoder class over a table of vectors instead of weights."""
     table = np.linalg.qr(np.cos(np.arange(64.0 * 64.0).reshape(64, 64)))[0].astype(np.float32)
     tiny = MiniLM("tiny", "tiny", 64, 64, 1, lambda ids: table[[i % 64 for i in ids]])
-    monkeypatch.setattr(late_interaction, "_encoder", lambda _: tiny)
+    kept = {bits: CachedTokens(coder_of(tiny, bits), tmp_path / "t.sqlite") for bits in BITS}
+    monkeypatch.setattr(late_interaction, "token_store", lambda _, bits: kept[bits])
 
 
 @pytest.mark.usefixtures("_encoder")

@@ -6,16 +6,19 @@ import math
 import numpy as np
 import pytest
 
+from assay.embed import load
 from assay.embed.installed import find
 from assay.embed.minilm import MiniLM
+from assay.embed.token_cache import CachedTokens
+from assay.embed.tokens import BITS, coder_of
 from assay.errors import ConfigError
 from assay.rerank import late_interaction
 from assay.rerank.cosine import Cosine
 from assay.rerank.cross_encoder import CrossEncoder
-from assay.rerank.late_interaction import LateInteraction, blend, deal, max_sim
+from assay.rerank.late_interaction import LateInteraction, blend, deal
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
-from assay.testing.sample import QUERIES, sample_snapshot
+from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
 from assay.types import Chunk, Query, Range, Ranking
 
 UNIT = Range("unit", 0.0, 1.0)
@@ -52,13 +55,6 @@ def test_cosine_without_a_query_vector():
 # -- late interaction
 
 
-def test_max_sim_by_hand():
-    query = np.array([[1, 0], [0, 1]], np.float32)
-    text = np.array([[0.6, 0.8], [1, 0], [-1, 0]], np.float32)
-    assert max_sim(query, text) == pytest.approx((1.0 + 0.8) / 2)
-    assert math.isnan(max_sim(query, np.empty((0, 2), np.float32)))
-
-
 def test_blend_by_hand():
     # Two values have z of +1 and -1, whatever they are; an unknown one is average.
     assert blend(np.array([0.9, 0.1]), np.array([5.0, 7.0]), 0.5).tolist() == pytest.approx([0.5, -0.5])
@@ -79,11 +75,15 @@ def test_deal_by_hand():
 
 
 @pytest.fixture
-def words(monkeypatch):
-    """The real encoder class over a table of words instead of weights: equal words are equal vectors."""
+def words(monkeypatch, tmp_path):
+    """The real encoder class over a table of words instead of weights: equal words are equal vectors, others have
+    cosine 0. The rows of a Hadamard matrix are such vectors, and lose nothing when only signs are kept."""
     from assay.text.wordpiece import pieces
 
-    table = np.eye(64, dtype=np.float32)
+    table = np.ones((1, 1), np.float32)
+    for _ in range(6):
+        table = np.block([[table, table], [table, -table]])
+    table /= 8.0
     known = {}
 
     def hidden(ids):
@@ -91,7 +91,8 @@ def words(monkeypatch):
 
     tiny = MiniLM("tiny", "tiny", 64, 64, 1, hidden)
     assert len(pieces("alpha beta")) >= 2
-    monkeypatch.setattr(late_interaction, "_encoder", lambda _: tiny)
+    kept = {bits: CachedTokens(coder_of(tiny, bits), tmp_path / "t.sqlite") for bits in BITS}
+    monkeypatch.setattr(late_interaction, "token_store", lambda _, bits: kept[bits])
 
 
 @pytest.mark.usefixtures("words")
@@ -120,6 +121,32 @@ def test_late_interaction_blends_tier_by_tier():
 
 
 @pytest.mark.usefixtures("words")
+def test_late_interaction_both_ways():
+    """Asked for "red", a text of nothing but red is like the query from both sides; from one side they are equal."""
+    snapshot = texts(a="red and many other things", b="red")
+    given = found({"a": 0.6, "b": 0.5})
+    for match, order in (("query", ["a", "b"]), ("both", ["b", "a"])):
+        assert LateInteraction(weight=9.0, match=match).apply(Query("red"), given, snapshot).ids.tolist() == order
+
+
+@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+def test_late_interaction_cold_and_warm(tmp_path, monkeypatch):
+    """To the bit, whether the vectors are made, read from the file or held in memory."""
+    given = found({chunk.id: 0.9 - place / 10 for place, chunk in enumerate(CHUNKS)})
+    seen = set()
+    model = load("minilm")
+    for memory in (0, 1 << 20):
+        place = tmp_path / f"{memory}.sqlite"
+        kept = {bits: CachedTokens(coder_of(model, bits), place, memory=memory) for bits in BITS}
+        monkeypatch.setattr(late_interaction, "token_store", lambda _, bits, kept=kept: kept[bits])
+        for bits in (*BITS, *BITS):
+            ranking = LateInteraction(bits=bits).apply(Query("rotate the key"), given, sample_snapshot())
+            seen.add((bits, ranking.score.tobytes(), tuple(ranking.ids.tolist())))
+        assert [tokens.shelf.bypassed for tokens in kept.values()] == [0, 0]
+    assert len(seen) == 2
+
+
+@pytest.mark.usefixtures("words")
 def test_late_interaction_without_text():
     given = found({"odd-1": 0.9, "keys-1": 0.5})
     ranking = LateInteraction().apply(Query("  "), given, sample_snapshot())
@@ -128,16 +155,21 @@ def test_late_interaction_without_text():
     assert LateInteraction().apply(Query("key"), given, sample_snapshot()).ids.tolist() == ["odd-1", "keys-1"]
 
 
+def _forget_models():
+    late_interaction.token_store.cache_clear()
+    late_interaction._encoder.cache_clear()
+
+
 def test_a_missing_model_is_on_the_record(monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
-    late_interaction._encoder.cache_clear()
+    _forget_models()
     given = found({"keys-1": 0.9, "keys-2": 0.5})
     for model, cure in (("minilm", "assay model install"), ("miniln", "did you mean 'minilm'"), ("none", "minilm")):
         ranking = LateInteraction(model=model).apply(Query("key"), given, sample_snapshot())
         assert by_id(ranking) == by_id(given)
         assert ranking.notes[0].kind == "degraded"
         assert cure in ranking.notes[0].text
-    late_interaction._encoder.cache_clear()
+    _forget_models()
 
 
 @pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
@@ -309,6 +341,8 @@ def test_ranges():
         (Cosine, {"weight": 1.5}),
         (LateInteraction, {"pool": 1}),
         (LateInteraction, {"weight": -1.0}),
+        (LateInteraction, {"bits": 4}),
+        (LateInteraction, {"match": "neither"}),
         (CrossEncoder, {"path": ""}),
         (CrossEncoder, {"path": "x", "unread": math.nan}),
         (CrossEncoder, {"path": "x", "max_tokens": 2}),
