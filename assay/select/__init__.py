@@ -7,6 +7,7 @@ SELECTORS: Mapping[str, str] = {
     "defer": "assay.select.defer:Defer",
     "min_score": "assay.select.min_score:MinScore",
     "mmr": "assay.select.mmr:Mmr",
+    "noise": "assay.select.noise:Noise",
     "one_per": "assay.select.one_per:OnePer",
     "top_k": "assay.select.top_k:TopK",
     "where": "assay.select.where:Where",

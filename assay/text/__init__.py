@@ -6,6 +6,7 @@
     tokens     how much of a token budget a text takes
     wordpiece  what the default embedding model sees
     language   which language a document is in
+    noise      whether a text says anything worth remembering (utterance, phrases, small_talk, commands: how it knows)
 
 Nothing heavy is imported until it is used.
 """

@@ -1,0 +1,65 @@
+"""What somebody said, as units that phrases are compared with.
+
+    units(text)     words, folded; in Chinese, Japanese and Korean every character (phrases there have no spaces around)
+    weight(text)    length in Latin characters; a Chinese, Japanese or Korean one counts as CJK_WEIGHT of them
+    is_emoji(text)  nothing but emoji; digits are none, keycaps are
+
+Only the first READ characters are read, so the work is bounded whatever is sent: normalising alone would take time
+in the square of a run of combining marks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assay.text.fold import normal
+from assay.text.tokenise import is_unspaced, runs
+
+READ = 4_000
+"""Characters of a text that are looked at."""
+CJK_WEIGHT = 2.5
+"""002 sets 15 Latin characters against 6 Chinese ones: 15 / 6."""
+
+Units = tuple[str, ...]
+
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u2fd5\u3005-\u3007\u3041-\u30ff\u3131-\u318e\u3400-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_DRAWN = re.compile(r"([^\W\d_])\1{2,}")  # yesss, hiii
+_QUOTES = str.maketrans("", "", "'")
+_EMOJI = re.compile(
+    "(?:[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u231a-\u23ff\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b55"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]|[0-9#*]\ufe0f?\u20e3|\\s)+"
+)
+
+
+def units(text: str) -> Units:
+    """The units of a text, in order; apostrophes, punctuation and emoji are left out, yesss is yes."""
+    found: list[str] = []
+    for run in runs(normal(text[:READ]).translate(_QUOTES)):
+        if is_unspaced(run):
+            found.extend(run)
+        elif any(map(str.isalnum, run)):
+            found.append(_DRAWN.sub(r"\1", run))
+    return tuple(found)
+
+
+def spelled(said: Units) -> str:
+    """Units as a person would write them."""
+    text = ""
+    for unit in said:
+        glued = not text or (_CJK.match(unit) and _CJK.match(text[-1]))
+        text += unit if glued else f" {unit}"
+    return text
+
+
+def weight(text: str) -> float:
+    """The length of a text, white space at its ends left out."""
+    said = " ".join(text[:READ].split())
+    return len(said) + (CJK_WEIGHT - 1.0) * len(_CJK.findall(said))
+
+
+def is_emoji(text: str) -> bool:
+    """Is it made of emoji and white space, with at least one emoji?"""
+    return bool(text.strip()) and _EMOJI.fullmatch(text[:READ]) is not None

@@ -1,0 +1,130 @@
+"""Phrases, units and commands: what the judges of small talk and noise are made of."""
+
+import pytest
+
+from assay.text.commands import is_shell, is_slash, is_system
+from assay.text.phrases import BEGIN, END, Phrases
+from assay.text.utterance import is_emoji, spelled, units, weight
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't STOP!", ("dont", "stop")),
+        ("don’t", ("dont",)),
+        ("yesss hiii 1000", ("yes", "hi", "1000")),
+        ("no-code v1.2.3", ("no-code", "v1.2.3")),
+        ("hello你好", ("hello", "你", "好")),
+        ("안녕 👍", ("안", "녕")),
+        ("ＨＥＬＬＯ", ("hello",)),
+        ("?! ...", ()),
+        ("\ud800 a\0b", ("a", "b")),
+    ],
+)
+def test_units(text, expected):
+    assert units(text) == expected
+
+
+def test_spelled():
+    assert spelled(("do", "you", "记", "得", "me")) == "do you 记得 me"
+    assert spelled(()) == ""
+
+
+def test_weight():
+    assert weight("  abc  d ") == 5
+    assert weight("你好") == 5.0
+    assert weight("a 你") == 4.5
+
+
+def test_emoji():
+    assert is_emoji("👍🏽 ❤️")
+    assert is_emoji("1️⃣")
+    for text in ("", " ", "1", "#", "*", "a👍", "2024", "©x"):
+        assert not is_emoji(text)
+
+
+TABLE = Phrases({"one": "(good|bad) [very|quite] day\n^start", "two": "good\nday end$\n你[很]好"})
+
+
+def test_alternatives_and_options():
+    found = TABLE.at(("good", "quite", "day"), 0)
+    assert (found.category, found.start, found.end, found.phrase) == ("one", 0, 3, "good quite day")
+    assert TABLE.at(("bad", "day"), 0).category == "one"
+    assert TABLE.at(("bad",), 0) is None
+
+
+def test_the_longest_wins_and_whole_units_only():
+    assert TABLE.at(("good", "day"), 0).category == "one"
+    assert TABLE.at(("good", "evening"), 0).category == "two"
+    assert TABLE.at(("goodness",), 0) is None
+
+
+def test_inside_and_anchors():
+    assert TABLE.inside(("oh", "good")).start == 1
+    assert TABLE.inside(("start",)) is None
+    assert TABLE.inside((BEGIN, "start", END)).phrase == "start"
+    assert TABLE.inside((BEGIN, "no", "start", END)) is None
+    assert TABLE.inside(("day", "end", END)).category == "two"
+    assert TABLE.inside(("day", "end", "now", END)) is None
+    assert TABLE.inside(tuple("啊你很好")).phrase == "你很好"
+
+
+def test_lead():
+    assert [match.phrase for match in TABLE.lead(("good", "good", "day", "x", "good"))] == ["good", "good day"]
+    assert TABLE.lead(()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push origin main",
+        'git commit -m "what we did for the team"',
+        "ls",
+        "sudo",
+        "sudo reboot",
+        "sudo apt install jq",
+        "sudo sudo ls -la",
+        "./configure --prefix=/usr",
+        "find . -name x",
+        "cat a.txt | sort | uniq -c",
+        "run the tests again",
+        "Build.",
+        "make",
+    ],
+)
+def test_shell(text):
+    assert is_shell(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "find the policy for travel",
+        "test results from last week",
+        "git push or git pull, which was it?",
+        "ls?",
+        "git workflow",
+        "make a list of vendors",
+        "run the migration we planned",
+        "cat allergies among the team",
+        "sudoku rules for two",
+        "sudo rights of the contractors in Porto",
+    ],
+)
+def test_no_shell(text):
+    assert not is_shell(text)
+
+
+def test_slash_and_system():
+    assert is_slash("/new")
+    assert is_slash("/model:fast now")
+    assert not is_slash("/etc/hosts")
+    assert not is_slash("/ a")
+    assert not is_slash("//")
+    assert is_system("[System] x", units("[System] x"))
+    assert is_system("heartbeat", ("heartbeat",))
+    assert is_system("see HEARTBEAT.md", ())
+    assert not is_system("[Systematic] x", ())
+    assert not is_system("HEARTBEAT_INTERVAL is 30", ())
+    assert not is_system("what is HEARTBEAT?", ())
