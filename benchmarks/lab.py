@@ -30,8 +30,8 @@ IN_BUDGET = ("ER@400tok", "A@400tok")
 
 
 def recipes() -> list[str]:
-    """The baselines, the default, and every file in recipes/."""
-    return [*BASELINES, "default", *sorted(str(path) for path in (ROOT / "recipes").glob("*.toml"))]
+    """The baselines, the default, the learned ranker, and every file in recipes/."""
+    return [*BASELINES, "default", "learned", *sorted(str(path) for path in (ROOT / "recipes").glob("*.toml"))]
 
 
 def measure(name: str, split: str, out: Path, timed: bool) -> None:

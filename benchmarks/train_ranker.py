@@ -1,0 +1,222 @@
+"""Weights for the stage `learned`, from judged questions; and whether they hold on sets they never saw.
+
+    python -m benchmarks.train_ranker            trains, writes assay/rerank/data/learned.json
+    python -m benchmarks.train_ranker --check    writes nothing, says what weights do for a set that they never saw
+
+Training questions are the dev split of every set (200 of it where it is long) and, where there is one, 200 of the
+train split; test splits are never read. A set counts as much as any other, whatever its size. The goal is mean
+nDCG@10 (a document takes its best chunk). Climbing: from words and cosine at 1 and all else at 0, one weight at a
+time moves by ±0.1, the best move first, while the mean grows. That alone fits noise, so the weights are the mean
+over climbs on bootstrap samples of the sets and of their questions.
+
+The check leaves one set out at a time: its dev score comes from weights that never saw it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.bench.datasets import load
+from assay.bench.types import Dataset
+from assay.bench.workspace import Workspace, prepare
+from assay.config import loads
+from assay.pipeline import Pipeline
+from assay.rerank.features import NAMES, columns
+from assay.rerank.learned import pool_of, standard
+from assay.types import Floats
+
+SOURCES = {
+    "scifact": ("dev~200", "train~200"),
+    "nfcorpus": ("dev~200", "train~200"),
+    **dict.fromkeys(("cranfield", "squad2_mini"), ("dev",)),
+    **dict.fromkeys(("hotpotqa", "multihoprag_facts", "locomo", "locomo_sessions", "chunking_eval"), ("dev~200",)),
+}
+POOL = """
+k = 10
+[legs.bm25]
+k = 100
+norm = "ideal"
+[legs.dense]
+k = 100
+norm = "clamp"
+[fuse]
+use = "weighted_merge"
+weights = { bm25 = 0.6, dense = 0.4 }
+"""
+SEED, BAGS, CHECK_BAGS, MOVES, STEP = 0, 24, 12, 8, 0.1
+KEPT = 40
+"""Candidates per question that climbing looks at, the best by the starting weights: nobody else reaches the top ten."""
+DEPTH = 24
+DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
+TARGET = Path(__file__).parents[1] / "assay/rerank/data/learned.json"
+
+Start = {"new_words": 1.0, "cosine": 1.0}
+Weights = tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Judged questions of one set, padded to KEPT candidates each.
+
+    features [q, KEPT, f] · document [q, KEPT], below 0 where padded · grade [q, KEPT] · ideal DCG [q];
+    the first `dev` questions are the dev split.
+    """
+
+    features: NDArray[np.float32]
+    document: NDArray[np.int64]
+    grade: Floats
+    ideal: Floats
+    dev: int
+
+    def ndcg(self, weights: Weights) -> Floats:
+        """nDCG@10 of every question; a document stands where its best chunk stands."""
+        score = np.einsum("qkf,f->qk", self.features, np.array(weights, np.float32))
+        score[self.document < 0] = -np.inf
+        order = np.argsort(-score, axis=1, kind="stable")[:, :DEPTH]
+        document = np.take_along_axis(self.document, order, axis=1)
+        again = np.tril(document[:, :, None] == document[:, None, :], -1).any(axis=2) | (document < 0)
+        rank = np.cumsum(~again, axis=1) - 1
+        grade = np.take_along_axis(self.grade, order, axis=1)
+        gain = np.where(~again & (rank < 10), grade * DISCOUNT[np.clip(rank, 0, 9)], 0.0)
+        return np.asarray(gain.sum(axis=1) / self.ideal)
+
+
+def read(name: str) -> tuple[Questions, dict[str, str]]:
+    """A set's questions with the features of their candidates, and the digests of what was read."""
+    splits = [load(name, split) for split in SOURCES[name]]
+    found: list[tuple[Floats, list[str], list[int], float]] = []
+    counts = []
+    with prepare(splits[0]) as workspace:
+        for dataset in splits:
+            found += [_question(workspace, dataset, topic) for topic in dataset.scored]
+            counts.append(len(dataset.scored))
+    digests = {f"{d.name} {d.split}": d.digest for d in splits}
+    return _padded(found, counts[0]), digests
+
+
+@cache
+def _pipeline() -> Pipeline:
+    return loads(POOL, "pool")
+
+
+def _question(workspace: Workspace, dataset: Dataset, topic: str) -> tuple[Floats, list[str], list[int], float]:
+    query = workspace.query(dataset.topics[topic])
+    ranking = _pipeline().run(query, workspace.snapshot, k=400).chosen
+    judged = dataset.judgements[topic]
+    best = np.sort([grade for grade in judged.values() if grade > 0])[::-1][:10]
+    ideal = float((best * DISCOUNT[: len(best)]).sum())
+    if not len(ranking):
+        return np.zeros((0, len(NAMES))), [], [], ideal
+    features = standard(columns(pool_of(query, ranking, workspace.snapshot)))
+    assert ranking.rows is not None
+    documents = [chunk.doc_id for chunk in workspace.snapshot.chunks(ranking.rows)]
+    start = sum(weight * features[:, NAMES.index(feature)] for feature, weight in Start.items())
+    kept = np.argsort(-np.asarray(start), kind="stable")[:KEPT]
+    names = [documents[i] for i in kept]
+    return features[kept], names, [max(judged.get(d, 0), 0) for d in names], ideal
+
+
+def _padded(found: Sequence[tuple[Floats, list[str], list[int], float]], dev: int) -> Questions:
+    size = len(found)
+    features = np.zeros((size, KEPT, len(NAMES)), np.float32)
+    document, grade = np.full((size, KEPT), -1, np.int64), np.zeros((size, KEPT))
+    for place, (values, names, grades, _) in enumerate(found):
+        numbers: dict[str, int] = {}
+        features[place, : len(names)] = values
+        document[place, : len(names)] = [numbers.setdefault(name, len(numbers)) for name in names]
+        grade[place, : len(names)] = grades
+    return Questions(features, document, grade, np.array([ideal for *_, ideal in found]), dev)
+
+
+class Trainer:
+    """Climbs over all sets; what a weighting scores on every question is worked out once."""
+
+    def __init__(self, sets: Sequence[Questions]) -> None:
+        self.sets = sets
+        self.scores = cache(self._scores)
+
+    def _scores(self, weights: Weights) -> tuple[Floats, ...]:
+        return tuple(questions.ndcg(weights) for questions in self.sets)
+
+    def bagged(self, chosen: Sequence[int], bags: int) -> Weights:
+        """The mean weights of `bags` climbs, each on a bootstrap sample of the chosen sets and their questions."""
+        rng = np.random.default_rng(SEED)
+        climbed = []
+        for _ in range(bags):
+            shares = {place: np.zeros(len(self.sets[place].ideal)) for place in chosen}
+            for place in rng.choice(np.array(chosen), len(chosen)).tolist():
+                size = len(shares[place])
+                shares[place] += np.bincount(rng.integers(0, size, size), minlength=size) / size
+            climbed.append(self._climb(shares))
+        return tuple(round(sum(column) / bags, 2) for column in zip(*climbed, strict=True))
+
+    def _climb(self, shares: dict[int, Floats]) -> Weights:
+        weights = tuple(Start.get(name, 0.0) for name in NAMES)
+        best = self._goal(weights, shares)
+        for _ in range(MOVES):
+            moves = [_moved(weights, i, step) for i in range(1, len(NAMES)) for step in (-STEP, STEP)]
+            goals = [self._goal(move, shares) for move in moves]
+            place = int(np.argmax(goals))
+            if goals[place] <= best:
+                break
+            weights, best = moves[place], goals[place]
+        return weights
+
+    def _goal(self, weights: Weights, shares: dict[int, Floats]) -> float:
+        scores = self.scores(weights)
+        return float(sum((share * scores[place]).sum() for place, share in shares.items()))
+
+    def dev(self, place: int, weights: Weights) -> float:
+        return float(self.scores(weights)[place][: self.sets[place].dev].mean())
+
+
+def _moved(weights: Weights, place: int, step: float) -> Weights:
+    return tuple(round(w + step, 2) if i == place else w for i, w in enumerate(weights))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="leave one set out at a time; write nothing")
+    only_check = parser.parse_args().check
+    names = list(SOURCES)
+    with ProcessPoolExecutor(os.cpu_count()) as workers:
+        found = list(workers.map(read, names))
+    trainer = Trainer([questions for questions, _ in found])
+    print({name: len(questions.ideal) for name, (questions, _) in zip(names, found, strict=True)}, flush=True)
+    if only_check:
+        check(trainer, names)
+        return
+    weights = trainer.bagged(range(len(names)), BAGS)
+    manifest: dict[str, Any] = {
+        "weights": dict(zip(NAMES, weights, strict=True)),
+        "trained": {"seed": SEED, "bags": BAGS, "moves": MOVES, "step": STEP, "pool": POOL.strip().splitlines()},
+        "sets": {split: digest for _, digests in found for split, digest in digests.items()},
+    }
+    print(manifest["weights"])
+    TARGET.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+
+
+def check(trainer: Trainer, names: Sequence[str]) -> None:
+    """The dev score of every set under the starting weights, and under weights learned from the others."""
+    start = tuple(Start.get(name, 0.0) for name in NAMES)
+    rows = []
+    for place, name in enumerate(names):
+        weights = trainer.bagged([other for other in range(len(names)) if other != place], CHECK_BAGS)
+        rows.append((trainer.dev(place, start), trainer.dev(place, weights)))
+        print(f"{name:20} start {rows[-1][0]:.4f} learned elsewhere {rows[-1][1]:.4f}", flush=True)
+    print("mean", np.mean(rows, axis=0).round(4).tolist())
+
+
+if __name__ == "__main__":
+    main()
