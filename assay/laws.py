@@ -6,10 +6,13 @@ answer that breaks its own laws must not be shown.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from assay.errors import LawBroken
 from assay.order import TIE_BREAK, is_arranged
+from assay.protocols import Snapshot
 from assay.types import Ranking, fold
 
 
@@ -17,7 +20,7 @@ def check_ranking(ranking: Ranking, where: str) -> None:
     """Laws 2, 3 and 4: the one order, unique ids, finite scores, score = left fold of parts."""
     size = len(ranking)
     lengths = {len(ranking.score), len(ranking.tier), len(ranking.priority), len(ranking.source_rank)}
-    lengths.update(len(part.column) for part in ranking.parts)
+    lengths.update([len(part.column) for part in ranking.parts])
     lengths.add(size if ranking.rows is None else len(ranking.rows))
     if lengths != {size}:
         raise LawBroken(f"{where}: columns of different lengths")
@@ -25,13 +28,38 @@ def check_ranking(ranking: Ranking, where: str) -> None:
         return
     if not np.isfinite(ranking.score).all():
         raise LawBroken(f"{where}: a score is not finite (law 3)")
-    keys = np.sort(ranking.ids if ranking.rows is None else ranking.rows)
-    if (keys[1:] == keys[:-1]).any():
+    if len(_rows(ranking) or set(ranking.ids.tolist())) != size:
         raise LawBroken(f"{where}: an id stands twice (law 3)")
     if not is_arranged(ranking):
         raise LawBroken(f"{where}: not in the one order {TIE_BREAK} (law 2)")
-    if not np.array_equal(fold(ranking.parts, size), ranking.score):
+    if not (fold(ranking.parts, size) == ranking.score).all():
         raise LawBroken(f"{where}: the score is not the left fold of its parts (law 4)")
+
+
+def check_rows(ranking: Ranking, snapshot: Snapshot, where: str) -> None:
+    """Where a ranking names rows of a snapshot, its ids are theirs: then either may stand for the other.
+
+    Our own components take ids from rows; whoever else gives both is asked here, before a law believes the rows.
+    """
+    if _rows(ranking):
+        try:
+            same = np.array_equal(snapshot.ids(np.asarray(ranking.rows)), ranking.ids)
+        except (IndexError, KeyError):
+            same = False
+        if not same:
+            raise LawBroken(f"{where}: an id and its row are of two different chunks")
+
+
+def check_united(before: Collection[Ranking], after: Ranking, where: str) -> None:
+    """Law 1 for fusers: every id was found by a leg."""
+    found, fused = [_rows(ranking) for ranking in before], _rows(after)
+    if fused is None or None in found:
+        names = {name for ranking in before for name in ranking.ids.tolist()}
+        added = not names.issuperset(after.ids.tolist())
+    else:
+        added = bool(fused.difference(*[rows or () for rows in found]))
+    if added:
+        raise LawBroken(f"{where}: added an id that no leg found (law 1)")
 
 
 def check_subset(before: Ranking, after: Ranking, where: str) -> None:
@@ -52,3 +80,9 @@ def check_tier_kept(before: Ranking, after: Ranking, where: str) -> None:
     was = dict(zip(before.ids.tolist(), before.tier.tolist(), strict=True))
     if any(was[name] != tier for name, tier in zip(after.ids.tolist(), after.tier.tolist(), strict=True)):
         raise LawBroken(f"{where}: a stage must not write tier (law 2)")
+
+
+def _rows(ranking: Ranking) -> set[int] | None:
+    """The rows of a ranking, which tell its candidates apart faster than ids; None where one is not known."""
+    rows: set[int] = set() if ranking.rows is None else set(ranking.rows.tolist())
+    return None if ranking.rows is None or -1 in rows else rows

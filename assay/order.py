@@ -6,7 +6,7 @@ equal scores are a tie that the later keys break, never the memory layout.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,20 @@ TIE_BREAK = ("tier", "score desc", "priority", "source_rank", "id")
 
 def order_index(ranking: Ranking) -> NDArray[np.intp]:
     """The permutation that puts a ranking into the one order."""
-    return np.lexsort((ranking.ids, ranking.source_rank, ranking.priority, -ranking.score, ranking.tier))
+    if not ranking.tier.any():
+        index = np.argsort(-ranking.score, kind="stable")
+        falling = ranking.score[index]
+        if (falling[1:] < falling[:-1]).all():
+            return index  # most rankings need no other key
+    numbers = (ranking.source_rank, ranking.priority, -ranking.score, ranking.tier)
+    index = np.lexsort(numbers)
+    here, after = index[:-1], index[1:]
+    for key in numbers:
+        tied = key[here] == key[after]
+        here, after = here[tied], after[tied]
+        if not len(here):
+            return index
+    return np.lexsort((ranking.ids, *numbers))  # texts are slow to sort
 
 
 def arrange(ranking: Ranking) -> Ranking:
@@ -30,17 +43,21 @@ def is_arranged(ranking: Ranking) -> bool:
     """True when the ranking already stands in the one order."""
     if len(ranking) < 2:
         return True
-    # Most neighbours differ in tier or score already; only ties pay for the full sort.
     tier, score = ranking.tier, ranking.score
-    step = tier[1:].astype(np.int64) - tier[:-1]
-    if (step < 0).any():
-        return False
-    same_tier = step == 0
-    if (same_tier & (score[1:] > score[:-1])).any():
-        return False
-    if not (same_tier & (score[1:] == score[:-1])).any():
+    falls = (tier[1:] == tier[:-1]) & (score[1:] < score[:-1])
+    if falls.all():
         return True
-    return bool((order_index(ranking) == np.arange(len(ranking))).all())
+    # Neighbours that one key leaves tied go on to the next.
+    left = np.flatnonzero(~falls)
+    keys: tuple[NDArray[Any], ...] = (tier, -score, ranking.priority, ranking.source_rank, ranking.ids)
+    for key in keys:
+        here, after = key[left], key[left + 1]
+        if (here > after).any():
+            return False
+        left = left[here == after]
+        if not len(left):
+            break
+    return True
 
 
 def top(ranking: Ranking, k: int) -> Ranking:
@@ -50,6 +67,8 @@ def top(ranking: Ranking, k: int) -> Ranking:
 
 def first_kept(ranking: Ranking) -> Ranking:
     """An arranged ranking without repeated ids; the first place of an id is its place."""
+    if ranking.rows is not None and len(set(ranking.rows.tolist())) == len(ranking):
+        return ranking  # rows stand for ids, and are quicker to tell apart
     names = ranking.ids.tolist()
     if len(set(names)) == len(names):
         return ranking
@@ -60,8 +79,14 @@ def first_kept(ranking: Ranking) -> Ranking:
 def as_source(ranking: Ranking, priority: int) -> Ranking:
     """Stamp a leg's arranged output with its priority and its own ranks, counted from 1."""
     size = len(ranking)
-    return replace(
-        ranking,
+    return Ranking(
+        ids=ranking.ids,
+        score=ranking.score,
+        tier=ranking.tier,
         priority=np.full(size, priority, np.int32),
         source_rank=np.arange(1, size + 1, dtype=np.int32),
+        parts=ranking.parts,
+        scale=ranking.scale,
+        rows=ranking.rows,
+        notes=ranking.notes,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from assay.answer import Answer, Span, SpanKind, Verdict
 from assay.errors import AssayError, ConfigError, LawBroken, ModelError, QueryError
-from assay.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
+from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
 from assay.protocols import Fuser, Leg, Selector, Snapshot, Stage, Trigger
 from assay.types import Query, Ranking, Vector
@@ -148,14 +149,15 @@ class _Run:
         except AssayError as error:
             cure = f"; cure: {error.cure}" if error.cure else ""
             return self._skip(plan.name, "leg", empty, start, f"{error.message}{cure}")
+        self._check_rows(ranking, plan.leg, plan.name)
         ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
         return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start)
 
     def fuse(self, fuser: Fuser, query: Query, found: Mapping[str, Ranking]) -> Ranking:
         start = self.clock()
         fused = fuser.fuse(query, found, self.snapshot)
-        if not set(fused.ids.tolist()) <= {name for r in found.values() for name in r.ids.tolist()}:
-            raise LawBroken("fuse: added an id that no leg found (law 1)")
+        self._check_rows(fused, fuser, "fuse")
+        check_united(found.values(), fused, "fuse")
         return self._span("fuse", "fuse", sum(map(len, found.values())), fused, start)
 
     def step(self, plan: StepPlan, query: Query, before: Ranking) -> Ranking:
@@ -165,7 +167,7 @@ class _Run:
         why_not = self._lacking(plan.step.needs, query)
         if why_not:
             return self._skip(plan.name, kind, before, start, why_not)
-        given = replace(before, notes=())
+        given = before.silent()
         if isinstance(chosen, Stage):
             after = chosen.apply(query, given, self.snapshot)
             check_same_ids(before, after, plan.name)
@@ -173,6 +175,7 @@ class _Run:
         else:
             after = chosen.select(query, given, self.snapshot)
             check_subset(before, after, plan.name)
+        self._check_rows(after, chosen, plan.name)
         return self._span(plan.name, kind, len(before), after, start)
 
     def _lacking(self, needs: frozenset[str], query: Query) -> str:
@@ -184,6 +187,11 @@ class _Run:
                 return self.snapshot.lacks(need)
         return ""
 
+    def _check_rows(self, gave: Ranking, component: object, name: str) -> None:
+        """A plug-in's rows are checked against its ids; those of our own components are, by their tests."""
+        if not type(component).__module__.startswith("assay."):
+            check_rows(gave, self.snapshot, name)
+
     def _skip(self, name: str, kind: SpanKind, ranking: Ranking, start: float, why: str) -> Ranking:
         self.degraded.append(f"{name} skipped: {why}")
         return self._span(name, kind, len(ranking), ranking, start, why)
@@ -193,7 +201,7 @@ class _Run:
             check_ranking(gave, name)
         self.degraded.extend(f"{name}: {note.text}" for note in gave.notes if note.kind in ("degraded", "skipped"))
         ms = (self.clock() - start) * 1000.0
-        notes, gave = gave.notes, replace(gave, notes=())
+        notes, gave = gave.notes, gave.silent()
         self.spans.append(Span(name, kind, took, gave, skipped, notes, ms))
         return gave
 
@@ -201,8 +209,8 @@ class _Run:
 def _unit(vector: Vector) -> Vector:
     """A caller's own query vector, checked and brought to unit length."""
     given = np.asarray(vector, dtype=np.float64)
-    norm = float(np.linalg.norm(given)) if given.ndim == 1 and np.isfinite(given).all() else 0.0
-    if norm == 0.0:
+    norm = math.sqrt(given @ given) if given.ndim == 1 else 0.0
+    if not 0.0 < norm < math.inf:
         raise QueryError("query.vector must be one-dimensional, finite and not all zero", "pass float32[d]")
     return (given / norm).astype(np.float32)
 

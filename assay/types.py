@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -134,7 +134,10 @@ def applied(score: Floats, part: Part) -> Floats:
 
 def fold(parts: Sequence[Part], size: int) -> Floats:
     """The score: parts applied left to right, starting from 0."""
-    return reduce(applied, parts, np.zeros(size))
+    score = np.zeros(size)
+    for part in parts:
+        score = score + part.column if part.op == "add" else applied(score, part)
+    return score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,22 +187,23 @@ class Ranking:
 
     @staticmethod
     def empty(scale: Scale, notes: Sequence[Note] = ()) -> Ranking:
-        return Ranking.of([], (), scale, rows=np.empty(0, np.int64), notes=notes)
+        return _empty(scale).noted(*notes)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def take(self, index: NDArray[Any] | slice) -> Ranking:
         """The same ranking restricted to, and in the order of, an index or mask."""
-        return replace(
-            self,
+        return Ranking(
             ids=self.ids[index],
             score=self.score[index],
             tier=self.tier[index],
             priority=self.priority[index],
             source_rank=self.source_rank[index],
-            parts=tuple(Part(p.name, p.op, p.column[index]) for p in self.parts),
+            parts=tuple([Part(p.name, p.op, p.column[index]) for p in self.parts]),
+            scale=self.scale,
             rows=None if self.rows is None else self.rows[index],
+            notes=self.notes,
         )
 
     def scored(self, *parts: Part, scale: Scale | None = None) -> Ranking:
@@ -216,11 +220,20 @@ class Ranking:
         return self.scored(Part("clamp", "set", np.where(held == self.score, np.nan, held)))
 
     def noted(self, *notes: Note) -> Ranking:
-        return replace(self, notes=self.notes + notes)
+        return replace(self, notes=self.notes + notes) if notes else self
+
+    def silent(self) -> Ranking:
+        """The same ranking without its notes."""
+        return replace(self, notes=()) if self.notes else self
 
     def places(self) -> dict[str, int]:
         """id → position from 0."""
         return {str(name): place for place, name in enumerate(self.ids)}
+
+
+@cache
+def _empty(scale: Scale) -> Ranking:
+    return Ranking.of([], (), scale, rows=np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

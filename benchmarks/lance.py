@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,20 +45,22 @@ class LanceHybrid:
         self._table.create_index(metric="cosine", num_partitions=lists, index_type="IVF_FLAT")
         self._table.create_fts_index("text", use_tantivy=False, stem=True, remove_stop_words=True)
         self._reranker = RRFReranker()
-        self._probes = 8
+        self._lists = self._probes = lists
 
     def tune(self, vectors: Vectors, matrix: Vectors, wanted: float) -> tuple[int, float]:
-        """The fewest probes with which its vector search reaches the wanted recall at pool depth."""
-        truth = [np.argsort(-(matrix @ v), kind="stable")[:POOL] for v in vectors[:100]]
-        while True:
+        """The fewest probes with which its vector search comes within .002 of the wanted recall at pool depth."""
+        truth = [np.argsort(-(matrix @ v), kind="stable")[:POOL] for v in vectors]
+
+        def recall(probes: int) -> float:
             shares = []
-            for vector, true in zip(vectors[:100], truth, strict=True):
-                query = self._table.search(vector).metric("cosine").nprobes(self._probes).limit(POOL)
+            for vector, true in zip(vectors, truth, strict=True):
+                query = self._table.search(vector).metric("cosine").nprobes(probes).limit(POOL)
                 shares.append(np.isin(true, query.select(["row"]).to_arrow()["row"].to_numpy()).mean())
-            recall = round(float(np.mean(shares)), 4)
-            if recall >= wanted - 0.002 or self._probes > 2_000:
-                return self._probes, recall
-            self._probes = self._probes * 3 // 2
+            return round(float(np.mean(shares)), 4)
+
+        enough = range(1, self._lists)
+        self._probes = 1 + bisect_left(enough, wanted - 0.002, key=recall)
+        return self._probes, recall(self._probes)
 
     def search(self, text: str, vector: Vector) -> pa.Table:
         hybrid = self._table.search(query_type="hybrid").vector(vector).text(text).metric("cosine")

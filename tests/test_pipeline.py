@@ -10,6 +10,7 @@ import pytest
 from assay.config import from_dict, loads, presets, to_dict
 from assay.config import load as load_preset
 from assay.errors import ConfigError, LawBroken, ModelError, QueryError, StoreError
+from assay.laws import check_ranking, check_united
 from assay.order import arrange
 from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.protocols import Snapshot
@@ -163,6 +164,56 @@ def test_a_leg_that_breaks_a_law_raises(broken: str, law: str) -> None:
 def test_a_stage_that_breaks_a_law_raises(how: str, said: str) -> None:
     with pytest.raises(LawBroken, match=said):
         one_leg(Fixed(("keys-1", "keys-2")), Meddler(how)).run(Query("x"), sample_snapshot())
+
+
+@dataclass(frozen=True)
+class Liar:
+    """A plug-in whose rows are of other chunks than its ids."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    symmetric: ClassVar[bool] = True
+    shift: int = 0
+
+    def gives(self, legs: Mapping[str, Range] | None = None) -> Range:
+        return Range("unit", 0.0, 1.0)
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+        rows = np.arange(3)
+        part = Part("given", "add", np.linspace(1.0, 0.5, 3))
+        return arrange(Ranking.of(snapshot.ids(rows), [part], "unit", rows=rows + self.shift))
+
+    def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
+        found = next(iter(rankings.values()))
+        rows = found.rows if found.rows is not None else snapshot.rows(found.ids)
+        if self.shift == 1:  # ids that no leg found, under the rows of some that were
+            return replace(found, ids=snapshot.ids(rows + 3), rows=rows)
+        return replace(found, ids=snapshot.ids(rows + self.shift), rows=rows + self.shift)
+
+
+@pytest.mark.parametrize("shift", [1, -5, 10_000], ids=["another", "of elsewhere", "beyond"])
+def test_the_rows_of_a_plug_in_are_those_of_its_ids(shift: int) -> None:
+    """Laws are checked on rows, which are quicker; so a plug-in's rows are checked against its ids first."""
+    honest = Pipeline("t", (LegPlan("liar", Liar()),), None).run(Query("x"), sample_snapshot())
+    assert len(honest) == 3
+    with pytest.raises(LawBroken, match="an id and its row are of two different chunks"):
+        Pipeline("t", (LegPlan("liar", Liar(shift)),), None).run(Query("x"), sample_snapshot())
+
+
+@pytest.mark.parametrize(("shift", "said"), [(1, "two different chunks"), (3, "law 1")], ids=["lies", "adds"])
+def test_a_fuser_adds_no_id_by_row_or_name(shift: int, said: str) -> None:
+    legs = (LegPlan("a", Liar()), LegPlan("b", Liar()))
+    assert len(Pipeline("t", legs, Liar()).run(Query("x"), sample_snapshot())) == 3
+    with pytest.raises(LawBroken, match=said):
+        Pipeline("t", legs, Liar(shift)).run(Query("x"), sample_snapshot())
+
+
+def test_rows_of_elsewhere_stand_for_nobody() -> None:
+    """-1 is a chunk of another view: several may stand in one ranking, told apart by their ids."""
+    found = arrange(Ranking.of(["x", "y"], [Part("p", "add", np.array([1.0, 0.5]))], "unit", rows=np.array([-1, -1])))
+    check_ranking(found, "t")
+    check_united([found], found, "t")
+    with pytest.raises(LawBroken, match="law 1"):
+        check_united([found.take(slice(0, 1))], found, "t")
 
 
 def test_duplicate_ids_of_a_leg_keep_their_first_rank() -> None:

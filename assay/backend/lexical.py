@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from assay.where import Mask
 
 MOST_TERMS = 256
 """A query longer than this keeps its rarest terms."""
-_SCAN = 10_000
+_SCAN = 6_000
 """Postings up to which scanning beats asking tantivy."""
 _FEW_ROWS = 5_000
 _MOST_FETCHES = 4
@@ -56,83 +57,102 @@ class LexicalView:
             total += self.words.total - float(self.words.lengths[self.dead].sum(dtype=np.int64))
         return total / self.size if self.size and total else 1.0
 
-    def holding(self, term: str) -> int:
-        """How many live chunks hold a term."""
+    def weights(self, terms: Sequence[str]) -> Floats:
+        """idf of each term in this snapshot."""
+        return self.weighed(terms)[1]
+
+    def weighed(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
+        """Each term's number in the generation (-1: not there) and its idf in this snapshot."""
+        numbers = [self.words.term(term) for term in terms] if self.words else [-1] * len(terms)
+        holding = [self.words.frequency(number) for number in numbers] if self.words else [0] * len(terms)
+        if self.tail_size or len(self.dead):
+            holding = [h + self._since(t, n) for t, n, h in zip(terms, numbers, holding, strict=True)]
+        return numbers, idf(np.array(holding, np.float64), float(self.size))
+
+    def _since(self, term: str, number: int) -> int:
+        """How many more (or fewer) live chunks hold a term now than when the generation was made."""
         count = 0
         if self.tail_size:
             places, _ = self.tail.postings(term, self.tail_size)
             count = int(np.count_nonzero(self.tail_live[places]))
-        if self.words:
-            number = self.words.term(term)
-            count += self.words.frequency(number)
-            if len(self.dead):
-                count -= int(np.count_nonzero(self.words.counts(number, self.dead.astype(np.int32))))
+        if self.words and len(self.dead):
+            count -= int(np.count_nonzero(self.words.counts(number, self.dead.astype(np.int32))))
         return count
 
-    def weights(self, terms: Sequence[str]) -> Floats:
-        """idf of each term in this snapshot."""
-        return idf(np.array([self.holding(t) for t in terms], np.float64), float(self.size))
+    @cached_property
+    def unchanged(self) -> bool:
+        """Is this just the generation, nothing added and nothing dead?"""
+        return not self.tail_size and not len(self.dead)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scored:
-    """Rows with what each term gave them; `ideal` is the score of a chunk with every term at its best."""
+    """Rows with what each term gave them (one line per term) and the sum of that, added term by term.
+
+    `ideal` is the score of a chunk with every term at its best.
+    """
 
     rows: Rows
-    terms: tuple[str, ...]
-    given: tuple[Floats, ...]
+    given: Floats
+    score: Floats
     ideal: float
 
-    @cached_property
-    def score(self) -> Floats:
-        total = np.zeros(len(self.rows))
-        for column in self.given:
-            total = total + column
-        return total
+    @staticmethod
+    def of(rows: Rows, given: Floats, ideal: float) -> Scored:
+        total = np.zeros(len(rows))
+        for line in given:
+            total += line
+        return Scored(rows, given, total, ideal)
+
+    def take(self, index: NDArray[Any]) -> Scored:
+        return Scored(self.rows[index], self.given[:, index], self.score[index], self.ideal)
 
 
-def search(
-    view: LexicalView, terms: Sequence[str], k: int, eligible: NDArray[np.bool_] | None, tail_eligible: Mask
-) -> Scored:
+def search(view: LexicalView, terms: Sequence[str], k: int, eligible: Mask | None, tail_eligible: Mask) -> Scored:
     """Every live, eligible row that can be among the best k (ties at the end included), scored exactly."""
-    weights = view.weights(terms)
+    numbers, weights = view.weighed(terms)
     # Terms in no live chunk are charged the largest idf: a query of unknown words is far from its ideal.
-    ideal = float(weights.sum() * (K1 + 1.0))
-    rows, given = np.empty(0, np.int64), [np.empty(0)] * len(terms)
+    ask = _Ask(terms, numbers, weights, float(weights.sum() * (K1 + 1.0)), k)
+    found = Scored.of(np.empty(0, np.int64), np.empty((len(terms), 0)), ask.ideal)
     if view.words:
-        rows, given = _in_generation(view, view.words, terms, weights, k, eligible)
+        found = _in_generation(view, view.words, ask, eligible)
     if view.tail_size:
         start = view.words.size if view.words else 0
         fresh = _tail_rows(view, terms, tail_eligible)
-        rows = np.concatenate([rows, fresh + start])
-        given = [
-            np.concatenate([old, new]) for old, new in zip(given, _tail_given(view, terms, weights, fresh), strict=True)
-        ]
-    scored = Scored(rows, tuple(terms), tuple(given), ideal)
-    hit = scored.score > 0.0  # idf is never 0, so a row without any of the terms is the only one at 0
-    return scored if hit.all() else Scored(rows[hit], scored.terms, tuple(c[hit] for c in given), ideal)
+        given = np.concatenate([found.given, _tail_given(view, terms, weights, fresh)], axis=1)
+        found = Scored.of(np.concatenate([found.rows, fresh + start]), given, ask.ideal)
+    hit = found.score > 0.0  # idf is never 0, so a row without any of the terms is the only one at 0
+    return found if hit.all() else found.take(hit)
 
 
-def _given(view: LexicalView, words: Words, terms: Sequence[str], weights: Floats, rows: Rows) -> list[Floats]:
-    """Each term's contribution to each row of the generation."""
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """The terms of a query with their numbers in the generation and their weights, its ideal score, and how many."""
+
+    terms: Sequence[str]
+    numbers: Sequence[int]
+    weights: Floats
+    ideal: float
+    k: int
+
+
+def _scored(view: LexicalView, words: Words, ask: _Ask, rows: Rows) -> Scored:
+    """These rows of the generation with each term's contribution to them."""
     damped = damping(words.lengths[rows].astype(np.float64), view.average)
     narrow = rows.astype(np.int32)
-    return [
-        weight * saturation(words.counts(words.term(term), narrow), damped)
-        for term, weight in zip(terms, weights, strict=True)
-    ]
+    counts = np.empty((len(ask.numbers), len(rows)))
+    for line, number in enumerate(ask.numbers):
+        counts[line] = words.counts(number, narrow)
+    return Scored.of(rows, ask.weights[:, None] * saturation(counts, damped), ask.ideal)
 
 
-def _tail_given(view: LexicalView, terms: Sequence[str], weights: Floats, places: Rows) -> list[Floats]:
+def _tail_given(view: LexicalView, terms: Sequence[str], weights: Floats, places: Rows) -> Floats:
     """Each term's contribution to each of these positions of the tail, which ascend."""
-    columns = []
-    damped = damping(view.tail_lengths[places], view.average)
-    for term, weight in zip(terms, weights, strict=True):
+    counts = np.zeros((len(terms), view.tail_size))
+    for line, term in enumerate(terms):
         holding, found = view.tail.postings(term, view.tail_size)
-        counts = np.zeros(view.tail_size)
-        counts[holding] = found
-        columns.append(weight * saturation(counts[places], damped))
-    return columns
+        counts[line, holding] = found
+    return weights[:, None] * saturation(counts[:, places], damping(view.tail_lengths[places], view.average))
 
 
 def _tail_rows(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
@@ -142,13 +162,9 @@ def _tail_rows(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
     return np.flatnonzero(found & eligible)
 
 
-def _in_generation(
-    view: LexicalView, words: Words, terms: Sequence[str], weights: Floats, k: int, eligible: Mask | None
-) -> tuple[Rows, list[Floats]]:
+def _in_generation(view: LexicalView, words: Words, ask: _Ask, eligible: Mask | None) -> Scored:
     """The generation's best k rows with all ties of the last, and what each term gave them."""
-    numbers = [words.term(term) for term in terms]
-    postings = sum(words.frequency(n) for n in numbers)
-    share = 1.0
+    postings = sum([words.frequency(n) for n in ask.numbers])
     if not postings:
         rows = np.empty(0, np.int64)
     elif eligible is not None and (allowed := int(np.count_nonzero(eligible))) <= _FEW_ROWS:
@@ -156,32 +172,36 @@ def _in_generation(
     else:
         share = 1.0 if eligible is None else allowed / words.size
         if words.proposes and postings > _SCAN and share > 0.2:
-            proven = _proposed(view, words, terms, weights, k, eligible, share)
+            proven = _proposed(view, words, ask, eligible, share)
             if proven is not None:
                 return proven
-        rows = _scanned(view, words, numbers, weights, k, eligible)
-    return rows, _given(view, words, terms, weights, rows)
+        rows = _scanned(view, words, ask, eligible)
+    return _scored(view, words, ask, rows)
 
 
-def _scanned(
-    view: LexicalView, words: Words, numbers: Sequence[int], weights: Floats, k: int, eligible: Mask | None
-) -> Rows:
+def _scanned(view: LexicalView, words: Words, ask: _Ask, eligible: Mask | None) -> Rows:
     """Score every row of every posting list; keep the best k with all ties of the last."""
-    total = np.zeros(words.size)
-    touched = []
-    for number, weight in zip(numbers, weights, strict=True):
-        rows, counts = words.postings(number)
-        if eligible is not None:
-            keep = eligible[rows]
-            rows, counts = rows[keep], counts[keep]
-        damped = damping(words.lengths[rows].astype(np.float64), view.average)
-        total[rows] += weight * saturation(counts.astype(np.float64), damped)
-        touched.append(rows)
-    found = np.concatenate(touched).astype(np.int64)
-    found.sort()
-    found = found[np.concatenate([[True], found[1:] != found[:-1]])] if len(found) else found
-    # Terms were added in the same order as in the final score, so equal rows are equal here too.
-    return found[_best_with_ties(total[found], k)]
+    lists = [words.postings(number) for number in ask.numbers]
+    if eligible is not None:
+        kept = [eligible[rows] for rows, _ in lists]
+        lists = [(rows[keep], counts[keep]) for (rows, counts), keep in zip(lists, kept, strict=True)]
+    every = np.concatenate([rows for rows, _ in lists])
+    counts = np.concatenate([found for _, found in lists]).astype(np.float64)
+    damped = damping(words.lengths[every].astype(np.float64), view.average)
+    given = np.repeat(ask.weights, [len(rows) for rows, _ in lists]) * saturation(counts, damped)
+    scores, start = np.empty(len(every)), 0
+    with words.blank() as total:
+        # Terms are added in the same order as in the final score, so equal rows are equal here too.
+        for rows, _ in lists:
+            total[rows] += given[start : start + len(rows)]
+            start += len(rows)
+        start = 0
+        for rows, _ in lists:
+            scores[start : start + len(rows)] = total[rows]
+            total[rows] = 0.0  # its first list speaks for a row; and so the column is blank again
+            start += len(rows)
+    best = _best_with_ties(scores, ask.k) & (scores > 0.0)
+    return np.sort(every[best]).astype(np.int64)
 
 
 def _best_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
@@ -192,32 +212,32 @@ def _best_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
     return best
 
 
-def _proposed(
-    view: LexicalView,
-    words: Words,
-    terms: Sequence[str],
-    weights: Floats,
-    k: int,
-    eligible: Mask | None,
-    share: float,
-) -> tuple[Rows, list[Floats]] | None:
+def _proposed(view: LexicalView, words: Words, ask: _Ask, eligible: Mask | None, share: float) -> Scored | None:
     """tantivy's candidates, once proven to contain the best k; None when they could not be proven."""
-    known = [i for i, term in enumerate(terms) if words.term(term) >= 0]
-    stale = idf(np.array([words.frequency(words.term(terms[i])) for i in known], np.float64), float(words.size))
-    # tantivy shortens lengths (they are stored in one byte), so with equal statistics its scores are never below
-    # ours; changed statistics can raise ours by at most this factor.
-    lift = float(np.max(weights[known] / stale)) * max(1.0, view.average / (words.total / words.size)) * (1.0 + 1e-5)
-    fetch = int(2 * k / share) + len(view.dead)
+    known = [term for term, number in zip(ask.terms, ask.numbers, strict=True) if number >= 0]
+    lift = _lift(view, words, ask)
+    fetch = int((ask.k + ask.k // 5) / share) + len(view.dead)
     for _ in range(_MOST_FETCHES):
-        found, theirs = words.propose([terms[i] for i in known], fetch)
+        found, theirs = words.propose(known, fetch)
         rows = np.sort(found if eligible is None else found[eligible[found]])
-        given = _given(view, words, terms, weights, rows)
-        total = np.zeros(len(rows))
-        for column in given:
-            total = total + column
-        best = _best_with_ties(total, k)
+        scored = _scored(view, words, ask, rows)
+        best = _best_with_ties(scored.score, ask.k)
         whole = len(found) < fetch  # tantivy had no more to give
-        if whole or (len(rows) >= k and float(total[best].min()) > lift * float(theirs[-1])):
-            return rows[best], [column[best] for column in given]
+        if whole or (len(rows) >= ask.k and float(scored.score[best].min()) > lift * float(theirs[-1])):
+            return scored.take(best)
         fetch *= 2
     return None
+
+
+def _lift(view: LexicalView, words: Words, ask: _Ask) -> float:
+    """By how much a score of ours can exceed tantivy's.
+
+    tantivy shortens lengths (they are stored in one byte), so with equal statistics its scores are never below ours;
+    changed statistics can raise ours by at most this factor.
+    """
+    room = 1.0 + 1e-5
+    if view.unchanged:
+        return room
+    known = [i for i, number in enumerate(ask.numbers) if number >= 0]
+    stale = idf(np.array([words.frequency(ask.numbers[i]) for i in known], np.float64), float(words.size))
+    return float((ask.weights[known] / stale).max()) * max(1.0, view.average / (words.total / words.size)) * room

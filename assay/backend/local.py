@@ -15,7 +15,7 @@ from assay.backend.snapshot import LocalSnapshot
 from assay.errors import StoreError
 from assay.index.generation import Generation, Progress, build_generation
 from assay.index.tail import Tail
-from assay.index.vectors import IVF_FROM
+from assay.index.vectors_build import IVF_FROM
 from assay.index.words import TANTIVY_FROM
 from assay.store.locks import in_turn, only_one, unused
 from assay.store.sqlite import Row, Store

@@ -109,7 +109,7 @@ class LocalSnapshot:
         old, new = self._allowed(query)
         scored = search(self._view, terms, k, old, new)
         place = self._best(scored.rows, scored.score, k)
-        parts = tuple(Part(t, "add", column[place]) for t, column in zip(scored.terms, scored.given, strict=True))
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
         return Found(scored.rows[place], parts, scored.ideal, tuple(notes))
 
     def nearest(self, query: Query, k: int) -> Found:
@@ -236,7 +236,7 @@ class LocalSnapshot:
     @cached_property
     def columns(self) -> SnapshotColumns:
         old = self._generation.columns if self._generation else None
-        return SnapshotColumns(old, self._tail.chunks[: self._tail_size])
+        return SnapshotColumns(old, self._tail.columns, self._tail_size)
 
     def matches(self, expression: str, rows: Rows) -> Mask:
         return parse(expression).mask(self.columns)[rows]

@@ -44,22 +44,27 @@ class Union:
 def unite(rankings: Mapping[str, Ranking]) -> Union:
     """The union of at least one ranking."""
     every = list(rankings.values())
-    ids = np.concatenate([r.ids for r in every])
-    rows = known_rows(every)
+    ids, rows = np.concatenate([r.ids for r in every]), known_rows(every)
+    priority = np.concatenate([r.priority for r in every])
+    source_rank = np.concatenate([r.source_rank for r in every])
     # Rows are integers and unique per id, so they unite several times faster than texts.
-    _, first, place = np.unique(ids if rows is None else rows, return_index=True, return_inverse=True)
-    source = np.concatenate([(r.priority.astype(np.int64) << 32) + r.source_rank for r in every])
-    best = np.full(len(first), np.iinfo(np.int64).max)
-    np.minimum.at(best, place, source)
+    keys = ids if rows is None else rows
+    order = np.lexsort((source_rank, priority, keys))
+    ahead = keys[order]
+    new = np.ones(len(keys), np.bool_)
+    new[1:] = ahead[1:] != ahead[:-1]
+    place = np.empty(len(keys), np.intp)
+    place[order] = np.cumsum(new) - 1
+    best = order[new]
     places, start = {}, 0
     for leg, found in rankings.items():
         places[leg] = place[start : start + len(found)]
         start += len(found)
     return Union(
-        ids=ids[first],
-        rows=None if rows is None else rows[first],
-        priority=(best >> 32).astype(np.int32),
-        source_rank=(best & 0xFFFFFFFF).astype(np.int32),
+        ids=ids[best],
+        rows=None if rows is None else rows[best],
+        priority=priority[best],
+        source_rank=source_rank[best],
         places=places,
     )
 

@@ -50,7 +50,7 @@ def weighted_sum(
         return Ranking.empty("unit")
     union = unite(rankings)
     legs = sorted(rankings)
-    peak = sum(float(_on_grid(np.float64(best[leg]))) for leg in legs)
+    peak = sum([round(best[leg] / GRID) * GRID for leg in legs])
     parts = [Part(leg, "add", union.column(leg, _on_grid(contributions[leg]))) for leg in legs]
     parts.append(Part("normalise", "mul", np.full(len(union), 1.0 / peak if peak else 0.0)))
     return arrange(
@@ -58,5 +58,6 @@ def weighted_sum(
     )
 
 
-def _on_grid(values: Floats | np.float64) -> Floats:
-    return np.asarray(np.rint(values / GRID) * GRID)
+def _on_grid(values: Floats) -> Floats:
+    grid: Floats = np.rint(values / GRID) * GRID
+    return grid

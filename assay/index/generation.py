@@ -23,14 +23,15 @@ from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder
 from assay.index.rows import BLOCK, Work, blocks, seqs_of
 from assay.index.strings import Strings, StringsWriter
-from assay.index.vectors import IVF_FROM, VectorIndex, build_vectors
+from assay.index.vectors import VectorIndex
+from assay.index.vectors_build import IVF_FROM, build_vectors
 from assay.index.words import TANTIVY_FROM, Words
 from assay.index.words_build import WordsBuilder
 from assay.store.locks import InUse
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 
-FORMAT = 1
+FORMAT = 2
 Progress = Callable[[str, int, int], None]
 
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from assay.index.spill import Numbering, merged, write_run
 from assay.index.strings import StringsWriter
 
-RUN_TERMS = 4_000_000
-"""Terms, repeated as they occur, held before a run is written: 16 MB, and some 100 MB while they are sorted."""
+RUN_TERMS = 2_000_000
+"""Terms, repeated as they occur, held before a run is written: 8 MB, and some 60 MB while they are sorted."""
 _MERGED = 2_000_000
-"""Postings gathered before they are written; a single term may have more."""
+"""Postings gathered before they are written."""
 _MOST = np.iinfo(np.uint16).max
 
 
@@ -68,7 +68,10 @@ class PostingsWriter:
 
 
 class _Gathered:
-    """Neighbouring terms of all runs: which run has how many postings of each, in the order they are written."""
+    """Neighbouring terms of all runs: which run has how many postings of each, in the order they are written.
+
+    A term may be begun in one lot and ended in the next: its postings come run by run.
+    """
 
     def __init__(self, runs: Sequence[Path]) -> None:
         self._runs = runs
@@ -118,17 +121,23 @@ def merge_postings(runs: Sequence[Path], folder: Path) -> None:
     start = array("q")
     gathered = _Gathered(runs)
     last, total = None, 0
-    with (folder / "postings.rows").open("wb") as rows, (folder / "postings.counts").open("wb") as counts:
+    with (
+        (folder / "postings.rows").open("wb") as rows,
+        (folder / "postings.counts").open("wb") as counts,
+        (folder / "postings.start").open("wb") as starts,
+    ):
         for term, run, size in merged([path / "terms" for path in runs]):
             if term != last:
-                if gathered.total >= _MERGED:
-                    gathered.write(rows, counts)
                 terms.add_bytes(term)
                 start.append(total)
                 last = term
             gathered.add(run, size)
             total += size
+            if gathered.total >= _MERGED:
+                gathered.write(rows, counts)
+                start.tofile(starts)
+                del start[:]
         gathered.write(rows, counts)
+        start.append(total)
+        start.tofile(starts)
     terms.close()
-    start.append(total)
-    np.frombuffer(start, "<i8").tofile(folder / "postings.start")

@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.index.tail_columns import TailColumns
 from assay.store.sqlite import Row
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector, Vectors
@@ -29,6 +30,7 @@ class Tail:
         self.marks: list[int] = []
         """A digest of each row with its vector, as a number: sums of them do not depend on the order of arrival."""
         self.lengths = array("I")
+        self.columns = TailColumns()
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
 
@@ -50,6 +52,7 @@ class Tail:
         if vector is not None:
             self._vectors[place] = vector
         self.chunks.append(row.chunk)
+        self.columns.add(place, row.chunk)
         self.marks.append(_mark(row, vector))
         self.rows.append(row)
 

@@ -1,29 +1,33 @@
-"""The vector index of a generation: exact when small, FAISS IVF above; every proposal is rescored exactly.
+"""The vector index of a generation: exact when small, FAISS above; every proposal is rescored exactly.
 
 Scores are dot products of unit vectors, summed in float64 row by row: the same bits whatever the number of
-threads, the index that proposed, or the rows beside it. FAISS decides only who is looked at.
+threads, the index that proposed, or the rows beside it. FAISS decides only who is looked at, so its lists hold
+short codes instead of vectors (docs/decisions/0013).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.types import Floats, Rows, Vector, Vectors
 from assay.where import Mask
 
-IVF_FROM = 10_000
-"""Vectors from which an inverted file is built; below, looking at all of them is as fast."""
+DEPTH = 100
+"""The pool depth at which an index is calibrated; a shallower search looks at as many."""
 _GATHER = 4_096
 """Up to so many eligible rows are scored one by one instead of searched."""
-_RECALL = 0.99
-_CALIBRATION_DEPTH = 100
+_BLOCK = 4_096
+_WIDE = 12_288
+"""Numbers that are widened to float64 at a time: 96 kB."""
+_NOISE = 1e-5
+"""More than float32 can be wrong about a cosine; it must not decide who is looked at."""
+_ONE_QUERY = 11
+"""FAISS's way of scanning for one query at a time."""
 
 
 class VectorIndex:
@@ -41,15 +45,22 @@ class VectorIndex:
         self.has = np.fromfile(folder / "vectors.has", np.bool_)
         self.count = int(np.count_nonzero(self.has))
         self._made: dict[int, Any] = {}
-        self.probes = int(json.loads((folder / "vectors.json").read_text())["nprobe"])
+        said = json.loads((folder / "vectors.json").read_text())
+        self.probes = int(said["nprobe"])
+        """Lists to look into; 0 when there are none and everybody is looked at."""
+        self.overfetch = float(said["overfetch"])
+        """How many candidates to rescore for each wanted one."""
 
     @cached_property
-    def _inverted(self) -> Any:
+    def inverted(self) -> Any:
+        """FAISS's index of the rows that have a vector."""
         import faiss
 
-        return faiss.read_index(str(self._folder / "vectors.ivf"), faiss.IO_FLAG_MMAP_IFC)
+        index: Any = faiss.read_index(str(self._folder / "vectors.ivf"), faiss.IO_FLAG_MMAP_IFC)
+        index.implem = _ONE_QUERY
+        return index
 
-    def _settings(self, probes: int, selector: Any = None) -> Any:
+    def settings(self, probes: int, selector: Any = None) -> Any:
         """FAISS's settings of one search; those without a selector are made once, because making them is slow."""
         if selector is None and probes in self._made:
             return self._made[probes]
@@ -63,104 +74,64 @@ class VectorIndex:
 
     def nearest(self, query: Vector, k: int, eligible: Mask | None) -> tuple[Rows, Floats]:
         """The k best eligible rows with their exact scores (not yet in the one order, ties at the end included)."""
-        rows = self._propose(query, k, eligible)
-        return rows, exact_scores(self.matrix[rows], query)
-
-    def _propose(self, query: Vector, k: int, eligible: Mask | None) -> Rows:
         allowed = self.has if eligible is None else self.has & eligible
         count = self.count if eligible is None else int(np.count_nonzero(allowed))
         if count <= max(k, _GATHER):
-            return np.flatnonzero(allowed)
-        if not self.probes:
-            scores = self.matrix @ query
-            scores[~allowed] = -np.inf
-            cut = np.partition(scores, self.size - k)[self.size - k]
-            return np.flatnonzero(scores >= cut - 1e-5)  # float32 noise must not decide who is looked at
-        import faiss
+            rows = np.flatnonzero(allowed)
+        elif not self.probes or count <= self.size // 10:
+            rows = _best(*self._looked_through(query, allowed), k)
+        else:
+            rows = self._proposed(query, k, allowed, count)
+            if len(rows) > 2 * k:
+                rows = _best(rows, self.matrix[rows] @ query, k)
+        return rows, exact_scores(self.matrix, query, rows)
 
-        everything = self._inverted.nlist
-        probes = everything if count <= self.size // 10 else self.probes
-        fetch = min(count, k + k // 10 + 16)
+    def _looked_through(self, query: Vector, allowed: Mask) -> tuple[Rows, Vector]:
+        """Every allowed row with its score in float32."""
+        rough = []
+        for start in range(0, self.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            kept = allowed[part]
+            rough.append((self.matrix[part] if kept.all() else self.matrix[part][kept]) @ query)
+        return np.flatnonzero(allowed), np.concatenate(rough)
+
+    def _proposed(self, query: Vector, k: int, allowed: Mask, count: int) -> Rows:
+        """FAISS's candidates by their codes. A list is never short while eligible rows exist: it looks further."""
+        everything = self.inverted.nlist
+        fetch = min(count, int(self.overfetch * max(k, DEPTH)))
         selector = None
-        if count < self.size:
+        if count < self.count:
+            import faiss
+
             bits = np.packbits(allowed, bitorder="little")
             selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
+        probes = self.probes
         while True:
-            settings = self._settings(min(probes, everything), selector)
-            found = self._inverted.search(query[None, :], fetch, params=settings)[1][0]
-            found = found[found >= 0]
-            # A list is never short while eligible rows exist: look further until it is full.
-            if len(found) == fetch or probes >= everything:
-                return np.sort(found).astype(np.int64)
+            settings = self.settings(min(probes, everything), selector)
+            found: Rows = self.inverted.search(query[None, :], fetch, params=settings)[1][0]
+            if found[-1] >= 0 or probes >= everything:
+                full: Rows = found[found >= 0]
+                return full
             probes *= 4
 
 
-def exact_scores(vectors: Vectors, query: Vector) -> Floats:
-    """Dot products in float64, each row summed by itself, then rounded to float32's grid."""
-    rounded: Vector = np.vecdot(vectors.astype(np.float64), query.astype(np.float64)).astype(np.float32)
-    return rounded.astype(np.float64)
+def _best(rows: Rows, rough: Vector, k: int) -> Rows:
+    """Those of these rows that can be among their k best, whatever float32 got wrong."""
+    if len(rows) <= k:
+        return rows
+    cut = np.partition(rough, len(rows) - k)[len(rows) - k]
+    best: Rows = rows[rough >= cut - _NOISE]
+    return best
 
 
-def build_vectors(
-    folder: Path, size: int, dim: int, has: NDArray[np.bool_], ivf_from: int = IVF_FROM
-) -> dict[str, Any]:
-    """Index the matrix already written at `folder/vectors`; returns what the manifest records."""
-    has.tofile(folder / "vectors.has")
-    count = int(np.count_nonzero(has))
-    made: dict[str, Any] = {"kind": "exact", "nprobe": 0, "vectors": count}
-    if count >= ivf_from:
-        made = _build_ivf(folder, np.memmap(folder / "vectors", np.float32, "r", shape=(size, dim)), has)
-    (folder / "vectors.json").write_text(json.dumps(made, sort_keys=True))
-    return made
-
-
-def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[str, Any]:
-    import faiss
-
-    rows = np.flatnonzero(has)
-    lists = _lists(len(rows))
-    quantizer = faiss.IndexFlatIP(matrix.shape[1])
-    index = faiss.IndexIVFFlat(quantizer, matrix.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
-    index.cp.seed, index.cp.niter, index.cp.spherical = 1, 10, True
-    index.cp.min_points_per_centroid = 1
-    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), lists * 64)).astype(np.int64)]
-    index.train(matrix[sample])
-    for start in range(0, len(rows), 65_536):
-        part = rows[start : start + 65_536]
-        index.add_with_ids(matrix[part], part)
-    probes, recall = _calibrate(index, matrix, rows)
-    faiss.write_index(index, str(folder / "vectors.ivf"))
-    return {
-        "kind": "ivf_flat",
-        "nlist": lists,
-        "nprobe": probes,
-        "vectors": len(rows),
-        "recall": round(recall, 4),
-        "recall_depth": _CALIBRATION_DEPTH,
-        "recall_queries": "its own vectors, each without itself",
-        # Training rounds differently with other numbers of threads; the lists decide who is looked at, so they are
-        # part of what a generation's digest covers.
-        "centroids": hashlib.sha256(quantizer.reconstruct_n(0, lists).tobytes()).hexdigest(),
-    }
-
-
-def _lists(count: int) -> int:
-    """About 4·√n lists, a power of two: 1,024 at 100k, 4,096 at 1M."""
-    return int(2 ** round(np.log2(4.0 * np.sqrt(count)) - 0.25))
-
-
-def _calibrate(index: Any, matrix: Vectors, rows: Rows) -> tuple[int, float]:
-    """The fewest probes that reach the wanted recall at pool depth, measured on the store's own vectors."""
-    asked = rows[np.linspace(0, len(rows) - 1, 64).astype(np.int64)]
-    queries = np.ascontiguousarray(matrix[asked])
-    depth = min(_CALIBRATION_DEPTH + 1, len(rows))
-    index.nprobe = index.nlist
-    truth = index.search(queries, depth)[1]
-    probes, recall = 4, 0.0
-    while True:
-        index.nprobe = min(probes, index.nlist)
-        found = index.search(queries, depth)[1]
-        recall = float(np.mean([np.isin(t[1:], f).mean() for t, f in zip(truth, found, strict=True)]))
-        if recall >= _RECALL or probes >= index.nlist:
-            return int(index.nprobe), recall
-        probes = probes * 3 // 2
+def exact_scores(vectors: Vectors, query: Vector, rows: Rows | None = None) -> Floats:
+    """Dot products of all vectors, or of these rows, in float64, each summed by itself, then on float32's grid."""
+    wide = query.astype(np.float64)
+    scores = np.empty(len(vectors) if rows is None else len(rows), np.float32)
+    # Blocks that stay in the processor's cache: a large temporary costs more than the sums.
+    step = max(1, _WIDE // len(query))
+    for start in range(0, len(scores), step):
+        part = slice(start, start + step)
+        some = vectors[part] if rows is None else vectors[rows[part]]
+        scores[part] = np.vecdot(some.astype(np.float64), wide)
+    return scores.astype(np.float64)

@@ -46,6 +46,7 @@ class WordsBuilder:
         if self._writer is not None:
             self._writer.commit()
             self._writer.wait_merging_threads()
+            self._writer = None  # and its memory
         runs = sorted(self._folder.glob("run-*"))
         merge_postings(runs, self._folder)
         for path in runs:

@@ -31,7 +31,7 @@ class Dense:
         parts = list(found.parts)
         if self.norm == "clamp":
             cosine = parts[0].column
-            outside = (cosine < 0.0) | (cosine > 1.0)  # a float32 cosine may pass 1 by one rounding
-            parts.append(Part("clamp", "set", np.where(outside, np.clip(cosine, 0.0, 1.0), np.nan)))
+            held = np.minimum(np.maximum(cosine, 0.0), 1.0)  # a float32 cosine may pass 1 by one rounding
+            parts.append(Part("clamp", "set", np.where(held == cosine, np.nan, held)))
         ids = snapshot.ids(found.rows)
         return Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes)

@@ -52,7 +52,7 @@ def test_two_histories_one_generation(tmp_path: Path) -> None:
             writer.put(*wanted[name], "elsewhere")
     one, two = built(short, tmp_path / "one", ivf_from=40), built(long, tmp_path / "two", ivf_from=40)
     assert one.digest == two.digest
-    assert one.manifest["vectors"]["kind"] == "ivf_flat"
+    assert one.manifest["vectors"]["kind"] == "ivf_pq_fastscan"
     assert one.manifest["files"].keys() == two.manifest["files"].keys()
     assert {"ids.blob", "terms.blob", "postings.rows", "postings.counts", "lengths"} <= one.manifest["files"].keys()
     for name in one.manifest["files"].keys() - OF_HISTORY:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.index import vectors as module
-from assay.index.vectors import VectorIndex, build_vectors, exact_scores
+from assay.index.vectors import VectorIndex, exact_scores
+from assay.index.vectors_build import build_vectors
 from assay.types import Floats, Vector, Vectors
 
 DIM = 12
@@ -75,18 +76,18 @@ def test_never_short_never_barred(
         assert len(set(got) & set(wanted)) >= 0.6 * len(wanted), "far from the calibrated recall"
 
 
-def test_all_lists_probed_is_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everybody_proposed_is_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GATHER", 1)
     rng = np.random.default_rng(1)
     matrix = unit(rng, 3_000)
     index = built(tmp_path, matrix, np.ones(3_000, np.bool_), 100)
-    index.probes = 10**6
+    index.probes, index.overfetch = 10**6, 30
     for query in unit(rng, 20):
         assert found(index, query, 100, None) == best(exact_scores(matrix, query), np.ones(3_000, np.bool_), 100)
 
 
 def test_calibrated_recall_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The manifest says .99 at depth 100 on the store's own vectors; fresh queries like them come close to it."""
+    """The manifest says .99 at depth 100 on hard questions; fresh queries like the store's own are easier."""
     monkeypatch.setattr(module, "_GATHER", 1)
     rng = np.random.default_rng(2)
     everything = unit(rng, 6_100)
@@ -96,7 +97,7 @@ def test_calibrated_recall_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     hits = [
         len(set(found(index, q, 100, None)) & set(best(exact_scores(matrix, q), everyone, 100))) / 100 for q in queries
     ]
-    assert np.mean(hits) > 0.97
+    assert np.mean(hits) > 0.98
 
 
 def test_built_twice_is_the_same(tmp_path: Path) -> None:
@@ -107,6 +108,25 @@ def test_built_twice_is_the_same(tmp_path: Path) -> None:
         built(tmp_path / name, matrix, np.ones(2_000, np.bool_), 100)
         bytes_of.append((tmp_path / name / "vectors.ivf").read_bytes())
     assert bytes_of[0] == bytes_of[1]
+
+
+def test_the_number_of_threads_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is proposed does not depend on how many threads FAISS may use, with a filter or without."""
+    import faiss
+
+    monkeypatch.setattr(module, "_GATHER", 1)
+    rng = np.random.default_rng(7)
+    index = built(tmp_path, unit(rng, 4_000, 64), np.ones(4_000, np.bool_), 100)
+    asked, half = unit(rng, 20, 64), rng.random(4_000) < 0.5
+    before = faiss.omp_get_max_threads()
+    answers = []
+    try:
+        for threads in (1, 2, 4):
+            faiss.omp_set_num_threads(threads)
+            answers.append([found(index, q, 100, only) for q in asked for only in (None, half)])
+    finally:
+        faiss.omp_set_num_threads(before)
+    assert answers[0] == answers[1] == answers[2]
 
 
 def test_ties_at_the_end_are_all_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ backend.put(some(0, 6000))
 backend.compact()
 backend.put(some(6000, 6300))
 backend.remove(f"c{i:05d}" for i in range(0, 6300, 11))
-assert backend.generation.manifest["vectors"]["kind"] == "ivf_flat"
+assert backend.generation.manifest["vectors"]["kind"] == "ivf_pq_fastscan"
 print(backend.generation.digest)
 """
     made = [

@@ -12,9 +12,10 @@ from counting import Hashing
 from disks import as_nobody, open_to_all
 
 import assay
-from assay import embed, sync
+from assay import embed
 from assay.errors import BadRecord, StoreError
 from assay.kb import KnowledgeBase
+from assay.store import spool
 
 
 @pytest.fixture
@@ -342,7 +343,7 @@ def test_a_store_inside_its_folder(tmp_path: Path, how: str) -> None:
 def test_a_file_of_many_chunks(base: KnowledgeBase, tmp_path: Path) -> None:
     """More than fits into memory at once: one commit, whole; when a late line is bad, the old state stays, whole."""
     path = tmp_path / "big.jsonl"
-    count = sync._IN_MEMORY + 2_500
+    count = spool.IN_MEMORY + 2_500
 
     def fill(word: str, lines: int) -> None:
         with path.open("w") as file:
