@@ -32,6 +32,7 @@ AHEAD = 24
 MOST_WORKERS = 4
 """Helpers at most, unless ASSAY_WORKERS says otherwise: each takes some 200 MB."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the helpers are the parallel part
+_PIPE = 1 << 20  # bytes on their way; with less a helper waits whenever the program is busy for some milliseconds
 _HEADER = struct.Struct(">BQ")
 _PART, _DONE, _FAILED, _CRASHED = range(4)
 
@@ -130,6 +131,7 @@ class _Helper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                pipesize=_PIPE,
                 env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             )
         except OSError as error:

@@ -8,34 +8,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from assay.errors import AssayError, StoreError
 from assay.ingest.chunk import Profile, chunk_document
 from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
-from assay.ingest.worker import Task, taken, unpacked
+from assay.ingest.worker import Event as Given
+from assay.ingest.worker import Setup, Task, grouped, taken
 from assay.parallel import Crashed, Crew, NoHelpers, workers
-from assay.store.sqlite import FileFacts, Store, facts_of
-from assay.store.told import told
+from assay.store.spool import Spool
+from assay.store.sqlite import FileFacts, Store, stored
 from assay.store.writer import IdInUse
-from assay.types import Chunk, Document, Vector, Vectors
+from assay.types import Chunk, Document, Vectors
 
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
 _BATCH_UNEMBEDDED = 8_192
 RECORDS = "records"
 """The source of records that are given no name."""
-_IN_MEMORY = 16_384
-"""Chunks of one file held in memory; a larger file waits for its commit on disk."""
-HELPED_FILES, HELPED_BYTES = 50, 4_000_000
+HELPED_FILES, HELPED_BYTES = 2, 4_000_000
 """Files, new or of another size, from which starting helper processes pays."""
 
-Pair = tuple[Chunk, Vector | None]
 Parts = Iterable[tuple[str, Any]]
 
 
@@ -74,7 +72,7 @@ class _Waiting:
     """A file read, chunked and embedded, waiting for its commit."""
 
     facts: FileFacts
-    pairs: _Spool
+    rows: Spool
     is_new: bool
 
 
@@ -91,6 +89,7 @@ class Sync:
         self._store = store
         self._encode = encode
         self._profile = profile
+        self._setup = Setup(profile, stored if encode is None else _itself)
         self._on_event = on_event
         self._batch = _BATCH_UNEMBEDDED if encode is None else _BATCH
         self._waiting: list[_Waiting] = []
@@ -111,8 +110,7 @@ class Sync:
             else:
                 files.append(found)
         tasks = [_task(file, _origin(source, file.name), known) for file in files]
-        with contextlib.ExitStack() as stack:
-            given = self._given(stack, tasks, self._helpers(files, tasks, known))
+        with contextlib.closing(self._given(files, tasks, self._helpers(files, tasks, known))) as given:
             for done, (file, task, parts) in enumerate(zip(files, tasks, given, strict=True)):
                 self._file(file, FileFacts(task.origin, source, task.known, file.size), parts, task.origin in known)
                 self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._held))
@@ -137,7 +135,7 @@ class Sync:
         if isinstance(found, FoundFile):
             task = Task(path, origin, known.hash if known else "")
             facts = FileFacts(origin, source, task.known, found.size)
-            self._file(found, facts, taken(task, self._profile), known is not None)
+            self._file(found, facts, _flat(taken([task], self._setup)), known is not None)
             self._commit()
         elif isinstance(found, Skipped) and found.unreadable and not _is_gone(path):
             self.report.problems.append((found.name, found.reason))
@@ -159,15 +157,15 @@ class Sync:
             origin = f"{source}/{given.id}"
             document = given if source == RECORDS else replace(given, id=origin)
             chunks = chunk_document(document, self._profile)
+            rows = list(map(stored, chunks))
             live = self._store.live_in(origin)
-            if {c.id: facts_of(c) for c in chunks} == {name: said for name, (_, said) in live.items()} and live:
+            if live and {row[0]: row[-1] for row in rows} == {name: said for name, (_, said) in live.items()}:
                 self.report.unchanged += 1
                 self.report.chunks_kept += len(chunks)
                 continue
-            facts = FileFacts(origin, source, "", sum(len(c.text) for c in chunks))
-            spool = _Spool(self._store.folder)
-            self._take(spool, chunks, live)
-            self._wait(facts, spool, not live)
+            spool = Spool(self._store.folder)
+            self._take(spool, rows if self._encode is None else chunks, live)
+            self._wait(FileFacts(origin, source, "", sum(len(c.text) for c in chunks)), spool, not live)
         self._commit()
         self.report.version = self._store.version()
         return self.report
@@ -200,19 +198,37 @@ class Sync:
         fresh = [f.size for f, t in zip(files, tasks, strict=True) if not t.known or known[t.origin].size != f.size]
         return workers() if len(fresh) >= HELPED_FILES and sum(fresh) >= HELPED_BYTES else 0
 
-    def _given(self, stack: contextlib.ExitStack, tasks: Sequence[Task], helpers: int) -> Iterable[Parts]:
+    def _given(self, files: Sequence[FoundFile], tasks: Sequence[Task], helpers: int) -> Generator[Parts, None, None]:
         """What each file gives, in the order of the files."""
-        if not helpers:
-            return (taken(task, self._profile) for task in tasks)
+        done = 0
+        if helpers:
+            with contextlib.suppress(NoHelpers):  # then what is left is done here
+                groups = grouped(tasks, [file.size for file in files])
+                with Crew("assay.ingest.worker", self._setup, groups, helpers) as crew:
+                    for group, parts in zip(groups, crew, strict=True):
+                        yield from self._of_group(group, parts)
+                        done += len(group)
+        for task in tasks[done:]:
+            yield _flat(taken([task], self._setup))
+
+    def _of_group(self, group: Sequence[Task], parts: Iterator[list[Given]]) -> Iterator[Parts]:
+        """What each file of a group gives; a file that is a group of its own may be large and is passed on as it
+        comes."""
+        if len(group) == 1:
+            yield _flat(parts)
+            return
         try:
-            crew = stack.enter_context(Crew("assay.ingest.worker", self._profile, [tuple(t) for t in tasks], helpers))
-        except NoHelpers:
-            return self._given(stack, tasks, 0)
-        return map(unpacked, crew)
+            events = [event for part in parts for event in part]
+        except Crashed:  # over one of them: alone, each shows whether it was the one
+            with Crew("assay.ingest.worker", self._setup, [[task] for task in group], 1) as crew:
+                yield from map(_flat, crew)
+            return
+        for _, of_one in groupby(events, itemgetter(0)):
+            yield _flat([list(of_one)])
 
     def _file(self, file: FoundFile, before: FileFacts, parts: Parts, is_known: bool) -> None:
         """Take in one file, whole, or say why not; `before` has the hash it had when last taken in."""
-        spool = _Spool(self._store.folder)
+        spool = Spool(self._store.folder)
         facts, live = before, dict[str, tuple[int, bytes]]()
         problem = ""
         try:
@@ -235,30 +251,36 @@ class Sync:
         else:
             self._wait(facts, spool, not is_known)
 
-    def _take(self, spool: _Spool, chunks: Sequence[Chunk], live: dict[str, tuple[int, bytes]]) -> None:
-        """Put chunks into a spool; those already in the store, unchanged, keep the vector they have there."""
-        embedding = self._encode is not None
-        for chunk in chunks:
-            spool.add(chunk, embedding and live.get(chunk.id, (0, b""))[1] != facts_of(chunk))
+    def _take(self, spool: Spool, made: Sequence[Any], live: dict[str, tuple[int, bytes]]) -> None:
+        """Put rows, or chunks to be embedded, into a spool; those unchanged in the store keep the vector they have."""
+        if self._encode is None:
+            spool.rows += made
+        else:
+            for chunk in made:
+                row = stored(chunk)
+                if live.get(chunk.id, (0, b""))[1] != row[-1]:
+                    spool.wanting.append((len(spool.rows), chunk.indexed_text))
+                spool.rows.append(row)
+        spool.size += len(made)
         if len(spool.wanting) >= _BATCH or spool.is_long:
             self._embed([spool])
         spool.spill()
 
-    def _embed(self, spools: Sequence[_Spool]) -> None:
+    def _embed(self, spools: Sequence[Spool]) -> None:
         """Make the vectors that are still wanted, those of many small files together: that keeps every core busy."""
-        wanted = [(spool, place) for spool in spools for place in spool.wanting]
+        wanted = [(spool, place, text) for spool in spools for place, text in spool.wanting]
         for start in range(0, len(wanted), _BATCH):
             part = wanted[start : start + _BATCH]
             assert self._encode is not None
-            made = self._encode([spool.memory[place][0].indexed_text for spool, place in part])
-            for (spool, place), vector in zip(part, made, strict=True):
-                spool.memory[place] = (spool.memory[place][0], vector)
+            made = self._encode([text for _, _, text in part])
+            for (spool, place, _), vector in zip(part, made, strict=True):
+                spool.vectors[place] = vector
         for spool in spools:
             spool.wanting.clear()
 
-    def _wait(self, facts: FileFacts, pairs: _Spool, is_new: bool) -> None:
-        self._waiting.append(_Waiting(facts, pairs, is_new))
-        self._held += pairs.size
+    def _wait(self, facts: FileFacts, rows: Spool, is_new: bool) -> None:
+        self._waiting.append(_Waiting(facts, rows, is_new))
+        self._held += rows.size
         if self._held >= self._batch:
             self._commit()
 
@@ -267,7 +289,7 @@ class Sync:
         if not self._waiting:
             return
         waiting, self._waiting, self._held = self._waiting, [], 0
-        self._embed([one.pairs for one in waiting])
+        self._embed([one.rows for one in waiting])
         try:
             self._write(waiting)
         except IdInUse:  # one of them holds what another file holds already; the others must not suffer for it
@@ -281,9 +303,9 @@ class Sync:
         names = waiting[0].facts.origin if len(waiting) == 1 else f"{len(waiting)} files"
         with self._store.write(f"add {names}") as writer:
             for one in waiting:
-                writer.put_file(one.facts, one.pairs)
+                writer.put_file(one.facts, one.rows)
         for one in waiting:
-            one.pairs.close()
+            one.rows.close()
         self.report.added += sum(one.is_new for one in waiting)
         self.report.changed += sum(not one.is_new for one in waiting)
         self.report.chunks_added += writer.born
@@ -291,53 +313,14 @@ class Sync:
         self.report.chunks_kept += writer.kept
 
 
-class _Spool:
-    """Pairs in memory up to a bound, then in a temporary file that vanishes with the process.
+def _itself(chunk: Chunk) -> Chunk:
+    """What becomes of a chunk whose text is still to be embedded."""
+    return chunk
 
-    `wanting` are the places in memory whose vectors are still to be made; they are made before anything is spilled.
-    """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.memory: list[Pair] = []
-        self.wanting: list[int] = []
-        self._file: IO[bytes] | None = None
-        self.size = 0
-
-    def add(self, chunk: Chunk, wanting: bool) -> None:
-        if wanting:
-            self.wanting.append(len(self.memory))
-        self.memory.append((chunk, None))
-        self.size += 1
-
-    @property
-    def is_long(self) -> bool:
-        return len(self.memory) > _IN_MEMORY
-
-    def spill(self) -> None:
-        """Move what is in memory to disk, once it is too much."""
-        if not self.is_long:
-            return
-        with told(self._folder):  # a full disk is the store's trouble, not the file's
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
-            pickle.dump(self.memory, self._file, pickle.HIGHEST_PROTOCOL)
-            self._file.flush()
-        self.memory = []
-
-    def __iter__(self) -> Iterator[Pair]:
-        if self._file is not None:
-            self._file.seek(0)
-            while True:
-                try:
-                    yield from pickle.load(self._file)
-                except EOFError:
-                    break
-        yield from self.memory
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+def _flat(parts: Iterable[list[Given]]) -> Parts:
+    """What one file gives, without its number."""
+    return ((kind, said) for part in parts for _, kind, said in part)
 
 
 def _task(file: FoundFile, origin: str, known: Mapping[str, FileFacts]) -> Task:

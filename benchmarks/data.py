@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -119,3 +120,11 @@ def questions(count: int = 300) -> tuple[tuple[str, ...], Vectors]:
         picked = rng.permutation(len(lines))[: count // len(QUESTIONS)]
         found += [json.loads(lines[i])["text"] for i in picked]
     return tuple(found), np.asarray(model().encode(found), np.float32)
+
+
+def records(folder: Path) -> Iterator[dict[str, Any]]:
+    """A set's documents as a store takes them; those without text and title cannot be found."""
+    for line in (folder / "corpus.jsonl").open(encoding="utf-8"):
+        record = json.loads(line)
+        if record["text"].strip() or record.get("title"):
+            yield {"id": record["_id"], "title": record.get("title", ""), "text": record["text"]}

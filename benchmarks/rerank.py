@@ -9,6 +9,7 @@ Then the time per query, contenders in turns: vectors made on the fly, read from
 
 from __future__ import annotations
 
+import csv
 import json
 import tempfile
 from collections.abc import Callable, Iterable
@@ -26,9 +27,8 @@ from assay.embed.tokens import BITS, coder_of, compact
 from assay.rerank.late_interaction import MATCHES, LateInteraction
 from assay.rerank.max_sim import max_sim
 from assay.types import Floats, Ranking
-from benchmarks.data import data_folder, model
+from benchmarks.data import data_folder, model, records
 from benchmarks.measure import in_turns, write_receipt
-from benchmarks.quality import judgements, records
 
 SETS = {"cranfield": ("test", 225), "scifact": ("train", 75), "nfcorpus": ("dev", 75)}  # split, questions
 WEIGHTS = (0.25, 0.5, 1.0)
@@ -54,6 +54,13 @@ class Asked:
     def documents(self, ranking: Ranking) -> list[str]:
         """Documents in the order of their best chunks."""
         return list(dict.fromkeys(self.document[name] for name in ranking.ids.tolist()))[:100]
+
+
+def judgements(folder: Path, split: str) -> list[ir_measures.Qrel]:
+    with (folder / "qrels" / f"{split}.tsv").open(encoding="utf-8") as lines:
+        rows = csv.reader(lines, delimiter="\t")
+        next(rows)
+        return [ir_measures.Qrel(query, document, int(score)) for query, document, score in rows]
 
 
 def questions(kb: assay.KnowledgeBase, folder: Path, split: str, count: int) -> dict[str, Asked]:

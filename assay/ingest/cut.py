@@ -43,6 +43,11 @@ def weigh(text: str) -> int:
     return max(count(text), len(text) // CHARACTERS_PER_TOKEN)
 
 
+def fits(text: str, most: int) -> bool:
+    """Does a text weigh at most so much? No ASCII character is more than one token, so a short text surely does."""
+    return (len(text) <= most and text.isascii()) or weigh(text) <= most
+
+
 def joined_weight(left: Unit, right: Unit) -> int:
     """The weight of two neighbours as one."""
     return left.weight + (right.start - left.end) // CHARACTERS_PER_TOKEN + right.weight

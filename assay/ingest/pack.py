@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import NamedTuple
 
-from assay.ingest.cut import Unit, blocks, joined, joined_weight, sentence_units, weigh
+from assay.ingest.cut import Unit, blocks, fits, joined, joined_weight, sentence_units
 
 FEW_CHARACTERS = 3  # per token: a text with no more than this nearly always fits
 
@@ -28,7 +28,7 @@ class Room(NamedTuple):
 
 def pack(text: str, room: Room) -> list[tuple[int, int]]:
     """The chunks of a text as spans, in order, without white space around them."""
-    if len(text) <= FEW_CHARACTERS * room.target and (whole := text.strip()) and weigh(whole) <= room.target:
+    if len(text) <= FEW_CHARACTERS * room.target and (whole := text.strip()) and fits(whole, room.target):
         start = text.index(whole[0])  # most sections are small, and then there is nothing to decide
         return [(start, start + len(whole))]
     chunks: list[Unit] = []  # the last one is being filled

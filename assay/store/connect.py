@@ -13,6 +13,11 @@ from assay.errors import StoreError
 from assay.store.told import told
 
 _BUSY_SECONDS = 60.0
+WRITING, READING = (f"PRAGMA cache_size=-{mb << 10}" for mb in (64, 2))
+"""How many MB of pages a connection holds. Ids come in no order, so a large add changes pages all over, and with too
+little room each of them would be written out and read back many times; a reader has the system's own cache."""
+_LOG_PAGES = 16_384
+"""Pages in the write-ahead log before they are moved into the database, which takes as long as writing them."""
 _INHERITED: list[object] = []
 """Connections a child process found open when it was forked. Using or closing them there would harm the parent's."""
 
@@ -71,6 +76,7 @@ def _writable(path: Path) -> sqlite3.Connection:
     db = _connected(path, "mode=rw")
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=FULL")
+    db.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
     return db
 
 

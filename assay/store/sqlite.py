@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from assay.errors import StoreError
-from assay.store.connect import Connections
-from assay.store.facts import FileFacts, Row, facts_of
+from assay.store.connect import READING, WRITING, Connections
+from assay.store.facts import FileFacts, Row, facts_of, stored
 from assay.store.schema import FORMAT, TABLES
 from assay.store.told import COMPLAINTS, in_words, telling, told
 from assay.store.writer import Writer
 from assay.types import Chunk
 
-__all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of"]
+__all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
 
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
@@ -264,6 +264,7 @@ class Store:
         if db.in_transaction:
             raise StoreError(f"a transaction within a transaction on {self.folder}", "end the first one before")
         try:
+            db.execute(WRITING)
             db.execute("BEGIN IMMEDIATE")
             self._check_model()
             version = self.version() + 1
@@ -279,6 +280,9 @@ class Store:
             if isinstance(error, COMPLAINTS):
                 raise in_words(error, self.folder) from error
             raise
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute(READING)
 
     def _check_model(self) -> None:
         """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""

@@ -29,7 +29,7 @@ from assay.errors import ConfigError, nearest
 from assay.text.fold import bare, fold, normal, unpointed
 from assay.text.identifiers import identifiers
 from assay.text.memo import Memo
-from assay.text.shapes import Term, is_plain, shape
+from assay.text.shapes import Term, is_plain, segments, shape
 from assay.text.tokenise import pattern, runs
 
 __all__ = ["Analyser", "identifiers", "normal"]
@@ -123,15 +123,20 @@ class _Engine:
         self.pairs = analyser.cjk == "bigram"
         self.turkish = analyser.language == "turkish"
         self.stem = _stemmer(analyser.language) if analyser.stem and analyser.language != "none" else str
-        self.pieces = Memo(self._piece)
-        self.shapes = Memo(self._shape, SHAPES)
+        self.pieces: Memo[str, tuple[str, ...]] = Memo(self._piece)
+        self.words: Memo[str, tuple[str, ...]] = Memo(self.forms, SHAPES)
+        self.shapes: Memo[str, list[Term]] = Memo(self._shape, SHAPES)
 
     def terms(self, text: str) -> list[str]:
         # No run crosses white space, so the terms of a text are those of its pieces, and most pieces come back,
         # the more so without the punctuation around them.
+        text = f"{text} "  # so that the last mark stands before white space like the others
         if text.isascii():
             text = text.translate(_SEPARATORS)
-        for mark in (". ", ", ", ": ", ".\n"):
+        else:
+            for mark in _RARE:
+                text = text.replace(mark, " ")
+        for mark in _MARKS:
             text = text.replace(mark, " ")
         return list(chain.from_iterable(map(self.pieces.__getitem__, text.split())))
 
@@ -147,11 +152,14 @@ class _Engine:
             return self.forms(piece) if len(piece) <= LONGEST_TERM else (_shortened(*self.forms(piece)),)
         found = runs(piece)
         if found == [piece]:
-            return tuple([term for term, *_ in self._shape(piece)])
+            whole, found = segments(piece)
+            if not found:
+                return tuple([term for term, *_ in self._shape(piece)])
+            return (*whole, *chain.from_iterable(map(self.pieces.__getitem__, found)))
         return tuple(chain.from_iterable(map(self.pieces.__getitem__, found)))
 
     def _shape(self, run: str) -> list[Term]:
-        found = shape(run, self.forms, self.pairs)
+        found = shape(run, self.words.__getitem__, self.pairs)
         if len(run) * MOST_GROWTH <= LONGEST_TERM:
             return found
         return [(_shortened(term), start, end, inner) for term, start, end, inner in found]
@@ -172,6 +180,9 @@ class _Engine:
 
 # Characters that are part of no run, whatever stands beside them.
 _SEPARATORS = {ord(c): " " for c in '"()[]{}<>*;!?|=`~%$^'}
+_RARE = tuple(map(chr, _SEPARATORS))
+# Marks that join nothing where they stand, so that a word is the same piece with and without them.
+_MARKS = (". ", ", ", ": ", ".\n", ",\n", ":\n", " '", "' ")
 _TURKISH = {ord("I"): "ı", ord("İ"): "i"}
 
 

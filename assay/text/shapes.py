@@ -39,6 +39,7 @@ MOST_CHANGES = 2  # from letters to digits or back; sha256sum has two, a hash ha
 Term = tuple[str, int, int, bool]
 """A term, its start and end, and whether it is one character of a longer unspaced run, which queries leave out."""
 
+_LEADS = frozenset(".-#")
 _DIGITS = re.compile(r"\d+")
 _SNAKE = re.compile(r"[^_]+")
 _TOP = re.compile(r"[^/\\@]+")
@@ -63,6 +64,18 @@ def shape(run: str, forms: Forms, pairs: bool = True) -> list[Term]:
     shaper = _Shaper(run, forms)
     shaper.signed()
     return [(term, start, end, False) for term, start, end in dict.fromkeys(shaper.found) if term]
+
+
+def segments(run: str) -> tuple[tuple[str, ...], list[str]]:
+    """A path or address in ASCII without signs: what it is as a whole, and the runs it is made of, whose terms are
+    its terms too. Nothing of both for any other run."""
+    if not run.isascii() or run[0] in _LEADS or "+" in run or run[-1] == "#":
+        return (), []
+    found = _TOP.findall(run)
+    if len(found) == 1 or _NUMERIC.fullmatch(run):
+        return (), []
+    whole = (run.lower().replace("\\", "/"),) if len(run) <= LONGEST_COMPOUND else ()
+    return whole, [part for part in found if len(part) > 1 or not part.isalpha()]
 
 
 def _grams(run: str, pairs: bool) -> list[Term]:
@@ -223,12 +236,16 @@ class _Kinds(dict[int, str]):
 _KINDS = _Kinds()
 _CUT = re.compile(r"(?<=l)(?=U)|(?<=U)(?=Ul)|(?P<change>(?<=d)(?=[^dm])|(?<=[^d])(?=d))")
 
+_ASCII_CUT = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?P<change>(?<=[0-9])(?=[^0-9])|(?<=[^0-9])(?=[0-9]))"
+)
+
 
 def _humps(name: str) -> list[Span]:
     """camelCaseName → camel Case Name; HTMLParser → HTML Parser; sha256sum → sha 256 sum; [] for a hash."""
     if _PLURAL_ACRONYM.fullmatch(name):
         return []
-    cuts = list(_CUT.finditer(name.translate(_KINDS)))
+    cuts = list(_ASCII_CUT.finditer(name) if name.isascii() else _CUT.finditer(name.translate(_KINDS)))
     if sum(cut["change"] is not None for cut in cuts) > MOST_CHANGES:
         return []
     places = [cut.start() for cut in cuts]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import string
 import unicodedata
 from bisect import bisect_right
 from functools import cache
@@ -32,6 +33,9 @@ _HAN = (
 )
 _SPECIAL = r"\[(?:PAD|UNK|CLS|SEP|MASK)\]"
 _ASCII_RUN = re.compile(rf"[^ \t\n\r{_PUNCT}]+|{_SPECIAL}|[{_PUNCT}]")
+_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_APART = bytes.maketrans(string.punctuation.encode() + b"\n", b"\n" * len(string.punctuation) + b" ")
+"""Marks become line ends, which can be counted, and line ends spaces."""
 _RUN = re.compile(rf"[^{_SPACE}{_PUNCT}{_HAN}]+|{_SPECIAL}|[{_PUNCT}{_HAN}]")
 
 # Capitals younger than the oldest supported Python whose small letter is in the vocabulary.
@@ -48,7 +52,16 @@ def pieces(text: str) -> list[int]:
 
 def count(text: str) -> int:
     """The number of pieces of a text, without [CLS] and [SEP]."""
+    if text.isascii() and not _is_odd(text):
+        # Each punctuation mark is a piece, and what stands between them and white space is a run.
+        apart = text.encode().translate(_APART)
+        return apart.count(b"\n") + sum(map(_ASCII_COUNTS.__getitem__, apart.split()))
     return sum(map(_COUNTS.__getitem__, _runs(text)))
+
+
+def _is_odd(text: str) -> bool:
+    """Has an ASCII text white space that the reference does not cut at, or a special token?"""
+    return "\x0b" in text or "\x0c" in text or ("[" in text and any(token in text for token in _SPECIAL_TOKENS))
 
 
 def _runs(text: str) -> list[str]:
@@ -57,32 +70,31 @@ def _runs(text: str) -> list[str]:
 
 def _cover(run: str) -> list[int]:
     """The piece ids of one run: special token, or its words one after another."""
-    vocabulary = _vocabulary()
     if len(run) > 2 and run[0] == "[":  # only a special token is a run of several characters with punctuation
-        return [vocabulary[run]]
+        return [_vocabulary()[run]]
     ids: list[int] = []
     for word in _words(run):
-        ids.extend(_cover_word(word, vocabulary))
+        ids.extend(_cover_word(word))
     return ids
 
 
-def _cover_word(word: str, vocabulary: dict[str, int]) -> list[int]:
+def _cover_word(word: str) -> list[int]:
     """Greedy longest match from the left; [UNK] for the whole word if a remainder matches nothing."""
     size = len(word)
     if size > LONGEST_WORD:
         return [UNK]
     ids: list[int] = []
-    start = 0
+    known, start = _vocabulary(), 0
     while start < size:
-        prefix = "##" if start else ""
         for end in range(min(size, start + LONGEST_PIECE), start, -1):
-            found = vocabulary.get(prefix + word[start:end])
+            found = known.get(word[start:end])
             if found is not None:
                 ids.append(found)
                 start = end
                 break
         else:
             return [UNK]
+        known = _continuations()
     return ids
 
 
@@ -107,6 +119,12 @@ def _vocabulary() -> dict[str, int]:
     packed = files("assay.text").joinpath("data/wordpiece.txt.gz").read_bytes()
     lines = gzip.decompress(packed).decode("utf-8").split("\n")
     return {piece: number for number, piece in enumerate(lines) if piece}
+
+
+@cache
+def _continuations() -> dict[str, int]:
+    """The pieces that continue a word, without the ## that marks them."""
+    return {piece[2:]: number for piece, number in _vocabulary().items() if piece.startswith("##") and len(piece) > 2}
 
 
 @cache
@@ -136,5 +154,6 @@ def _kind(character: str) -> str:
 
 
 # Counting a large folder needs no ids, so counts have a memory of their own.
-_IDS = Memo(lambda run: tuple(_cover(run)))
-_COUNTS = Memo(lambda run: len(_cover(run)))
+_IDS: Memo[str, tuple[int, ...]] = Memo(lambda run: tuple(_cover(run)))
+_COUNTS: Memo[str, int] = Memo(lambda run: len(_cover(run)))
+_ASCII_COUNTS: Memo[bytes, int] = Memo(lambda run: len(_cover(run.decode())))

@@ -82,7 +82,7 @@ def test_no_text_no_chunks():
 
 def test_many_documents_at_once_are_each_as_alone():
     documents = [document("one.", title="1"), document(), document("one.", words(600), title="3")]
-    assert repr(chunk_documents(documents, FINE)) == repr([c for d in documents for c in chunk_document(d, FINE)])
+    assert repr(chunk_documents(documents, FINE)) == repr([chunk_document(d, FINE) for d in documents])
     assert chunk_documents([], FINE) == []
 
 

@@ -14,11 +14,14 @@ from processes import helpers_of
 
 from assay import sync
 from assay.ingest.chunk import PROFILES
-from assay.ingest.worker import BLOCK, Task, packed, taken, unpacked
+from assay.ingest.worker import BLOCK, GROUP, GROUP_BYTES, Setup, Task, grouped, taken
+from assay.store.facts import Stored, stored
 from assay.store.sqlite import Store
 from assay.sync import Event, Sync
+from assay.types import Chunk
 
 DEFAULT = PROFILES["default"]
+ITSELF = Setup(DEFAULT, lambda chunk: chunk)
 SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
 
 
@@ -115,14 +118,68 @@ def test_without_helpers_to_be_had_the_work_is_done_here(
 def test_blocks_are_bounded_and_the_hash_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(2 * BLOCK + 1)), "utf-8")
-    parts = list(taken(Task(path, "rows.jsonl", ""), DEFAULT))
-    assert [kind for kind, _ in parts] == ["hash", "chunks", "chunks", "chunks"]
-    assert [len(chunks) for _, chunks in parts[1:]] == [BLOCK, BLOCK, 1]
-    assert list(taken(Task(path, "rows.jsonl", parts[0][1]), DEFAULT)) == parts[:1]
-    assert repr(list(unpacked(packed(parts)))) == repr(parts)  # repr: NaN is not equal to itself
+    parts = list(taken([Task(path, "rows.jsonl", "")], ITSELF))
+    first = parts[0][0]
+    assert first[:2] == (0, "hash")
+    assert {kind for part in parts for _, kind, _ in part[1:]} == {"chunks"}
+    assert all(0 < sum(len(said) for _, kind, said in part if kind == "chunks") <= BLOCK for part in parts)
+    texts = [chunk.text for part in parts for _, kind, said in part if kind == "chunks" for chunk in said]
+    assert texts == [f"row {n}" for n in range(2 * BLOCK + 1)]
+    assert list(taken([Task(path, "rows.jsonl", first[2])], ITSELF)) == [[first]]
+
+
+def test_a_document_of_many_chunks_comes_in_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "long.md"
+    path.write_text("\n".join(f"# Part {n}\n\nSentence {n}." for n in range(BLOCK + 5)), "utf-8")
+    parts = list(taken([Task(path, "long.md", "")], ITSELF))
+    assert [sum(len(said) for _, kind, said in part if kind == "chunks") for part in parts] == [BLOCK, 5]
+
+
+def test_together_as_one_by_one(folder: Path) -> None:
+    """What a file gives does not depend on the files it is read with, be they bad, empty, or unchanged."""
+    (folder / "10-gone.md").symlink_to(folder / "nowhere.md")
+    tasks = [Task(path, path.name, "") for path in sorted(folder.iterdir())]
+    (_, _, digest), *_ = next(taken([tasks[3]], ITSELF))
+    tasks[3] = tasks[3]._replace(known=digest)
+    together = [event for part in taken(tasks, ITSELF) for event in part]
+    alone = [(n, *event[1:]) for n, task in enumerate(tasks) for part in taken([task], ITSELF) for event in part]
+    assert repr(together) == repr(alone)  # repr: NaN is not equal to itself
+    assert sorted({number for number, kind, _ in together if kind == "problem"}) == [10, 31]
+
+
+def test_small_files_go_together_and_large_ones_alone() -> None:
+    tasks = [Task(Path(str(n)), str(n), "") for n in range(GROUP + 5)]
+    sizes = [1] * (GROUP + 1) + [GROUP_BYTES + 1, GROUP_BYTES - 1, 1, 1]
+    groups = grouped(tasks, sizes)
+    assert [task for group in groups for task in group] == tasks
+    assert [len(group) for group in groups] == [GROUP, 1, 1, 2, 1]
+    assert grouped([], []) == []
+
+
+def test_a_crash_among_small_files_costs_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that dies of one file of a group: the others of the group are there all the same."""
+    root = tmp_path / "notes"
+    root.mkdir()
+    for n in range(8):
+        (root / f"{n}.md").write_text(f"# Page {n}\n\nSentence {n}.", "utf-8")
+    made = Store.create(tmp_path / "kb", SETTINGS)
+    run = Sync(made, None, DEFAULT)
+    run._setup = Setup(DEFAULT, dies_of_page_3)
+    monkeypatch.setenv("ASSAY_WORKERS", "2")
+    monkeypatch.setattr(sync, "HELPED_BYTES", 0)
+    report = run.folder(root, "notes")
+    assert report.problems == [("notes/3.md", "its reader crashed; cure: open and re-save it")]
+    assert report.added == 7
+    made.close()
+
+
+def dies_of_page_3(chunk: Chunk) -> Stored:
+    if chunk.doc_id == "notes/3.md":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return stored(chunk)
 
 
 def test_a_file_that_is_gone_is_a_problem(tmp_path: Path) -> None:
-    [(kind, said)] = taken(Task(tmp_path / "gone.md", "gone.md", ""), DEFAULT)
+    [[(_, kind, said)]] = taken([Task(tmp_path / "gone.md", "gone.md", "")], ITSELF)
     assert kind == "problem"
     assert "gone.md" in said

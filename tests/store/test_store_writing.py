@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from makers import alive, chunk, made, put, vector
 
 from assay.errors import StoreError
-from assay.store.facts import FileFacts, facts_of
+from assay.store.facts import FileFacts, facts_of, stored
 from assay.store.sqlite import Store
 from assay.store.writer import IdInUse
 from assay.types import Chunk
@@ -58,7 +59,7 @@ def test_a_vector_no_search_can_use(tmp_path: Path, bad: Any) -> None:
     with pytest.raises(StoreError, match="vector"), store.write("put") as writer:
         writer.put(chunk("a"), bad, "")
     with pytest.raises(StoreError, match="vector"), store.write("put") as writer:
-        writer.put_file(FileFacts("f", "s", "h", 1), [(chunk("a"), bad)])
+        writer.put_file(FileFacts("f", "s", "h", 1), [(stored(chunk("a")), bad)])
     assert alive(store) == []
 
 
@@ -66,6 +67,9 @@ def test_no_vectors_in_a_store_without(tmp_path: Path) -> None:
     store = made(tmp_path)
     with pytest.raises(StoreError, match="length 0"), store.write("put") as writer:
         writer.put(chunk("a"), vector(1, 0), "")
+    with pytest.raises(StoreError, match="length 0"), store.write("add") as writer:
+        writer.put_file(FileFacts("f", "s", "h", 1), [(stored(chunk("a")), vector(1, 0))])
+    assert alive(store) == []
 
 
 def test_the_same_again_is_no_change(tmp_path: Path) -> None:
@@ -95,9 +99,9 @@ def test_a_missing_vector_arrives(tmp_path: Path) -> None:
     store = made(tmp_path, dim=2)
     facts = FileFacts("s/f", "s", "h", 1)
     with store.write("add") as writer:
-        writer.put_file(facts, [(chunk("a"), None)])
+        writer.put_file(facts, [(stored(chunk("a")), None)])
     with store.write("add") as writer:
-        writer.put_file(facts, [(chunk("a"), vector(0, 1))])
+        writer.put_file(facts, [(stored(chunk("a")), vector(0, 1))])
     assert (writer.born, writer.kept, store.version()) == (0, 1, 2)
     assert store.lacking_vectors() == []
 
@@ -107,10 +111,10 @@ def test_a_file_is_what_it_holds(tmp_path: Path) -> None:
     store = made(tmp_path)
     facts = FileFacts("s/f", "s", "1", 10)
     with store.write("add") as writer:
-        writer.put_file(facts, [(chunk(name), None) for name in "abc"])
+        writer.put_file(facts, [(stored(chunk(name)), None) for name in "abc"])
     seqs = dict(store.live_at(1))
     with store.write("add") as writer:
-        writer.put_file(facts, [(chunk("a"), None), (chunk("b", "new"), None), (chunk("d"), None)])
+        writer.put_file(facts, [(stored(one), None) for one in (chunk("a"), chunk("b", "new"), chunk("d"))])
     assert (writer.born, writer.died, writer.kept) == (2, 2, 1)
     assert alive(store) == ["a", "b", "d"]
     now = dict(store.live_at(2))
@@ -122,10 +126,10 @@ def test_a_file_is_what_it_holds(tmp_path: Path) -> None:
 def test_an_id_of_another_file(tmp_path: Path) -> None:
     store = made(tmp_path)
     with store.write("add") as writer:
-        writer.put_file(FileFacts("s/f", "s", "1", 1), [(chunk("a"), None)])
+        writer.put_file(FileFacts("s/f", "s", "1", 1), [(stored(chunk("a")), None)])
     for chunks in ([chunk("a", "mine")], [chunk("b"), chunk("b", "twice")]):
         with pytest.raises(IdInUse, match="already in use") as caught, store.write("add") as writer:
-            writer.put_file(FileFacts("s/g", "s", "1", 1), [(one, None) for one in chunks])
+            writer.put_file(FileFacts("s/g", "s", "1", 1), [(stored(one), None) for one in chunks])
         assert caught.value.cure
     assert alive(store) == ["a"]
     assert list(store.files()) == ["s/f"]
@@ -145,7 +149,7 @@ def test_part_of_a_file_removed(tmp_path: Path) -> None:
     """The file is remembered as changed, so the next add brings it back whole; with its last chunk it is forgotten."""
     store = made(tmp_path)
     with store.write("add") as writer:
-        writer.put_file(FileFacts("s/f", "s", "hash", 10), [(chunk("a"), None), (chunk("b"), None)])
+        writer.put_file(FileFacts("s/f", "s", "hash", 10), [(stored(chunk("a")), None), (stored(chunk("b")), None)])
     with store.write("rm") as writer:
         writer.remove_chunk("a")
     assert store.files()["s/f"].hash == ""
@@ -232,3 +236,29 @@ def test_versions_and_tags(tmp_path: Path) -> None:
         writer.tag("before", 1)
     put(store, chunk("b"))
     assert [store.resolve(name) for name in ("0", "v0", "1", "v1", "before", "v2")] == [0, 0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"meta": {"title": '\x7f\x00\x1f"\\'}},
+        {"meta": {"title": "é", "ключ": ["ß", 1.5, None, True]}},
+        {"meta": {"b": 1, "a": {"z": [], "y": -0.0}}},
+        {"created": -0.0},
+        {"created": 1e300, "importance": 1},
+        {"created": 12, "importance": 0},
+        {"tokens": True},
+        {"text": "a\ud800\u2028\x7f", "id": "ü"},
+    ],
+    ids=str,
+)
+def test_a_row_has_the_digest_of_its_chunk(odd: dict[str, Any]) -> None:
+    """`stored` takes a shorter way to the same bytes."""
+    one = replace(chunk("a"), **odd)
+    assert stored(one)[-1] == facts_of(one)
+
+
+@pytest.mark.parametrize("odd", [{"meta": {"x": float("nan")}}, {"created": float("inf")}, {"meta": {"x": object()}}])
+def test_a_chunk_that_no_row_can_hold(odd: dict[str, Any]) -> None:
+    with pytest.raises(StoreError, match="cannot be stored"):
+        stored(replace(chunk("a"), **odd))

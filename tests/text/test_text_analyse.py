@@ -302,6 +302,28 @@ def test_ascii_and_unicode_expressions_agree() -> None:
     assert ENGLISH.terms(text + " é") == [*ENGLISH.terms(text), "e"]
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        "https://github.com/kubernetes/kubernetes/pull/115847",
+        "user@Example.COM/a/B/John's",
+        "C:\\Users\\x86\\fooBar_baz-qux.tar.gz",
+        "2024/01/15",
+        "1/a/x",
+        "a/v1.2.3/camelCaseName@1,000.5",
+        "docs/C++17",
+        ".github/workflows/ci.yml",
+        "--dry-run/now",
+        "src/" + "very-long-segment-" * 9 + "/end",
+        "a/" + "x" * 200,
+        "straße/weg@été.fr",
+    ],
+)
+def test_the_terms_of_paths_come_in_the_order_of_their_spans(run: str) -> None:
+    """A path's segments are remembered one by one; that changes neither its terms nor their order."""
+    assert ENGLISH.terms(run) == [term for term, _, _ in ENGLISH.spans(run)]
+
+
 def test_threads_share_an_analyser() -> None:
     texts = [f"running tests{number} camelCase{number} with JINA_KEY_{number} cafés" for number in range(300)]
     with ThreadPoolExecutor(4) as pool:

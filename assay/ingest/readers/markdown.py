@@ -21,6 +21,7 @@ _NO_PARAGRAPH = re.compile(r"\s{4}|\t|\s*(?:[-*+>|]|\d+[.)]\s|<)")  # what a set
 _EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=]{64,}")
 
 # What a reader sees of a heading: link texts without targets, no emphasis, code marks, tags or {#anchors}.
+_MARKUP = re.compile(r"[\[{<*_`\\]")  # what all of it begins with
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _ANCHOR = re.compile(r"[ \t]*\{[#.:][^}]*\}[ \t]*$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -90,6 +91,8 @@ def _underlines(held: str, line: str) -> bool:
 
 def heading_text(text: str) -> str:
     """A heading without its markup."""
+    if not _MARKUP.search(text):
+        return " ".join(text.split())
     text = _LINK.sub(r"\1", _ANCHOR.sub("", text))
     text = _EMPHASIS.sub(r"\2", _TAG.sub("", text))
     return " ".join(text.replace("\\", "").split())

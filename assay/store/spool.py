@@ -1,0 +1,66 @@
+"""Where the rows of one file wait until all of them are there: a file is taken whole or not at all."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from assay.store.facts import Stored
+from assay.store.told import told
+from assay.types import Vector
+
+IN_MEMORY = 16_384
+"""Rows of one file held in memory; a larger file waits for its commit on disk."""
+_BLOCK = 512
+
+
+class Spool:
+    """Rows of one file with their vectors, in memory up to a bound, then in a temporary file that vanishes with the
+    process.
+
+    `wanting` are the places in memory whose vectors are still to be made, each with its text; they are made before
+    anything is spilled.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.rows: list[Stored] = []
+        self.vectors: dict[int, Vector] = {}
+        self.wanting: list[tuple[int, str]] = []
+        self._file: IO[bytes] | None = None
+        self.size = 0
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > IN_MEMORY
+
+    def spill(self) -> None:
+        """Move what is in memory to disk, once it is too much."""
+        if not self.is_long:
+            return
+        with told(self._folder):  # a full disk is the store's trouble, not the file's
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
+            for start in range(0, len(self.rows), _BLOCK):
+                part = [(row, self.vectors.get(start + i)) for i, row in enumerate(self.rows[start : start + _BLOCK])]
+                pickle.dump(part, self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+        self.rows, self.vectors = [], {}
+
+    def __iter__(self) -> Iterator[tuple[Stored, Vector | None]]:
+        if self._file is not None:
+            self._file.seek(0)
+            while True:
+                try:
+                    yield from pickle.load(self._file)
+                except EOFError:
+                    break
+        for place, row in enumerate(self.rows):
+            yield row, self.vectors.get(place)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
