@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Real data for tests and benchmarks; they skip with a reason where it is absent.
 export ASSAY_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test lint bench docs model requirements clean help
+.PHONY: demo test lint bench receipts docs model requirements clean help
 
 help: ## What this Makefile can do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,15 +27,21 @@ lint: $(VENV)/.installed ## Style, types, import law, generated docs in step
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m assay.cli.reference docs/reference --check
+	$(BIN)/python -m assay.cli.mcp_reference docs/mcp.md --check
 	$(BIN)/python docs/check.py
 
 docs: $(VENV)/.installed ## Write the generated references anew
 	$(BIN)/python -m assay.cli.reference docs/reference
+	$(BIN)/python -m assay.cli.mcp_reference docs/mcp.md
 	$(BIN)/python docs/numbers_from_receipts.py
 
-bench: $(VENV)/.installed model ## The spine's benchmark; writes a receipt under receipts/
+bench: $(VENV)/.installed model ## Search and ingest, compared in one run; writes receipts/ (needs ASSAY_DATA)
 	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.txt
-	$(BIN)/python -m benchmarks.spine
+	$(BIN)/python -m benchmarks.search --lance
+	$(BIN)/python -m benchmarks.ingest
+
+receipts: $(VENV)/.installed model ## The lab on every real set; writes receipts/lab (needs ASSAY_DATA)
+	$(BIN)/python -m benchmarks.lab
 
 model: $(VENV)/.installed ## The local embedding model, fetched once and checked by hash
 	@$(BIN)/assay model install --if-missing

@@ -1,6 +1,6 @@
 """Numbers in documents come from committed receipts: blocks between markers are written from them and checked.
 
-    <!-- numbers: quality -->
+    <!-- numbers: search -->
     … a table written by this script …
     <!-- end -->
 
@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numbers_from_lab import WRITERS as LAB
+
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/decisions/0010-default-pipeline.md")
@@ -23,18 +25,6 @@ _DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/decisions/0010-default-pi
 def table(head: list[str], rows: list[list[Any]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in lines) + "\n"
-
-
-def quality(receipt: dict[str, Any]) -> str:
-    """nDCG@10 on the test splits, and the mean on the tuning splits that the choice was made by."""
-    sets = receipt["sets"]
-    tuned = receipt["mean_ndcg_on_tuning_splits"]
-    rows = [
-        [f"**{system}**" if system == receipt["best"] else system, f"{tuned[system]:.4f}"]
-        + [f"{found['test'][system]['nDCG@10']:.4f}" for found in sets.values()]
-        for system in tuned
-    ]
-    return table(["system", "tuning splits, mean", *(f"{name} test" for name in sets)], rows)
 
 
 def search(receipt: dict[str, Any]) -> str:
@@ -74,16 +64,39 @@ def ingest(receipt: dict[str, Any]) -> str:
     return table(["what", "measured"], [[name, value] for name, value in receipt["summary"].items()])
 
 
+def large_folder(receipt: dict[str, Any]) -> str:
+    """What was added, and time and memory of the two phases beside the limit."""
+    rows = [
+        [
+            phase,
+            f"{receipt[phase]['seconds']:,.0f}",
+            f"{receipt[phase]['chunks_per_s']:,}",
+            f"{receipt[phase]['peak_mb']:,}",
+            f"{receipt[phase]['peak_mb_without_file_pages']:,}",
+        ]
+        for phase in ("adding", "indexing")
+    ]
+    head = ["phase", "seconds", "chunks/s", "peak MB, all processes", "without pages of files"]
+    return (
+        table(head, rows)
+        + f"\n{receipt['bytes'] / 1e9:.2f} GB in {receipt['files']:,} files, {receipt['chunks']:,} chunks. "
+        + f"Peak over the limit of {receipt['limit_mb']:,} MB: {receipt['peak_mb_over_limit']}, "
+        + f"without pages of files {receipt['peak_mb_without_file_pages_over_limit']}.\n"
+    )
+
+
 WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "quality": quality,
     "search": search,
     "growth": growth,
     "ingest": ingest,
+    "large_folder": large_folder,
 }
 
 
 def _written(text: str) -> str:
     def block(found: re.Match[str]) -> str:
+        if found[2] in LAB:
+            return f"{found[1]}{LAB[found[2]]()}{found[4]}"
         receipt = json.loads((ROOT / "receipts" / f"{found[2]}.json").read_text("utf-8"))["measured"]
         return f"{found[1]}{WRITERS[found[2]](receipt)}{found[4]}"
 

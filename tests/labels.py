@@ -1,8 +1,8 @@
 """Labelled tables: text, expected, category, part; and how well a judge agrees with one.
 
-Parts: `tune` was looked at while the phrase tables grew; `held` was written before there was any code, but its wrong rows
-were printed twice while tuning, and one entry may owe something to them; `blind` was written after the tables were
-finished, and no table was changed after it was read.
+Parts: `tune` was looked at while the phrase tables grew; `held` was written before there was any code, but its wrong
+rows were printed twice while tuning, and one entry may owe something to them; `blind` was written after the tables
+were finished, and no table was changed after it was read.
 """
 
 from collections.abc import Callable, Iterator

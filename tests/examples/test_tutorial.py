@@ -28,7 +28,9 @@ def runner() -> ModuleType:
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("name", ["tutorial.md", "lab.md", "no_labels.md"])
 def test_a_tutorial_shows_what_happens(name: str) -> None:
-    ran = subprocess.run([sys.executable, RUNNER, RUNNER.parent / name], capture_output=True, text=True, encoding="utf-8", check=False)
+    ran = subprocess.run(
+        [sys.executable, RUNNER, RUNNER.parent / name], capture_output=True, text=True, encoding="utf-8", check=False
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 

@@ -1,0 +1,71 @@
+"""The lab's tables in documents, written from the receipts under receipts/lab and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.bench.receipt import read
+from assay.bench.report import Report, gather, tables
+from assay.bench.report.markdown import table
+from assay.bench.report.tables import Table
+
+RECEIPTS = Path(__file__).resolve().parent.parent / "receipts" / "lab"
+SHORT = ("bm25", "dense", "hybrid", "hybrid+rerank", "convex-0.5", "tm2c2-0.7", "default")
+"""What the README shows; the benchmarks' page shows everything."""
+
+
+def report() -> Report:
+    return gather([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
+
+
+def matrix(label: str, split: str, names: tuple[str, ...] = ()) -> str:
+    """nDCG@10 of systems × sets."""
+    found = tables.matrix(report(), (split,), label)
+    if found is None:
+        return "No receipts.\n"
+    rows = tuple(row for row in found.rows if not names or row[0] in names)
+    lead = max(range(len(rows)), key=lambda place: rows[place][-1])
+    return table(_brief(replace(found, rows=rows, strong=frozenset({lead}))))
+
+
+def _brief(found: Table) -> Table:
+    """Three decimals and bare names, for reading."""
+    head = tuple(name.partition(" (")[0] for name in found.head)
+    return replace(found, head=head, rows=tuple((r[0], *(_three(cell) for cell in r[1:])) for r in found.rows))
+
+
+def _three(cell: str) -> str:
+    return cell if cell == "–" else f"{float(cell):.3f}"
+
+
+def against_the_legs() -> str:
+    """The default against the better single leg and the best plain recipe of every set, on the confirming splits."""
+    rows = []
+    for board in report().boards:
+        if board.dataset["split"] != "test":
+            continue
+        means = {run.system: board.mean(run) for run in board.systems}
+        leg = max(("bm25", "dense"), key=lambda name: means.get(name, 0.0))
+        plain = max(
+            (n for n in means if n not in ("default", "bm25", "dense") and "rerank" not in n), key=means.__getitem__
+        )
+        cells = [board.dataset["name"], f"{means['default']:.4f}"]
+        for other in (leg, plain):
+            held = gather(list(board.receipts.values()), board.metric, other).boards[0].test("default")
+            assert held is not None
+            p = held.paired
+            cells += [other, f"{p.difference:+.4f}", f"{p.ci_low:+.3f} … {p.ci_high:+.3f}", f"{p.p:.3f}"]
+        rows.append(tuple(cells))
+    head = ("set", "default", "better leg", "Δ", "95 %", "p", "best plain recipe", "Δ ", "95 % ", "p ")
+    return table(Table(head, tuple(rows)))
+
+
+WRITERS = {
+    "lab_readme": lambda: matrix("human", "test", SHORT),
+    "lab_human_test": lambda: matrix("human", "test"),
+    "lab_human_dev": lambda: matrix("human", "dev"),
+    "lab_auto_test": lambda: matrix("auto", "test"),
+    "lab_auto_dev": lambda: matrix("auto", "dev"),
+    "lab_default": against_the_legs,
+}
