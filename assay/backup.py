@@ -15,6 +15,8 @@ from urllib.parse import quote
 from assay.errors import StoreError
 from assay.store.sqlite import DATABASE, Store
 
+BACKUPS = "backups"
+"""The setting that lists them."""
 Progress = Callable[[int, int], None]
 """(pages done, pages in all)"""
 
@@ -26,7 +28,21 @@ def backup(store: Store, target: Path, *, replace: bool = False, progress: Progr
     with _made_aside(target) as aside:
         _copy(store.db, aside, progress)
         os.replace(aside, target)
+    _note(store, target)
     return target.stat().st_size
+
+
+def known_backups(store: Store) -> tuple[Path, ...]:
+    """Where backups of this store were written; one that was moved since is not found there."""
+    return tuple(Path(path) for path in store.setting(BACKUPS) or ())
+
+
+def _note(store: Store, path: Path) -> None:
+    """Remember a backup, so that a purge can reach it. A store that is read-only here remembers nothing."""
+    if store.readonly:
+        return
+    with store.write("backup") as writer:
+        writer.set(BACKUPS, sorted({*map(str, known_backups(store)), str(path.resolve())}))
 
 
 def restore(source: Path, folder: Path, *, progress: Progress = lambda *_: None) -> Store:
@@ -51,7 +67,9 @@ def restore(source: Path, folder: Path, *, progress: Progress = lambda *_: None)
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
-    return Store.open(folder)
+    made = Store.open(folder)
+    _note(made, source)
+    return made
 
 
 def _copy(db: sqlite3.Connection, aside: Path, progress: Progress) -> None:

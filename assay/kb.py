@@ -188,7 +188,7 @@ class KnowledgeBase:
             records = ({"text": r} if isinstance(r, str) else r for r in what)
             report = sync.documents((document_from(r) for r in records), name or RECORDS)
         if compact:
-            self._compact_soon()
+            self.compact_soon()
         return report
 
     def sync(self, on_event: Callable[[Event], None] = lambda _: None) -> Sync:
@@ -209,7 +209,7 @@ class KnowledgeBase:
                 writer.remove_chunk(self.full_id(target, snapshot, missing_ok=True))
         if not writer.died and not known:
             raise StoreError(f"nothing here is called {target!r}", "see what there is: assay ls")
-        self._compact_soon()
+        self.compact_soon()
         return writer.died
 
     def tag(self, name: str) -> int:
@@ -224,7 +224,7 @@ class KnowledgeBase:
             writer.tag(name, version)
         return version
 
-    def _compact_soon(self) -> None:
+    def compact_soon(self) -> None:
         """Index in the background once enough has changed; readers and writers go on."""
         if self.backend.pending < COMPACT_FROM or (self._compactor is not None and self._compactor.is_alive()):
             return

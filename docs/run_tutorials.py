@@ -24,7 +24,7 @@ from pathlib import Path
 from assay.embed.installed import models_folder
 
 ROOT = Path(__file__).resolve().parent.parent
-TUTORIALS = tuple(ROOT / "docs" / name for name in ("tutorial.md", "lab.md", "no_labels.md"))
+TUTORIALS = tuple(ROOT / "docs" / name for name in ("tutorial.md", "lab.md", "no_labels.md", "memory_service.md"))
 HOME = "/home/you/assay"
 """Stands in outputs for the folder in which the blocks ran."""
 MARK = "--- end of output, exit code "

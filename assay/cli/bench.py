@@ -23,7 +23,9 @@ BENCH_COMMANDS: Mapping[str, str] = {
 
 @click.group(cls=Group, table=BENCH_COMMANDS)
 def bench() -> None:
-    """Is it better, and can you prove it? Datasets × systems × metrics × gates → receipts.
+    """Is it better, and can you prove it?
+
+    Datasets × systems × metrics × gates → receipts that replay byte for byte.
 
     \b
     assay bench run tiny --systems bm25,dense,default --out receipts/

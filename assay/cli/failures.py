@@ -19,8 +19,9 @@ EXIT_CODES: Mapping[int, str] = MappingProxyType(
     {
         0: "done; for `search`, an answer, even one that found nothing",
         1: "done, but: `add` skipped files it could not read, `doctor` found something broken, `search --fail-empty` "
-        "found nothing, `rm` was not confirmed, an output file could not be written, a gate or a sweep ended in NO-GO, "
-        "a replay differs, a run gave a result that cannot be",
+        "found nothing, `rm` or `memory forget` was not confirmed, `memory store` stored nothing, `memory import` left "
+        "records out, an output file could not be written, a gate or a sweep ended in NO-GO, a replay differs, a run "
+        "gave a result that cannot be",
         2: "the command, the query, a filter, a date, a pipeline, a dataset or a receipt cannot be understood; for "
         "`bench gate` and `bench grid`: not measured",
         3: "the store is missing, damaged, busy, read-only or of a newer format",

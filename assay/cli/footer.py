@@ -16,10 +16,10 @@ _VERDICTS = {"answered": "bold green", "nothing found": "bold"}
 
 def footer(answer: Answer, pipeline: str, width: int) -> list[Text]:
     """Warnings first, then one line of facts and one of steps."""
-    return [*_warnings(answer), *_remarks(answer), *_facts(answer, pipeline, width), *flow(_steps(answer), width)]
+    return [*warnings(answer), *remarks(answer), *_facts(answer, pipeline, width), *flow(steps(answer), width)]
 
 
-def _warnings(answer: Answer) -> Iterator[Text]:
+def warnings(answer: Answer) -> Iterator[Text]:
     """What could not run as planned, each with its cure on its own line."""
     for line in answer.verdict.degraded:
         what, _, cure = line.partition("; cure: ")
@@ -28,7 +28,7 @@ def _warnings(answer: Answer) -> Iterator[Text]:
             yield Text.assemble(("  cure: ", "green"), safe(cure))
 
 
-def _remarks(answer: Answer) -> Iterator[Text]:
+def remarks(answer: Answer) -> Iterator[Text]:
     for remark in answer.remarks:
         yield Text.assemble(("note: ", "yellow"), safe(remark))
     for span in answer.trace:
@@ -54,10 +54,10 @@ def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
     return flow(facts, width, " · ")
 
 
-def _steps(answer: Answer) -> list[Text]:
+def steps(answer: Answer) -> list[Text]:
     """`embed 2.6 ms → bm25 37 in .4 ms → …`; a skipped step is yellow, one that was not wanted is dim."""
-    steps = [_step(span) for span in answer.trace]
-    return [steps[0], *(Text.assemble(("→ ", "dim"), step) for step in steps[1:])] if steps else []
+    shown = [_step(span) for span in answer.trace]
+    return [shown[0], *(Text.assemble(("→ ", "dim"), step) for step in shown[1:])] if shown else []
 
 
 def _step(span: Span) -> Text:

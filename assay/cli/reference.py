@@ -53,6 +53,7 @@ _ENVIRONMENT = {
     "ASSAY_EMBED_KEY": "the key for an `http:` embedder",
     "ASSAY_CHAT_KEY": "the key for the endpoint of `assay bench synth --endpoint`",
     "ASSAY_DATA": "a folder of datasets that `assay bench` knows by name",
+    "JINA_API_KEY and its kin": "keys of rerank providers, each under its provider's own name; see docs/rerankers.md",
     "ASSAY_WORKERS": "helper processes that read and index large folders and run sweeps, 0 for none; default one per "
     "core, at most 4",
     "ASSAY_DEBUG": "`1` shows the traceback of an error",

@@ -26,7 +26,7 @@ def runner() -> ModuleType:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("model")
-@pytest.mark.parametrize("name", ["tutorial.md", "lab.md", "no_labels.md"])
+@pytest.mark.parametrize("name", ["tutorial.md", "lab.md", "no_labels.md", "memory_service.md"])
 def test_a_tutorial_shows_what_happens(name: str) -> None:
     ran = subprocess.run(
         [sys.executable, RUNNER, RUNNER.parent / name], capture_output=True, text=True, encoding="utf-8", check=False

@@ -1,0 +1,1 @@
+"""How do other programs reach us? The memory service for agents, over the Model Context Protocol."""

@@ -1,0 +1,118 @@
+"""The two ways in: standard input and output for a host on this machine, streamable HTTP on the loopback interface.
+
+Both end on SIGTERM and SIGINT after the calls that run have ended, with the service closed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from assay.errors import ConfigError
+from assay.serve.desk import Desk
+
+PATH = "/mcp"
+GRACE = 2
+"""Seconds that open HTTP connections have to end after a signal."""
+
+
+def serve_stdio(server: Server[Any], desk: Desk[Any]) -> None:
+    """Serve the one client at the other end of standard input and output, until it goes or a signal comes."""
+    anyio.run(_stdio, server, desk)
+
+
+async def _stdio(server: Server[Any], desk: Desk[Any]) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(_leave_on_signal, desk)
+        async with stdio_server() as (read, write):
+            group.start_soon(desk.warm)
+            await server.run(read, write, server.create_initialization_options())
+        group.cancel_scope.cancel()
+    await desk.close()
+
+
+async def _leave_on_signal(desk: Desk[Any]) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            await desk.close()
+            os._exit(0)  # a thread that waits for standard input cannot be woken; all that matters is done
+
+
+def serve_http(server: Server[Any], desk: Desk[Any], address: str, announce: Callable[[str], None]) -> None:
+    """Serve any number of clients on HOST:PORT; port 0 takes a free one. `announce` is told the address to use."""
+    host, port = loopback(address)
+    with _bound(host, port) as listening:
+        taken = listening.getsockname()[1]
+        announce(f"http://{_bracketed(host)}:{taken}{PATH}")
+        anyio.run(_http, server, desk, listening)
+
+
+async def _http(server: Server[Any], desk: Desk[Any], listening: socket.socket) -> None:
+    import uvicorn
+
+    app = server.streamable_http_app(streamable_http_path=PATH, transport_security=security(listening.getsockname()[1]))
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE)
+    # uvicorn raises the signal again when it is done; the service is closed after that, so it must not end us
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    async with anyio.create_task_group() as group:
+        group.start_soon(desk.warm)
+        await uvicorn.Server(config).serve(sockets=[listening])
+    await desk.close()
+
+
+def security(port: int) -> TransportSecuritySettings:
+    """What a request must say of itself: our own names with our own port as Host, and as Origin where it has one.
+
+    A page in a browser that made its own name point to this machine (DNS rebinding) says another name in both.
+    """
+    names = [f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+    )
+
+
+def loopback(address: str) -> tuple[str, int]:
+    """HOST:PORT, PORT or :PORT, taken apart; only this machine's own addresses, for nothing here asks who is there."""
+    host, _, said = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    host = "127.0.0.1" if host == "localhost" else host
+    if not (said.isascii() and said.isdigit() and int(said) < 65536):
+        raise ConfigError(f"{address!r} names no port", "write HOST:PORT, e.g. 127.0.0.1:8765; 0 takes a free one")
+    try:
+        own = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        own = False
+    if not own:
+        raise ConfigError(
+            f"{host!r} is not an address of this machine alone",
+            "serve on 127.0.0.1, and let a proxy that asks for credentials stand between it and a network",
+        )
+    return host, int(said)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise ConfigError(
+            f"cannot listen on {_bracketed(host)}:{port}: {error.strerror}", "take another port; 0 takes a free one"
+        ) from error
+    return listening
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,103 @@
+"""Duplicates, judged on a labelled table with the real model, and by words alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay import embed, memory
+from assay.embed.installed import find
+from assay.memory.near import judged, shared, told_apart
+from assay.memory.types import Entry
+from assay.text.analyse import Analyser
+
+TABLE = [line.split("\t") for line in (Path(__file__).parent / "duplicates.tsv").read_text("utf-8").splitlines()]
+installed = pytest.mark.skipif(
+    find("minilm") is None, reason="the embedding model is not installed (assay model install)"
+)
+
+
+def entry(text: str) -> Entry:
+    return Entry("a", text, "global", "fact", 0.5, (), 0.0, 0.0)
+
+
+def test_overlap_by_hand() -> None:
+    assert shared({"a", "b", "c"}, {"b", "c", "d"}) == 0.5
+    assert shared({"a"}, {"a"}) == 1.0
+    assert shared(set(), set()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("room 12", "room 14", "numbers differ: 12, 14"),
+        ("at 10:00", "at 10:30", "numbers differ"),
+        ("Bob likes tea", "Bob doesn't like tea", "negates"),
+        ("用户喜欢茶", "用户不喜欢茶", "negates"),
+        ("Bob no longer smokes", "Bob smokes", "negates"),
+        ("room 12", "Room 12.", ""),
+        ("never push", "Do not push", ""),
+    ],
+)
+def test_what_tells_two_texts_apart(one: str, other: str, why: str) -> None:
+    found = told_apart(one, other)
+    assert found == told_apart(other, one)
+    assert why in found
+    assert bool(why) == bool(found)
+
+
+def test_one_exchanged_word_in_a_long_text_is_another_fact() -> None:
+    text = "On Monday the whole support team of the Lisbon office meets in the large room to plan the coming week."
+    found = judged(entry(text), text.replace("Monday", "Friday"), 0.99, Analyser())
+    assert found.overlap > 0.8
+    assert not found.duplicate
+    assert "friday, monday" in found.why.replace("monday, friday", "friday, monday")
+
+
+def test_a_duplicate_that_says_more_names_what_it_adds() -> None:
+    known = entry("The user speaks German and Portuguese at work.")
+    found = judged(known, "User speaks German, Portuguese and Italian at work", 0.97, Analyser())
+    assert (found.duplicate, found.adds) == (True, ("italian",))
+
+
+def test_neither_cosine_nor_overlap_is_enough_alone() -> None:
+    cat, bank = entry("The cat sleeps all day."), entry("The bank opens at nine.")
+    longer = judged(cat, "The cat sleeps all the long sunny summer day outside.", 0.99, Analyser())
+    assert (longer.duplicate, longer.overlap < 0.7) == (False, True)
+    farther = judged(bank, "The bank opens at nine sharp.", 0.5, Analyser())
+    assert (farther.duplicate, farther.overlap >= 0.7) == (False, True)
+
+
+def test_without_a_model_every_word_must_agree() -> None:
+    assert judged(entry("The bank opens at nine."), "the bank opens at nine", None, Analyser()).duplicate
+    assert not judged(entry("The bank opens at nine."), "The bank opens at nine sharp.", None, Analyser()).duplicate
+
+
+@installed
+def test_the_labelled_table() -> None:
+    """64 pairs. Precision first: a wrong duplicate loses a memory, a missed one is only said twice."""
+    model = embed.load("minilm")
+    assert model is not None
+    vectors = model.encode([text for _, one, other in TABLE for text in (one, other)])
+    right = wrong = missed = 0
+    for place, (label, one, other) in enumerate(TABLE):
+        cosine = float(vectors[2 * place] @ vectors[2 * place + 1])
+        said = judged(entry(one), other, cosine, Analyser()).duplicate
+        right += said and label == "same"
+        wrong += said and label == "other"
+        missed += not said and label == "same"
+    assert wrong == 0
+    assert right / (right + missed) >= 0.85
+
+
+@installed
+def test_a_model_store_keeps_one_of_two_phrasings(tmp_path: Path) -> None:
+    with memory.open(tmp_path / "m", embedder="minilm") as mem:
+        first = mem.store("The user wants all dates in ISO format.")
+        again = mem.store("User wants dates in ISO format")
+        assert (again.action, again.id) == ("skipped", first.id)
+        assert again.near[0].cosine is not None
+        assert again.near[0].cosine > 0.9
+        other = mem.store("The user wants all prices in euros.")
+        assert other.action == "stored"

@@ -1,0 +1,417 @@
+"""Store, recall, update, forget, expiry, links and history, on a real store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay import memory
+from assay.errors import AssayError, ConfigError, QueryError, StoreError
+from assay.memory.entries import chunks_of, entry_of, made, new_id
+from assay.memory.service import Memory
+from assay.memory.types import Recalled
+
+ASK = {"scopes": "global", "adaptive": False}
+
+
+def texts(found: Recalled) -> list[str]:
+    return [hit.text for hit in found.hits]
+
+
+def test_a_memory_comes_back_with_all_it_was_given(mem: Memory, clock: Any) -> None:
+    done = mem.store(
+        "Ada lives in Lisbon.", category="preference", importance=0.75, tags=["home", "ada"], created="2026-02-28"
+    )
+    assert (done.action, done.near) == ("stored", ())
+    entry = mem.get(done.id, scopes="global")
+    assert entry == done.entry
+    assert (entry.text, entry.scope, entry.category) == ("Ada lives in Lisbon.", "global", "preference")
+    assert (entry.importance, entry.tags, entry.expires) == (0.75, ("ada", "home"), None)
+    assert (entry.created, entry.updated) == (1_772_236_800.0, clock.now)
+    (hit,) = mem.recall("where does Ada live?", **ASK).hits
+    assert hit.entry == entry
+    assert hit.why().startswith(f"{hit.score:.4f} = bm25 #1")
+
+
+def test_the_next_opening_finds_what_was_stored(tmp_path: Path) -> None:
+    with memory.open(tmp_path / "m", embedder="none") as first:
+        name = first.store("The vault is in room 12.").id
+    with memory.open(tmp_path / "m", create=False) as second:
+        assert second.get(name, scopes="global").text == "The vault is in room 12."
+
+
+def test_noise_is_refused_with_its_category(mem: Memory) -> None:
+    for text, category in (("ok", "short"), ("I don't have any information about that.", "denial"), ("", "short")):
+        done = mem.store(text)
+        assert (done.id, done.action) == ("", "refused")
+        assert f"noise ({category})" in done.reason
+    assert mem.list(scopes="global") == ()
+
+
+def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: Memory) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"importance": 1.5}, "importance"),
+        ({"importance": True}, "importance"),
+        ({"category": " "}, "category"),
+        ({"tags": ["x\x1b[31m"]}, "tag"),
+        ({"scope": ""}, "scope"),
+        ({"scope": "agent:*"}, "wildcards"),
+        ({"created": "soon"}, "date"),
+        ({"supersedes": "nobody"}, "nobody"),
+    ]
+    for given_, said in wrong:
+        with pytest.raises(AssayError, match=said):
+            mem.store("The vault is in room 12.", **given_)
+    with pytest.raises(QueryError, match="text"):
+        mem.store(b"bytes")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="supersede"):
+        mem.store("The vault is in room 12.", on_duplicate="supersed")  # type: ignore[arg-type]
+    assert mem.list(scopes="global") == ()
+
+
+def test_a_known_text_is_skipped_once_it_adds_nothing(mem: Memory) -> None:
+    first = mem.store("The vault is in room 12.")
+    again = mem.store("the vault is in room 12")
+    assert (again.action, again.id) == ("skipped", first.id)
+    assert again.near[0].duplicate
+    assert again.near[0].adds == ()
+    assert [entry.id for entry in mem.list(scopes="global")] == [first.id]
+
+
+def test_the_same_text_in_another_scope_is_not_known(mem: Memory) -> None:
+    first = mem.store("The vault is in room 12.", scope="agent:a")
+    other = mem.store("The vault is in room 12.", scope="agent:b")
+    assert (other.action, other.near) == ("stored", ())
+    assert other.id != first.id
+
+
+def test_force_stores_the_same_text_twice(mem: Memory) -> None:
+    ids = {mem.store("The vault is in room 12.", on_duplicate="force").id for _ in range(3)}
+    assert len(ids) == 3
+    assert len(mem.list(scopes="global")) == 3
+
+
+def test_merge_keeps_the_higher_importance_all_tags_and_the_later_end(mem: Memory, clock: Any) -> None:
+    first = mem.store("The vault is in room 12.", tags=["a"], importance=0.9, expires="2026-06-01")
+    clock.pass_days(1)
+    done = mem.store("The vault is in room 12", tags=["b"], importance=0.2, expires="2026-07-01", on_duplicate="merge")
+    assert (done.action, done.id) == ("merged", first.id)
+    entry = mem.get(first.id, scopes="global")
+    assert (entry.tags, entry.importance, entry.updated) == (("a", "b"), 0.9, clock.now)
+    assert entry.expires == 1_782_864_000.0
+    assert len(mem.history(first.id, scopes="global")) == 2
+    assert entry == done.entry
+
+
+def test_supersede_serves_the_successor(mem: Memory, clock: Any) -> None:
+    old = mem.store("The vault is in room 12.")
+    clock.pass_days(1)
+    new = mem.store("The vault is in room 12.", on_duplicate="supersede")
+    assert new.action == "superseded"
+    assert mem.get(old.id, scopes="global").superseded_by == new.id
+    assert mem.get(new.id, scopes="global").supersedes == (old.id,)
+    found = mem.recall("vault room", **ASK)
+    assert [hit.id for hit in found.hits] == [new.id]
+    assert [entry.id for entry in mem.list(scopes="global")] == [new.id]
+    assert {entry.id for entry in mem.list(scopes="global", everything=True)} == {old.id, new.id}
+
+
+def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_record(mem: Memory) -> None:
+    old = mem.store("Ada moved her sardine boat to Lisbon.")
+    middle = mem.store("It is kept in Porto these days.", supersedes=old.id)
+    new = mem.store("Now she keeps it in Faro.", supersedes=old.id[:6])  # the end of the chain is superseded
+    found = mem.recall("sardine boat", **ASK)
+    (hit,) = found.hits
+    assert (hit.id, hit.served_for) == (new.id, old.id)
+    assert f"{old.id} is superseded and served as {new.id}" in found.notes
+    assert f"found as {old.id}" in hit.why()
+    assert mem.get(middle.id, scopes="global").superseded_by == new.id
+    said = mem.explain("sardine boat", old.id, scopes="global")
+    assert said.rank is None
+    assert said.reasons == (f"it is superseded by {new.id}, which is served in its place",)
+
+
+def test_before_the_successor_came_the_old_one_stands(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.", created="2026-01-01")
+    new = mem.store("The vault moved to the cellar.", created="2026-02-01", supersedes=old.id)
+    assert [hit.id for hit in mem.recall("vault", at="2026-01-02", **ASK).hits] == [old.id]
+    assert [hit.id for hit in mem.recall("vault", at="2026-02-02", **ASK).hits] == [new.id]
+
+
+def test_a_successor_in_another_scope_is_refused(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.", scope="agent:a")
+    with pytest.raises(StoreError, match="no memory here"):
+        mem.store("The vault moved.", scope="agent:b", supersedes=old.id)
+
+
+def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
+    done = mem.store("The door code is blue heron.", expires="2026-03-10")
+    assert texts(mem.recall("door code", **ASK)) == ["The door code is blue heron."]
+    clock.pass_days(9)  # to the very moment
+    assert texts(mem.recall("door code", **ASK)) == []
+    assert mem.list(scopes="global") == ()
+    assert mem.stats("global").expired == 1
+    assert texts(mem.recall("door code", at="2026-03-09T23:59:59Z", **ASK)) == ["The door code is blue heron."]
+    assert "expired" in mem.explain("door code", done.id, scopes="global").reasons[0]
+    assert mem.store("The door code is blue heron.").action == "stored"  # to say an old thing again is news
+
+
+def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
+    old = mem.store("The vault is in room 12.")
+    mem.store("The cellar holds it.", supersedes=old.id, expires="2026-03-05")
+    clock.pass_days(10)
+    found = mem.recall("vault room", **ASK)
+    assert found.hits == ()
+    assert "has expired" in found.notes[0]
+
+
+def test_update_keeps_id_scope_and_date_and_writes_history(mem: Memory, clock: Any) -> None:
+    name = mem.store("The vault is in room 12.", tags=["a"]).id
+    clock.pass_days(2)
+    entry = mem.update(name[:5], scopes="global", text="The vault is in room 14.", importance=1.0, tags=())
+    assert (entry.id, entry.text, entry.importance, entry.tags) == (name, "The vault is in room 14.", 1.0, ())
+    assert entry.updated - entry.created == 2 * 86_400
+    assert texts(mem.recall("vault", **ASK)) == ["The vault is in room 14."]
+    first, second = mem.history(name, scopes="global")
+    assert (first.entry.text, first.died, second.died) == ("The vault is in room 12.", second.born, None)
+    assert first.ended == second.began == "memory updated 2026-03-03T00:00:00+00:00"
+    assert mem.update(name, scopes="global") == entry  # nothing to change, nothing written
+    assert len(mem.history(name, scopes="global")) == 2
+    with pytest.raises(QueryError, match="noise"):
+        mem.update(name, scopes="global", text="ok")
+
+
+def test_expiry_can_be_set_and_lifted(mem: Memory) -> None:
+    name = mem.store("The door code is blue heron.").id
+    assert mem.update(name, scopes="global", expires="2026-03-10").expires == 1_773_100_800.0
+    assert mem.update(name, scopes="global", never_expires=True).expires is None
+
+
+def test_forget_hides_at_once_and_history_remembers(mem: Memory, clock: Any) -> None:
+    name = mem.store("The vault is in room 12.").id
+    clock.pass_days(1)
+    done = mem.forget(name[:6], scopes="global")
+    assert (done.done, done.ids, done.purged) == (True, (name,), False)
+    assert texts(mem.recall("vault", **ASK)) == []
+    assert mem.list(scopes="global", everything=True) == ()
+    assert mem.stats("global").hidden == 1
+    (state,) = mem.history(name, scopes="global")
+    assert state.ended == "memory forgotten 2026-03-02T00:00:00+00:00"
+    with pytest.raises(StoreError, match="no memory here"):
+        mem.forget(name, scopes="global")
+
+
+def test_what_a_forgotten_memory_had_superseded_goes_with_it(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.").id
+    new = mem.store("It moved to the cellar.", supersedes=old).id
+    assert set(mem.forget(new, scopes="global").ids) == {old, new}
+    assert mem.list(scopes="global", everything=True) == ()
+
+
+def test_forgetting_a_superseded_one_leaves_its_successor(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.").id
+    new = mem.store("It moved to the cellar.", supersedes=old).id
+    assert mem.forget(old, scopes="global").ids == (old,)
+    assert [entry.id for entry in mem.list(scopes="global")] == [new]
+
+
+def test_a_query_forgets_nothing_before_it_is_confirmed(mem: Memory) -> None:
+    name = mem.store("The vault is in room 12.").id
+    mem.store("Lunch is at noon.")
+    asked = mem.forget(query="vault", scopes="global")
+    assert (asked.done, asked.ids) == (False, (name,))
+    assert mem.forget(query="vault", scopes="global", confirm=lambda _: False).done is False
+    with pytest.raises(QueryError, match="nothing was forgotten"):
+        mem.forget(query="vault", scopes="global", confirm="0" * 12)
+    with pytest.raises(QueryError, match="nothing was forgotten"):  # it was given for hiding, not for purging
+        mem.forget(query="vault", scopes="global", confirm=asked.token, purge=True)
+    mem.update(name, scopes="global", text="The vault is in room 15.")
+    with pytest.raises(QueryError, match="changed since"):
+        mem.forget(query="vault", scopes="global", confirm=asked.token)
+    again = mem.forget(query="vault", scopes="global")
+    assert mem.forget(query="vault", scopes="global", confirm=again.token).ids == (name,)
+    assert [entry.text for entry in mem.list(scopes="global")] == ["Lunch is at noon."]
+    nothing = mem.forget(query="vault", scopes="global", confirm=lambda _: True)
+    assert (nothing.done, nothing.entries) == (False, ())
+
+
+def test_a_confirming_function_sees_what_goes(mem: Memory) -> None:
+    mem.store("The vault is in room 12.")
+    seen: list[str] = []
+    done = mem.forget(query="vault", scopes="global", confirm=lambda them: bool(seen.extend(e.text for e in them) or 1))
+    assert done.done
+    assert seen == ["The vault is in room 12."]
+
+
+def test_forget_takes_an_id_or_a_query(mem: Memory) -> None:
+    for both in ({}, {"id": "a", "query": "b"}):
+        with pytest.raises(QueryError, match="one of them"):
+            mem.forget(scopes="global", **both)
+
+
+def test_an_ambiguous_or_empty_beginning_is_refused(mem: Memory) -> None:
+    for number in range(40):  # 32 letters: two ids begin alike
+        mem.store(f"Fact {number} about apples.", on_duplicate="force")
+    first = sorted(entry.id[0] for entry in mem.list(scopes="global"))
+    twice = next(a for a, b in pairwise(first) if a == b)
+    with pytest.raises(StoreError, match="begin with"):
+        mem.forget(twice, scopes="global")
+    for read in (mem.get, mem.forget, mem.history):
+        with pytest.raises(StoreError, match="no memory here"):
+            read("", scopes="global")
+
+
+def test_category_tags_and_k(mem: Memory) -> None:
+    ask = {**ASK, "pipeline": "bm25"}
+    mem.store("The red vault is in room 12.", category="fact", tags=["x"])
+    mem.store("The blue vault is in the attic.", category="entity", tags=["x", "y"])
+    assert texts(mem.recall("vault", category="entity", **ask)) == ["The blue vault is in the attic."]
+    assert texts(mem.recall("vault", tags=["x", "y"], **ask)) == ["The blue vault is in the attic."]
+    assert len(mem.recall("vault", tags="x", **ask).hits) == 2
+    assert mem.recall("vault", category="nothing", **ask).hits == ()
+    assert mem.recall("vault", k=1, **ask).hits == mem.recall("vault", k=2, **ask).hits[:1]
+    assert mem.recall("vault", k=1, **ask).verdict.found == 1
+    with pytest.raises(ConfigError, match="below 1"):
+        mem.recall("vault", k=0, **ask)
+
+
+def test_a_message_that_needs_no_memory_is_not_looked_up(mem: Memory) -> None:
+    mem.store("Thanks are given on Fridays.")
+    skipped = mem.recall("thanks!", scopes="global")
+    assert (skipped.hits, skipped.word, skipped.answer) == ((), "skipped", None)
+    assert skipped.skipped
+    assert len(mem.recall("thanks!", **ASK).hits) == 1
+
+
+def test_what_cannot_run_is_on_the_record(mem: Memory) -> None:
+    mem.store("The vault is in room 12.")
+    found = mem.recall("vault", **ASK)
+    assert found.word == "degraded"
+    assert any("dense skipped" in line for line in found.verdict.degraded)
+    assert json.loads(json.dumps(found.to_json()))["hits"][0]["memory"]["text"] == "The vault is in room 12."
+
+
+def test_a_store_without_memories_recalls_nothing(mem: Memory) -> None:
+    mem.kb.add([{"text": "A document about the vault.", "scope": "global", "tags": ["x"], "category": "fact"}])
+    assert mem.recall("vault", **ASK).hits == ()
+    assert mem.list(scopes="global", tags=["x"]) == ()
+    assert mem.stats("global").memories == 0
+    name = mem.store("The vault is in room 12.").id
+    assert [hit.id for hit in mem.recall("vault", **ASK).hits] == [name]
+    assert mem.stats("global").memories == 1
+
+
+def test_a_folder_called_memories_keeps_its_name(mem: Memory, tmp_path: Path) -> None:
+    (tmp_path / "memories").mkdir()
+    (tmp_path / "memories" / "a.md").write_text("The vault is in the folder.")
+    mem.kb.add(tmp_path / "memories")
+    with pytest.raises(StoreError, match="stands for the folder"):
+        mem.store("The vault is in room 12.")
+    assert mem.recall("vault", **ASK).hits == ()
+
+
+def test_a_read_only_store_says_so(tmp_path: Path) -> None:
+    with memory.open(tmp_path / "m", embedder="none") as made_:
+        made_.store("The vault is in room 12.")
+        made_.kb.store.readonly = True
+        with pytest.raises(StoreError, match="read-only"):
+            made_.store("Lunch is at noon.")
+        assert len(made_.recall("vault", **ASK).hits) == 1
+
+
+def test_stats_count_what_is_there(mem: Memory, clock: Any) -> None:
+    mem.store("The vault is in room 12.", tags=["x"], scope="agent:a")
+    clock.pass_days(1)
+    mem.store("Lunch is at noon.", category="preference", tags=["x", "y"])
+    found = mem.stats(["global", "agent:a", "agent:nobody"])
+    assert (found.memories, found.superseded, found.expired, found.hidden) == (2, 0, 0, 0)
+    assert found.by_scope == {"agent:a": 1, "global": 1}
+    assert found.by_tag == {"x": 2, "y": 1}
+    assert found.by_category == {"fact": 1, "preference": 1}
+    assert (found.oldest, found.newest) == (clock.now - 86_400, clock.now)
+    assert found.tokens == sum(entry.tokens for entry in mem.list(scopes=["global", "agent:a"]))
+
+
+def test_list_is_newest_first_in_pages(mem: Memory, clock: Any) -> None:
+    for number in range(7):
+        mem.store(f"Fact {number} about apples.", created=clock.now - number % 3, on_duplicate="force")
+    every = mem.list(scopes="global")
+    assert [(-e.created, e.id) for e in every] == sorted((-e.created, e.id) for e in every)
+    assert mem.list(scopes="global", limit=3) + mem.list(scopes="global", limit=None, offset=3) == every
+
+
+LONG = "\n\n".join(
+    f"Section {n}. " + " ".join(f"word{n}x{i} is remembered  here." for i in range(60)) for n in range(6)
+)
+
+
+def test_a_long_memory_has_several_chunks_and_is_one_memory(mem: Memory) -> None:
+    name = mem.store(LONG, tags=["long"]).id
+    assert len(list(mem.kb.chunks())) > 3
+    assert mem.get(name, scopes="global").text == LONG
+    (hit,) = mem.recall("word4x7 word1x3 word2x2", pipeline="bm25", **ASK).hits
+    assert hit.text == LONG
+    assert len(mem.list(scopes="global")) == 1
+    assert mem.store(LONG).action == "skipped"
+    mem.update(name, scopes="global", text=LONG.replace("word3x5", "changed"))
+    assert [state.entry.text == LONG for state in mem.history(name, scopes="global")] == [True, False]
+    assert mem.explain("word5x7", name, scopes="global", pipeline="bm25").rank == 1
+    assert mem.forget(name, scopes="global").ids == (name,)
+    assert list(mem.kb.chunks()) == []
+
+
+@given(st.text(min_size=1, max_size=4_000))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_comes_back_letter_for_letter(text: str) -> None:
+    from assay.ingest.chunk import PROFILES
+
+    entry = made(text, "global", "fact", 0.5, ("a",), 12.5, None, 13.0)
+    if not entry.text:
+        return
+    for profile in PROFILES.values():
+        from dataclasses import replace
+
+        named = replace(entry, id=new_id(entry))
+        back = entry_of(list(reversed(chunks_of(named, profile))))
+        assert replace(back, tokens=0) == named
+
+
+def test_compaction_changes_nothing_that_can_be_seen(mem: Memory) -> None:
+    names = [mem.store(f"Fact {n} about apples and pears.", on_duplicate="force", tags=[f"t{n}"]).id for n in range(9)]
+    mem.forget(names[0], scopes="global")
+    mem.store("A newer fact.", supersedes=names[1])
+    before = (mem.list(scopes="global", everything=True), mem.stats("global"), list(mem.export("global")))
+    hits = [(hit.id, hit.score) for hit in mem.recall("apples", **ASK).hits]
+    assert mem.kb.optimize(force=True)
+    assert before == (mem.list(scopes="global", everything=True), mem.stats("global"), list(mem.export("global")))
+    assert hits == [(hit.id, hit.score) for hit in mem.recall("apples", **ASK).hits]
+
+
+def test_importing_the_package_loads_no_knowledge_base() -> None:
+    code = "import sys, assay.memory, assay.memory.adaptive; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_results_are_json(mem: Memory) -> None:
+    first = mem.store("The vault is in room 12.", expires="2027-01-01")
+    mem.store("The vault is in room 12.", on_duplicate="supersede")
+    said: Iterable[Any] = (
+        first,
+        mem.store("The vault is in room 12."),
+        mem.recall("vault", **ASK),
+        mem.explain("vault", first.id, scopes="global"),
+        mem.stats("global"),
+        *mem.history(first.id, scopes="global"),
+        mem.forget(query="vault", scopes="global"),
+    )
+    for one in said:
+        assert json.loads(json.dumps(one.to_json(), allow_nan=False))
