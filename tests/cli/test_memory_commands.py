@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from conftest import Run
+from click.testing import Result
 
 from assay import kb
 from assay.cli.memory_move import FORMATS
 from assay.cli.memory_write import WAYS
 from assay.memory.importers import IMPORTERS
 from assay.memory.types import OnDuplicate
+
+Run = Callable[..., Result]
 
 
 @pytest.fixture
