@@ -14,6 +14,7 @@ import pytest
 from assay.config import from_dict, load
 from assay.memory.config import convert
 from assay.preflight import preflight
+from assay.rerank import late_interaction
 from assay.rerank.providers.table import PROVIDERS
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.types import DAY, Chunk, Query
@@ -238,10 +239,17 @@ def test_without_a_moment_ages_are_skipped_on_the_record():
     assert [said.split(":")[0] for said in answer.verdict.degraded] == ["recency", "decay"]
 
 
+def _forget_models():
+    late_interaction.token_store.cache_clear()
+    late_interaction._encoder.cache_clear()
+
+
 def test_the_preset_without_key_and_local_model_is_the_lightweight_one(monkeypatch, tmp_path):
     monkeypatch.delenv(PROVIDERS["jina"].key_env, raising=False)
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    _forget_models()  # an earlier test of this process may have loaded one
     answer = load("memory").run(QUERY, snapshot())
+    _forget_models()
     assert [(hit.id, hit.score) for hit in answer] == [(hit.id, hit.score) for hit in ANSWER]
     assert "rerank" in answer.verdict.degraded[0]
     assert PROVIDERS["jina"].key_env in answer.verdict.degraded[0]
