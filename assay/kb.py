@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from assay.absence import reasons
 from assay.answer import Answer, Passage
 from assay.backend.local import COMPACT_FROM, LocalBackend
 from assay.backend.snapshot import LocalSnapshot
+from assay.closing import Closing
 from assay.config import load, with_digest
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
@@ -88,7 +88,7 @@ class Explanation:
     reasons: tuple[str, ...]
 
 
-class KnowledgeBase:
+class KnowledgeBase(Closing):
     """One store with its indexes and model. Safe to share between threads; use as a context manager or close it."""
 
     def __init__(self, store: Store) -> None:
@@ -109,14 +109,6 @@ class KnowledgeBase:
         self.backend = LocalBackend(
             store, Analyser(language=self.language), settings["model"], settings["dim"], _NO_VECTORS
         )
-
-    def __enter__(self) -> KnowledgeBase:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         if self._compactor is not None:

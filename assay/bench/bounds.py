@@ -18,7 +18,7 @@ PIECES = 50
 def drawn(dataset: Dataset, topic: str, workspace: Workspace, depth: int, seed: int) -> Retrieved:
     """`random`: the documents this topic may find, in an order that only the seed and the topic decide."""
     where = dataset.topics[topic].where
-    rows = workspace.eligible(parse(where) if where else None)
+    rows = workspace.snapshot.live_rows(parse(where) if where else None)
     names, first = np.unique(workspace.documents[rows], return_index=True)
     lot = hashlib.sha256(f"{seed}\0{topic}".encode("utf-8", "surrogatepass")).digest()
     order = np.random.Generator(np.random.PCG64(int.from_bytes(lot, "big"))).permutation(len(names))[:depth]

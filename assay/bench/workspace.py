@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,15 @@ import numpy as np
 from assay import embed
 from assay.backend.snapshot import LocalSnapshot
 from assay.bench.types import Dataset, Topic
+from assay.closing import Closing
 from assay.embed.home import home
 from assay.errors import AssayError, StoreError
 from assay.ingest.files import tidy
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
 from assay.store.locks import in_turn
-from assay.types import Ids, Query, Rows
-from assay.where import Filter, parse
+from assay.types import Ids, Query
+from assay.where import parse
 
 FORMAT = 1
 """Raised when the same documents and settings would give other chunks than before."""
@@ -52,21 +52,13 @@ class Settings:
         return Settings(spec, self.language, self.profile)
 
 
-class Workspace:
+class Workspace(Closing):
     """An indexed corpus, ready to be asked. Close it, or use it as a context manager."""
 
     def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
         self.kb = kb
         self.settings = settings
         self.snapshot: LocalSnapshot = kb.snapshot()
-
-    def __enter__(self) -> Workspace:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self.kb.close()
@@ -103,10 +95,6 @@ class Workspace:
             part = rows[start : start + 1_000]
             found[part] = [chunk.doc_id for chunk in self.snapshot.chunks(part)]
         return found.astype(np.str_)
-
-    def eligible(self, where: Filter | None) -> Rows:
-        """Rows that a topic may find."""
-        return self.snapshot.live_rows(where)
 
 
 def prepare(

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 
 from assay import kb as knowledge
+from assay.closing import Closing
 from assay.errors import QueryError
 from assay.kb import KnowledgeBase
 from assay.memory.counts import counted
@@ -58,20 +58,12 @@ def open(
     return Memory(knowledge.open(path, embedder=embedder, create=create), clock)
 
 
-class Memory:
+class Memory(Closing):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
     def __init__(self, kb: KnowledgeBase, clock: Callable[[], float] = time.time) -> None:
         self.kb = kb
         self.clock = clock
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self.kb.close()
