@@ -19,7 +19,12 @@ from numbers_from_lab import WRITERS as LAB
 
 ROOT = Path(__file__).resolve().parent.parent
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-_DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/decisions/0010-default-pipeline.md")
+_DOCUMENTS = (
+    "README.md",
+    "docs/benchmarks.md",
+    "docs/decisions/0010-default-pipeline.md",
+    "docs/decisions/0014-token-vectors-are-signs.md",
+)
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
@@ -85,20 +90,56 @@ def large_folder(receipt: dict[str, Any]) -> str:
     )
 
 
-WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "search": search,
-    "growth": growth,
-    "ingest": ingest,
-    "large_folder": large_folder,
+def statistics(receipt: dict[str, Any]) -> str:
+    """Seconds of the lab's tests at full size, and how they compare with plain loops."""
+    rows = [[name, f"{seconds} s"] for name, seconds in receipt["seconds"].items() if "loop" not in name]
+    return table(["what", "measured"], rows + [[name, f"{ratio}x"] for name, ratio in receipt["ratios"].items()])
+
+
+def mcp(receipt: dict[str, Any]) -> str:
+    """From the start of the process to an answer, by the wall clock and in processor time."""
+    times = receipt["times"]
+    rows = []
+    for case, found in times.items():
+        for what, spent in found.items():
+            rows.append([case, what, spent["fastest_ms"], spent["median_ms"]])
+    return table(["case", "what", "fastest ms", "median ms"], rows)
+
+
+def rerank_quality(receipt: dict[str, Any]) -> str:
+    """Differences to the pipeline without the step, at the default weight, with their standard errors."""
+    rows = []
+    for system, mean in receipt["mean difference in nDCG@10"].items():
+        if " weight=0.5 " in system:
+            found = [sets["difference"][system] for sets in receipt["sets"].values()]
+            rows.append([system.replace(" weight=0.5", ""), *(f"{d:+.4f} ± {e:.4f}" for d, e in found), f"{mean:+.4f}"])
+    return table(["texts, match, pool", *receipt["sets"], "mean"], rows)
+
+
+def rerank_times(receipt: dict[str, Any]) -> str:
+    return table(["", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
+
+
+WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "search": ("search", search),
+    "growth": ("growth", growth),
+    "ingest": ("ingest", ingest),
+    "large_folder": ("large_folder", large_folder),
+    "statistics": ("statistics", statistics),
+    "mcp": ("mcp", mcp),
+    "rerank_quality": ("rerank", rerank_quality),
+    "rerank_times": ("rerank", rerank_times),
 }
+"""Block → its receipt, and what writes it."""
 
 
 def _written(text: str) -> str:
     def block(found: re.Match[str]) -> str:
         if found[2] in LAB:
             return f"{found[1]}{LAB[found[2]]()}{found[4]}"
-        receipt = json.loads((ROOT / "receipts" / f"{found[2]}.json").read_text("utf-8"))["measured"]
-        return f"{found[1]}{WRITERS[found[2]](receipt)}{found[4]}"
+        name, writer = WRITERS[found[2]]
+        receipt = json.loads((ROOT / "receipts" / f"{name}.json").read_text("utf-8"))["measured"]
+        return f"{found[1]}{writer(receipt)}{found[4]}"
 
     return _BLOCK.sub(block, text)
 

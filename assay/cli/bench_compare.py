@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import json_option
+from assay.cli.options import json_option, listed
 
 
 @click.command()
@@ -35,7 +35,7 @@ def compare(
     from assay.cli.bench_compare_view import show
     from assay.cli.terminal import escaped
 
-    declared = [name.strip() for name in metrics.split(",") if name.strip()] or None
+    declared = listed(metrics) or None
     found = compared([read(path) for path in receipts], declared, scopes or None, groups)
     if out is not None:
         write(found, out)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import json_option
+from assay.cli.options import json_option, listed
 
 
 @click.command()
@@ -59,9 +59,9 @@ def run(
     from assay.cli.progress import bars
     from assay.cli.terminal import as_json
 
-    asked = [name.strip() for name in names.split(",") if name.strip()]
+    asked = listed(names)
     chosen = systems([*asked, *(name for name in BASELINES if baselines)])
-    plan = Plan(tuple(name.strip() for name in metrics.split(",") if name.strip()), seed=seed)
+    plan = Plan(tuple(listed(metrics)), seed=seed)
     found = load(dataset, split)
     plan = plan.fitted(found)  # a misspelt metric is said before anything is indexed
     with bars() as bar, prepare(found, Settings(embedder, language, profile), bar.step) as workspace:

@@ -56,7 +56,7 @@ def judge(store: Path, queries: Path, names: str, depth: int, out: Path, name: s
     from assay.bench.judge.write import LEDGER, check_place, write_judgements
     from assay.bench.querylog import read_log
     from assay.cli.judge_view import show_end
-    from assay.cli.options import opened
+    from assay.cli.options import listed, opened
     from assay.cli.progress import bars
     from assay.cli.terminal import console, safe
     from assay.errors import ConfigError
@@ -71,7 +71,7 @@ def judge(store: Path, queries: Path, names: str, depth: int, out: Path, name: s
         click.echo(f"{click.style('left out', fg='yellow')}  {safe(line)}", err=True)
     screen = console()
     with opened(store) as base:
-        chosen = [base.pipeline(one.strip()) for one in names.split(",") if one.strip()]
+        chosen = [base.pipeline(one) for one in listed(names)]
         if not chosen:
             raise ConfigError("--pipeline names none", "give some: --pipeline default,bm25")
         with bars() as bar:

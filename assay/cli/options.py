@@ -61,6 +61,11 @@ def question(k: int | None, at: str | None, **given: Any) -> dict[str, Any]:
     return {"k": k, "at": moment, **given}
 
 
+def listed(words: str) -> list[str]:
+    """Names between commas."""
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
 def query_text(query: str) -> str:
     """The query itself, or what stands on standard input when it is `-`."""
     if query != "-":
