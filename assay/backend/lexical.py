@@ -76,7 +76,7 @@ class LexicalView:
             places, _ = self.tail.postings(term, self.tail_size)
             count = int(np.count_nonzero(self.tail_live[places]))
         if self.words and len(self.dead):
-            count -= int(np.count_nonzero(self.words.counts(number, self.dead.astype(np.int32))))
+            count -= int(np.count_nonzero(self.words.counts([number], self.dead.astype(np.int32))))
         return count
 
     @cached_property
@@ -139,10 +139,7 @@ class _Ask:
 def _scored(view: LexicalView, words: Words, ask: _Ask, rows: Rows) -> Scored:
     """These rows of the generation with each term's contribution to them."""
     damped = damping(words.lengths[rows].astype(np.float64), view.average)
-    narrow = rows.astype(np.int32)
-    counts = np.empty((len(ask.numbers), len(rows)))
-    for line, number in enumerate(ask.numbers):
-        counts[line] = words.counts(number, narrow)
+    counts = words.counts(ask.numbers, rows.astype(np.int32)).astype(np.float64)
     return Scored.of(rows, ask.weights[:, None] * saturation(counts, damped), ask.ideal)
 
 

@@ -39,6 +39,8 @@ class Words:
         self._blank: list[Floats] = []
         self.term = lru_cache(maxsize=65_536)(self._terms.find)
         """The number of a term, or -1."""
+        self._span = lru_cache(maxsize=65_536)(self._looked_up)
+        """Where a term's postings begin and end."""
 
     @property
     def size(self) -> int:
@@ -46,21 +48,30 @@ class Words:
 
     def frequency(self, term: int) -> int:
         """How many rows contain a term."""
-        return 0 if term < 0 else int(self._start[term + 1] - self._start[term])
+        start, end = self._span(term)
+        return end - start
+
+    def _looked_up(self, term: int) -> tuple[int, int]:
+        return (0, 0) if term < 0 else (int(self._start[term]), int(self._start[term + 1]))
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        if term < 0:
-            return np.empty(0, np.int32), np.empty(0, np.uint16)
-        span = slice(self._start[term], self._start[term + 1])
-        return self._rows[span], self._counts[span]
+        start, end = self._span(term)
+        return self._rows[start:end], self._counts[start:end]
 
-    def counts(self, term: int, rows: NDArray[np.int32]) -> NDArray[np.uint16]:
-        """How often a term occurs in each of these rows."""
-        holding, counts = self.postings(term)
-        if not len(holding):
-            return np.zeros(len(rows), np.uint16)
-        place = holding.searchsorted(rows)
-        found: NDArray[np.uint16] = counts.take(place, mode="clip") * (holding.take(place, mode="clip") == rows)
+    def counts(self, terms: Sequence[int], rows: NDArray[np.int32]) -> NDArray[np.uint16]:
+        """How often each term occurs in each of these rows: one line per term."""
+        places = np.empty((len(terms), len(rows)), np.int64)
+        ends = np.empty((len(terms), 1), np.int64)
+        for line, term in enumerate(terms):
+            start, end = self._span(term)
+            places[line] = self._rows[start:end].searchsorted(rows)
+            places[line] += start
+            ends[line] = end
+        if not len(self._rows):
+            return np.zeros(places.shape, np.uint16)
+        # One look at all places: past a term's end stands another's row, so the end is asked too.
+        there = (self._rows.take(places, mode="clip") == rows) & (places < ends)
+        found: NDArray[np.uint16] = self._counts.take(places, mode="clip") * there
         return found
 
     @contextlib.contextmanager
