@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class LanceHybrid:
         self._lists = self._probes = lists
 
     def tune(self, vectors: Vectors, matrix: Vectors, wanted: float) -> tuple[int, float]:
-        """The fewest probes with which its vector search comes within .002 of the wanted recall at pool depth."""
+        """The most probes with which its vector search stays at or below the wanted recall at pool depth."""
         truth = [np.argsort(-(matrix @ v), kind="stable")[:POOL] for v in vectors]
 
         def recall(probes: int) -> float:
@@ -58,8 +58,8 @@ class LanceHybrid:
                 shares.append(np.isin(true, query.select(["row"]).to_arrow()["row"].to_numpy()).mean())
             return round(float(np.mean(shares)), 4)
 
-        enough = range(1, self._lists)
-        self._probes = 1 + bisect_left(enough, wanted - 0.002, key=recall)
+        counts = range(1, self._lists + 1)
+        self._probes = max(1, bisect_right(counts, wanted, key=recall))
         return self._probes, recall(self._probes)
 
     def search(self, text: str, vector: Vector) -> pa.Table:
