@@ -1,6 +1,7 @@
 """TOML ⇄ pipeline. A config is checked whole when it is read: every key is read by something or is an error.
 
 k = 10                       # what triggers read, and the default length of an answer
+complete = true              # every leg also scores what the other legs found
 [legs.bm25]                  # the name of the leg; `use` defaults to it
 k = 100                      # how deep the leg looks; also: priority, when, after
 [fuse]
@@ -27,7 +28,7 @@ from assay.registry import build, settings_of, short_name
 
 T = TypeVar("T")
 
-_TOP = ("name", "about", "k", "legs", "fuse", "step")
+_TOP = ("name", "about", "k", "complete", "legs", "fuse", "step")
 _LEG = ("use", "k", "priority", "when", "after")
 
 
@@ -82,7 +83,10 @@ def from_dict(config: Mapping[str, Any], name: str = "pipeline") -> Pipeline:
         fuser=fuser,
         steps=tuple(_step(i, given) for i, given in enumerate(steps)),
         k=_positive(_typed(config, "k", int, 10), "k"),
+        complete=_typed(config, "complete", bool, False),
     )
+    if pipeline.complete and fuser is None:
+        raise ConfigError("complete = true has no effect without [fuse]", "add a fuser, or drop it")
     _typed(config, "about", str, "")
     for plan in legs:
         for other in plan.after:
@@ -96,6 +100,7 @@ def to_dict(pipeline: Pipeline) -> dict[str, Any]:
     """The whole config, defaults included, as plain data; what the digest covers (the name is not behaviour)."""
     return {
         "k": pipeline.k,
+        **_told(pipeline),
         "legs": {
             plan.name: {
                 "use": _name_of(plan.leg),
@@ -121,7 +126,7 @@ def to_config(pipeline: Pipeline) -> dict[str, Any]:
         when = plan.when and {"use": short_name("trigger", plan.when), **settings_of(plan.when)}
         placed = {"k": plan.k, "priority": plan.priority, "when": when, "after": list(plan.after)}
         legs[plan.name] = _said({"use": short_name("leg", plan.leg), **placed, **settings_of(plan.leg)})
-    config: dict[str, Any] = {"k": pipeline.k, "legs": legs}
+    config: dict[str, Any] = {"k": pipeline.k, **_told(pipeline), "legs": legs}
     if pipeline.fuser is not None:
         config["fuse"] = _said({"use": short_name("fuser", pipeline.fuser), **settings_of(pipeline.fuser)})
     if pipeline.steps:
@@ -130,6 +135,11 @@ def to_config(pipeline: Pipeline) -> dict[str, Any]:
             for plan in pipeline.steps
         ]
     return config
+
+
+def _told(pipeline: Pipeline) -> dict[str, Any]:
+    """Left out where it is not set, so that pipelines from before it keep their digests."""
+    return {"complete": True} if pipeline.complete else {}
 
 
 def _said(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,6 +156,7 @@ def with_digest(pipeline: Pipeline) -> Pipeline:
         pipeline.fuser,
         pipeline.steps,
         pipeline.k,
+        pipeline.complete,
         hashlib.sha256(canonical.encode()).hexdigest(),
     )
 

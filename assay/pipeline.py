@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from assay.answer import Answer, Span, SpanKind, Verdict
+from assay.complete import completed
 from assay.errors import AssayError, ConfigError, LawBroken, ModelError, QueryError
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
 from assay.protocols import Fuser, Leg, Selector, Snapshot, Stage, Trigger
-from assay.types import Query, Ranking, Vector
+from assay.types import Note, Query, Ranking, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Pipeline:
     """A whole way of answering. `digest` covers the config, defaults included, and nothing else.
 
     `k` is what triggers read and what a caller gets who names no other; asking for fewer gives a prefix (law 9).
+    With `complete` the fuser sees every leg's score of every candidate, see complete.py.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Pipeline:
     fuser: Fuser | None
     steps: tuple[StepPlan, ...] = ()
     k: int = 10
+    complete: bool = False
     digest: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +75,7 @@ class Pipeline:
         found: dict[str, Ranking] = {plan.name: Ranking.empty(plan.leg.gives().scale) for plan in self.legs}
         for plan in self.legs:
             found[plan.name] = run.leg(plan, query, found, self)
-        ranking = run.fuse(self.fuser, query, found) if self.fuser else next(iter(found.values()))
+        ranking = run.fuse(self, self.fuser, query, found) if self.fuser else next(iter(found.values()))
         for step in self.steps:
             ranking = run.step(step, query, ranking)
         chosen = top(ranking, self.k if k is None else k)
@@ -153,9 +156,14 @@ class _Run:
         ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
         return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start)
 
-    def fuse(self, fuser: Fuser, query: Query, found: Mapping[str, Ranking]) -> Ranking:
+    def fuse(self, pipeline: Pipeline, fuser: Fuser, query: Query, found: Mapping[str, Ranking]) -> Ranking:
         start = self.clock()
-        fused = fuser.fuse(query, found, self.snapshot)
+        seen: Mapping[str, Ranking] = found
+        notes: tuple[Note, ...] = ()
+        if pipeline.complete:
+            legs = {plan.name: plan.leg for plan in pipeline.legs}
+            seen, notes = completed(query, found, legs, self.snapshot)
+        fused = fuser.fuse(query, seen, self.snapshot).noted(*notes)
         self._check_rows(fused, fuser, "fuse")
         check_united(found.values(), fused, "fuse")
         return self._span("fuse", "fuse", sum(map(len, found.values())), fused, start)

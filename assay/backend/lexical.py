@@ -125,6 +125,20 @@ def search(view: LexicalView, terms: Sequence[str], k: int, eligible: Mask | Non
     return found if hit.all() else found.take(hit)
 
 
+def rate(view: LexicalView, terms: Sequence[str], rows: Rows) -> Scored:
+    """These rows, in their order, with what each term gives them, be it nothing."""
+    numbers, weights = view.weighed(terms)
+    ask = _Ask(terms, numbers, weights, float(weights.sum() * (K1 + 1.0)), len(rows))
+    if view.words and not view.tail_size:
+        return _scored(view, view.words, ask, rows)
+    start = view.words.size if view.words else 0
+    old, given = rows < start, np.zeros((len(terms), len(rows)))
+    if view.words:
+        given[:, old] = _scored(view, view.words, ask, rows[old]).given
+    given[:, ~old] = _tail_given(view, terms, weights, rows[~old] - start)
+    return Scored.of(rows, given, ask.ideal)
+
+
 @dataclass(frozen=True, slots=True)
 class _Ask:
     """The terms of a query with their numbers in the generation and their weights, its ideal score, and how many."""
@@ -144,7 +158,7 @@ def _scored(view: LexicalView, words: Words, ask: _Ask, rows: Rows) -> Scored:
 
 
 def _tail_given(view: LexicalView, terms: Sequence[str], weights: Floats, places: Rows) -> Floats:
-    """Each term's contribution to each of these positions of the tail, which ascend."""
+    """Each term's contribution to each of these positions of the tail."""
     counts = np.zeros((len(terms), view.tail_size))
     for line, term in enumerate(terms):
         holding, found = view.tail.postings(term, view.tail_size)

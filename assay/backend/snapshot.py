@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.backend.filters import SnapshotColumns
-from assay.backend.lexical import MOST_TERMS, LexicalView, search
+from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
 from assay.errors import QueryError, StoreError
 from assay.index.columns import NUMBERS, as_number, numbers_of
 from assay.index.generation import Generation
@@ -97,20 +97,31 @@ class LocalSnapshot:
     # -- finding
 
     def lexical(self, query: Query, k: int) -> Found:
-        terms = self.analyser.query_terms(query.text)
-        notes = []
-        if len(terms) > MOST_TERMS:
-            weights = self._view.weights(terms)
-            rarest = np.sort(np.lexsort((np.arange(len(terms)), -weights))[:MOST_TERMS])
-            notes.append(Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used"))
-            terms = [terms[i] for i in rarest]
+        terms, notes = self._asked(query)
         if not terms or not self.size:
-            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=tuple(notes))
+            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         old, new = self._allowed(query)
         scored = search(self._view, terms, k, old, new)
         place = self._best(scored.rows, scored.score, k)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
-        return Found(scored.rows[place], parts, scored.ideal, tuple(notes))
+        return Found(scored.rows[place], parts, scored.ideal, notes)
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        terms, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(rows, (), ideal=0.0, notes=notes)
+        scored = rate(self._view, terms, rows)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
+        return Found(rows, parts, scored.ideal, notes)
+
+    def _asked(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
+        """The terms of a query; of a very long one, its rarest."""
+        terms = self.analyser.query_terms(query.text)
+        if len(terms) <= MOST_TERMS:
+            return terms, ()
+        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self._view.weights(terms)))[:MOST_TERMS])
+        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
+        return [terms[i] for i in rarest], (said,)
 
     def nearest(self, query: Query, k: int) -> Found:
         if not self._dim:

@@ -36,6 +36,9 @@ class Remembering:
     def lexical(self, query: Query, k: int) -> Found:
         return self._once("lexical", query, k, self.inner.lexical)
 
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        return self.inner.lexical_at(query, rows)
+
     def nearest(self, query: Query, k: int) -> Found:
         return self._once("nearest", query, k, self.inner.nearest)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.checks import check_number
 from assay.fuse.weighted import check_planned, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Floats, Query, Range, Ranking
@@ -15,33 +16,38 @@ from assay.types import Floats, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class Dbsf:
-    """Weighted mean of scores that three standard deviations around each leg's mean bring to [0, 1].
+    """Weighted mean of scores that some standard deviations around each leg's mean bring to [0, 1].
 
-        score = Σ w · n(s) / Σ w        n(s) = clip((s − (μ − 3σ)) / 6σ, 0, 1)
+        score = Σ w · n(s) / Σ w        n(s) = clip((s − (μ − dσ)) / 2dσ, 0, 1)        d = `deviations`
 
     μ and σ are the mean and the population standard deviation of the leg's scores for this query. One hit, or
     hits of equal scores, stand at their own mean: n = 0.5. A leg that missed a candidate adds 0. `weights`
     gives w by leg name, 1 where not named. Takes any scale, gives unit scores.
+
+    d = 3 is the published form; it cuts off what stands out further, and the best hit of an identifier does.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
     symmetric: ClassVar[bool] = True
 
     weights: Mapping[str, float] = field(default_factory=dict)
+    deviations: float = 3.0
 
     def __post_init__(self) -> None:
+        check_number("dbsf.deviations", self.deviations, 0.5, 100.0)
         check_weights("dbsf", self.weights)
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         weight = {leg: self.weights.get(leg, 1.0) for leg in rankings}
-        return weighted_sum(rankings, {leg: weight[leg] * _normal(r.score) for leg, r in rankings.items()}, weight)
+        normal = {leg: weight[leg] * _normal(r.score, self.deviations) for leg, r in rankings.items()}
+        return weighted_sum(rankings, normal, weight)
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
         check_planned("dbsf", self.weights, legs)
         return Range("unit", 0.0, 1.0)
 
 
-def _normal(score: Floats) -> Floats:
+def _normal(score: Floats, deviations: float) -> Floats:
     if not len(score):
         return score
     low, high = score.min(), score.max()
@@ -49,4 +55,4 @@ def _normal(score: Floats) -> Floats:
         return np.full(len(score), 0.5)
     # n(s) is the same for every affine image of the scores; over [0, 1] the squares neither under- nor overflow.
     place: Floats = (score - low) / (high - low)
-    return np.clip((place - float(place.mean())) / (6.0 * float(place.std())) + 0.5, 0.0, 1.0)
+    return np.clip((place - float(place.mean())) / (2.0 * deviations * float(place.std())) + 0.5, 0.0, 1.0)

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.protocols import Snapshot
-from assay.types import Part, Query, Range, Ranking
+from assay.protocols import Found, Snapshot
+from assay.types import Part, Query, Range, Ranking, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,14 @@ class Bm25:
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         found = snapshot.lexical(query, k)
+        ids = snapshot.ids(found.rows)
+        return Ranking.of(ids, self._parts(found), self.gives().scale, rows=found.rows, notes=found.notes)
+
+    def rate(self, query: Query, snapshot: Snapshot, rows: Rows) -> list[Part]:
+        return self._parts(snapshot.lexical_at(query, rows))
+
+    def _parts(self, found: Found) -> list[Part]:
         parts = list(found.parts)
         if self.norm == "ideal" and found.ideal > 0.0:
             parts.append(Part("ideal", "mul", np.full(len(found.rows), 1.0 / found.ideal)))
-        ids = snapshot.ids(found.rows)
-        return Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes)
+        return parts

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_number, check_whole, require_unit
+from assay.checks import check_choice, check_number, check_whole, require_unit
 from assay.facts import rows_of
 from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking, fold
+
+KEYS = ("all", "codes")
+_CODE = re.compile(r"\A(?=\S+\Z).*[\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +25,35 @@ class ExactBonus:
         score = min(1, score + bonus · found / ideal)
 
     `found` is the chunk's score in the snapshot's exact look-up (identifiers and phrases of the query), `ideal`
-    the score of a chunk that holds all of them. Reads the look-up's best `depth` chunks; it never adds one to
-    the ranking. A query without identifiers or phrases changes nothing. Needs and gives unit scores; where min
-    bites, a part "clamp" says so.
+    the score of a chunk that holds all of them. `keys = "codes"` counts only those with a digit or an underscore
+    (CVE-2024-1234, v1.29.3, JINA_API_KEY): they name one thing, while a phrase or a name such as TechCrunch is also
+    mentioned in passing; keys that no chunk holds then count for nothing. Reads the look-up's best `depth` chunks;
+    it never adds one to the ranking. A query without identifiers or phrases changes nothing. Needs and gives unit
+    scores; where min bites, a part "clamp" says so.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"exact"})
 
     bonus: float = 0.05
     depth: int = 1000
+    keys: Literal["all", "codes"] = "all"
 
     def __post_init__(self) -> None:
         check_number("exact_bonus.bonus", self.bonus, 0.0, 1.0)
         check_whole("exact_bonus.depth", self.depth, 1)
+        check_choice("exact_bonus.keys", self.keys, KEYS)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not self.bonus or not len(ranking):
             return ranking
         found = snapshot.exact(query, self.depth)
-        if not len(found.rows) or not found.ideal > 0.0:
+        parts, ideal = found.parts, found.ideal
+        if self.keys == "codes":
+            parts = tuple(part for part in parts if _CODE.search(part.name))
+            ideal = sum(float(part.column.max(initial=0.0)) for part in parts)
+        if not len(found.rows) or not ideal > 0.0:
             return ranking.noted(*found.notes)
-        share = dict(zip(found.rows.tolist(), fold(found.parts, len(found.rows)) / found.ideal, strict=True))
+        share = dict(zip(found.rows.tolist(), fold(parts, len(found.rows)) / ideal, strict=True))
         shares = np.array([share.get(row, 0.0) for row in rows_of(ranking, snapshot).tolist()]).clip(0.0, 1.0)
         boosted = ranking.scored(Part("exact_bonus", "add", self.bonus * shares)).clamped()
         return arrange(boosted).noted(*found.notes)

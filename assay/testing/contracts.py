@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from assay.errors import LawBroken
 from assay.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
-from assay.protocols import Fuser, Leg, Selector, Snapshot, Stage
+from assay.protocols import Fuser, Leg, Rater, Selector, Snapshot, Stage
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
 from assay.testing.strategies import UNIT, leg_rankings, rankings
 from assay.types import Query, Range, Ranking
@@ -34,7 +34,10 @@ _generated = settings(
 
 
 def check_leg(leg: Leg, snapshot: Snapshot, queries: Sequence[Query] = QUERIES) -> None:
-    """A leg finds live chunks, in the one order, the same twice; fewer is a prefix of more (law 9)."""
+    """A leg finds live chunks, in the one order, the same twice; fewer is a prefix of more (law 9).
+
+    One that rates gives what it found the same parts as when it found it.
+    """
     _check_component(leg, Leg)
     for query in queries:
         if _lacking(leg.needs, query, snapshot):
@@ -48,6 +51,9 @@ def check_leg(leg: Leg, snapshot: Snapshot, queries: Sequence[Query] = QUERIES) 
             fewer = leg.find(query, snapshot, k)
             if fewer.ids.tolist() != most.ids[:k].tolist():
                 raise LawBroken(f"{_name(leg)}: asking for {k} is not a prefix of asking for 50 (law 9)")
+        if isinstance(leg, Rater) and len(most):
+            rated = leg.rate(query, snapshot, snapshot.rows(most.ids))
+            _same(most, dataclasses.replace(most, parts=tuple(rated)), f"{_name(leg)}: rates otherwise than it finds")
 
 
 def check_fuser(fuser: Fuser, legs: Mapping[str, Range] = TWO_LEGS) -> None:

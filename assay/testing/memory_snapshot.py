@@ -63,11 +63,16 @@ class MemorySnapshot:
     # -- finding
 
     def lexical(self, query: Query, k: int) -> Found:
-        terms = self._analyser.query_terms(query.text)
-        weights = {term: self._idf(term) for term in terms}
-        given = {row: [weights[t] * self._saturation(t, row) for t in terms] for row in self._visible(query)}
+        found = self.lexical_at(query, np.array(self._visible(query), np.int64))
+        given = {row: [float(part.column[i]) for part in found.parts] for i, row in enumerate(found.rows.tolist())}
         hits = {row: column for row, column in given.items() if any(column)}
-        return self._found(hits, terms, k, ideal=(K1 + 1.0) * sum(weights.values()))
+        return self._found(hits, [part.name for part in found.parts], k, ideal=found.ideal)
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        weights = {term: self._idf(term) for term in self._analyser.query_terms(query.text)}
+        columns = {t: [w * self._saturation(t, row) for row in rows.tolist()] for t, w in weights.items()}
+        parts = tuple(Part(term, "add", np.array(column, np.float64)) for term, column in columns.items())
+        return Found(rows, parts, (K1 + 1.0) * sum(weights.values()))
 
     def nearest(self, query: Query, k: int) -> Found:
         if self._vectors is None:

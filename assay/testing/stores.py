@@ -146,6 +146,9 @@ def _compare_query(snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: 
         got, want = snapshot.ids(found.rows).tolist(), oracle.ids(expected.rows).tolist()
         _expect(got == want, f"{where}: {name} gave {got}, brute force {want}")
         _expect(_close(found, expected), f"{where}: {name} scores differ")
+    rows, theirs_rows = snapshot.rows(oracle.ids(np.arange(oracle.size))), np.arange(oracle.size)
+    rated = snapshot.lexical_at(query, rows)
+    _expect(_close(rated, oracle.lexical_at(query, theirs_rows)), f"{where}: lexical_at differs from brute force")
 
 
 def _close(found: Found, expected: Found) -> bool:

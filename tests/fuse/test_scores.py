@@ -79,6 +79,16 @@ def test_dbsf_clips_an_outlier():
     assert got["z00"] == pytest.approx(0.5 - 0.05 / (6 * math.sqrt(0.05 * 0.95)))
 
 
+def test_dbsf_with_room_for_an_outlier():
+    # Nine 0s and a 10: mean 1, deviation 3; the 10 stands 3 deviations up, half of the 6 there is room for.
+    leg = {"top": 10.0, **{f"c{i}": 0.0 for i in range(9)}}
+    got = scores(Dbsf(deviations=6.0), x=found(leg, "raw"))
+    assert got["top"] == pytest.approx(0.75)
+    assert got["c0"] == pytest.approx(0.5 - 1 / 36)
+    with pytest.raises(ConfigError, match="deviations"):
+        Dbsf(deviations=0.0)
+
+
 def test_dbsf_of_tiny_and_huge_scores():
     """Squares of 1e-200 underflow, squares of 1e200 overflow; the shape of the list is the same."""
     expected = scores(Dbsf(), x=BM25)

@@ -191,6 +191,18 @@ def test_exact_bonus_by_share():
     assert got == pytest.approx({"a": 0.5 + 0.1 * share, "b": 0.5})
 
 
+def test_exact_bonus_for_codes_alone():
+    # A code is one word with a digit or an underscore; the phrase and the name with inner capitals count for nothing.
+    chunks = [Chunk(n, "d", t, 3) for n, t in (("a", "CVE-2024-1234 fixed"), ("b", "TechCrunch on a zero day"))]
+    query = Query('TechCrunch "zero day" CVE-2024-1234 sha256')
+    got = by_id(after(ExactBonus(bonus=0.1, keys="codes"), {"a": 0.5, "b": 0.4}, MemorySnapshot(chunks), query))
+    assert got == pytest.approx({"a": 0.6, "b": 0.4})  # nobody holds sha256, so it takes no share
+    nobody, unchanged = Query('TechCrunch "zero day"'), {"a": 0.5, "b": 0.4}
+    assert by_id(after(ExactBonus(keys="codes"), unchanged, MemorySnapshot(chunks), nobody)) == unchanged
+    with pytest.raises(ConfigError, match="did you mean 'codes'"):
+        ExactBonus(keys="code")  # type: ignore[arg-type]
+
+
 def test_exact_bonus_without_anything_exact():
     scores = {"keys-1": 0.5, "keys-2": 0.45}
     assert by_id(after(ExactBonus(), scores, sample_snapshot(), Query("rotate"))) == scores
