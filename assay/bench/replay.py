@@ -36,7 +36,7 @@ def replay(receipt: Receipt, source: str | None = None, progress: Progress = lam
     said = receipt.canonical
     dataset = load(source or said["dataset"]["source"], said["dataset"]["split"])
     index = said["index"]
-    plan = Plan(tuple(said["scores"]), said["depth"], said["seed"])
+    plan = Plan(tuple(said["scores"]), said["depth"], said["seed"], "abstention" in said)
     system = from_spec(said["system"]["name"], said["system"]["spec"])
     with prepare(dataset, Settings(index["embedder"], index["language"], index["profile"]), progress) as workspace:
         bench = Bench(dataset, workspace, plan)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import assay
+from assay.bench.abstention import abstention
 from assay.bench.bounds import PIECES, drawn, known
 from assay.bench.metrics import defaults, parse, score
 from assay.bench.metrics import mean as mean_of
@@ -38,11 +39,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run measures, and how deep. The first metric is the one that decides; none named means the dataset's."""
+    """What a run measures, and how deep. The first metric is the one that decides; none named means the dataset's.
+
+    With `abstention`, questions without an answer are asked too, see abstention.py.
+    """
 
     metrics: tuple[str, ...] = ()
     depth: int = DEPTH
     seed: int = 0
+    abstention: bool = False
 
     def fitted(self, dataset: Dataset) -> Plan:
         """With every metric under its one name."""
@@ -71,6 +76,18 @@ class Bench:
             results.append(self._answer(system, topic))
             progress(system.name, done, len(self.dataset.scored))
         return results
+
+    def _asks_silence(self, system: System) -> bool:
+        return (
+            self.plan.abstention and system.pipeline is not None and bool(self.dataset.abstain and self.dataset.scored)
+        )
+
+    def _silence(self, system: System, answered: Run) -> dict[str, Any]:
+        """The receipt's word on questions without an answer, where the plan asks for it and there are some."""
+        if not self._asks_silence(system):
+            return {}
+        asked = [self._answer(system, topic) for topic in sorted(self.dataset.abstain)]
+        return {"abstention": abstention(answered, asked)}
 
     def _answer(self, system: System, topic: str) -> Retrieved:
         try:
@@ -115,6 +132,7 @@ class Bench:
         """Could a new run only say the same as this receipt?"""
         said = receipt.canonical
         same = receipt.kind == "run" and all(said.get(key) == value for key, value in self.inputs(system).items())
+        same = same and ("abstention" in said) == self._asks_silence(system)
         return same and list(said.get("scores", ())) == list(self.plan.metrics)
 
     def receipt(self, system: System, results: Run, findings: Sequence[Finding] = ()) -> Receipt:
@@ -140,6 +158,7 @@ class Bench:
                     for scope, places in {ALL: np.arange(len(results)), **strata}.items()
                 },
                 "preflight": [asdict(finding) for finding in (*before(system), *_empty(results), *findings)],
+                **self._silence(system, results),
             },
         )
 

@@ -18,6 +18,7 @@ from assay.cli.options import json_option, listed
 @click.option("--baselines/--no-baselines", default=True, help="Also run random, oracle, bm25, dense, hybrid, …")
 @click.option("--again", is_flag=True, help="Run also what has a fitting receipt in --out already.")
 @click.option("--timing/--no-timing", default=True, help="Measure latency, systems in turns, after the results.")
+@click.option("--abstention", is_flag=True, help="Also ask what has no answer: does a system keep silent?")
 @click.option("--with-text", is_flag=True, help="Put the queries' texts into the receipts, outside the digest.")
 @click.option("--embedder", default="auto", metavar="NAME", help="The embedding model.  [default: the installed one]")
 @click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
@@ -33,6 +34,7 @@ def run(
     baselines: bool,
     again: bool,
     timing: bool,
+    abstention: bool,
     with_text: bool,
     embedder: str,
     language: str,
@@ -61,7 +63,7 @@ def run(
 
     asked = listed(names)
     chosen = systems([*asked, *(name for name in BASELINES if baselines)])
-    plan = Plan(tuple(listed(metrics)), seed=seed)
+    plan = Plan(tuple(listed(metrics)), seed=seed, abstention=abstention)
     found = load(dataset, split)
     plan = plan.fitted(found)  # a misspelt metric is said before anything is indexed
     with bars() as bar, prepare(found, Settings(embedder, language, profile), bar.step) as workspace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,8 @@ def show(dataset: Dataset, plan: Plan, outcome: Outcome, out: Path | None) -> No
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("system")
     shown = plan.metrics[:COLUMNS]
-    for name in (*shown, "p50 ms", "p95 ms"):
+    apart = ("silent", "wrongly_silent", "separation") if plan.abstention and dataset.abstain else ()
+    for name in (*shown, *(name.replace("_", " ") for name in apart), "p50 ms", "p95 ms"):
         table.add_column(name, justify="right")
     decides = shown[0]
     pipelines = [r for name, r in outcome.receipts.items() if name not in BOUNDS]
@@ -42,7 +44,8 @@ def show(dataset: Dataset, plan: Plan, outcome: Outcome, out: Path | None) -> No
     for receipt in [*sorted(pipelines, key=lambda r: (-_mean(r, decides), _name(r))), *bounds]:
         leads = receipt in pipelines and _mean(receipt, decides) == best
         style = "green" if leads else "dim" if receipt in bounds else ""
-        table.add_row(safe(_name(receipt)), *(_cell(receipt, m) for m in shown), *_times(receipt), style=style)
+        cells = [*(_cell(receipt, m) for m in shown), *_silence(receipt, apart), *_times(receipt)]
+        table.add_row(safe(_name(receipt)), *cells, style=style)
     screen.print(table)
     for receipt in pipelines:
         if receipt.canonical["status"] == "not_measured":
@@ -90,6 +93,12 @@ def _mean(receipt: Receipt, metric: str) -> float:
 def _cell(receipt: Receipt, metric: str) -> str:
     found = receipt.canonical["aggregates"]["all"].get(metric)
     return "–" if found is None or receipt.canonical["status"] != "measured" else f"{found:.4f}"
+
+
+def _silence(receipt: Receipt, columns: Sequence[str]) -> list[str]:
+    """What the receipt says of questions without an answer; the floor and the ceiling say nothing."""
+    said = receipt.canonical.get("abstention", {})
+    return [f"{said[name]:.3f}" if name in said else "–" for name in columns]
 
 
 def _times(receipt: Receipt) -> tuple[str, str]:
