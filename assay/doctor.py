@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Literal
 
 from assay import embed
+from assay.backend.addresses import open_backend
 from assay.backend.local import COMPACT_FROM
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
-from assay.store.sqlite import Store, facts_of
+from assay.store.record import Record
+from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 
 State = Literal["ok", "warn", "fail"]
@@ -39,45 +41,40 @@ class Check:
     cure: str = ""
 
 
-def examine(folder: Path, *, deep: bool = False) -> list[Check]:
+def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
     """Every check, in order. `deep` reads every page and every chunk, which takes a while on a large store."""
     try:
-        store = Store.open(folder)
+        backend = open_backend(address)
     except AssayError as error:
         return [Check("store", "fail", error.message, error.cure), _model_here()]
+    store = backend.store
     try:
         kept = "read-only here" if store.readonly else "readable and writable"
-        found = [Check("store", "ok", f"{folder} is format {store.settings['format']}, {kept}")]
+        found = [Check("store", "ok", f"{address} is format {store.settings['format']}, {kept}")]
         sound = _integrity(store, deep)
         found.append(sound)
         if sound.state == "ok":
+            found += [check(store) for check in FOLDER_CHECKS] if type(store) is Store else []
             found += [check(store) for check in CHECKS]
         return found
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, AssayError) as error:
         return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
     finally:
-        store.close()
+        backend.close()
 
 
 _RESTORE = "assay restore BACKUP --store NEW, or add the documents to a new store"
 
 
-def _integrity(store: Store, deep: bool) -> Check:
-    """SQLite's own check of every page; `deep` adds its indexes and every chunk against the digest of its facts."""
-    try:
-        said = [row[0] for row in store.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")]
-        if said != ["ok"]:
-            return Check("database", "fail", f"it is damaged: {'; '.join(said)}", _RESTORE)
-        if not deep:
-            return Check("database", "ok", "its pages are sound")
-        wrong = [row.chunk.id for row in store.rows_since(0) if facts_of(row.chunk) != row.facts]
-    except (sqlite3.DatabaseError, ValueError) as error:
-        return Check("database", "fail", f"it is damaged: {error}", _RESTORE)
+def _integrity(store: Record, deep: bool) -> Check:
+    wrong = store.damage(deep)
     if wrong:
-        return Check(
-            "database", "fail", f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}", _RESTORE
-        )
-    return Check("database", "ok", "its pages and indexes are sound, every chunk is what was written")
+        return Check("database", "fail", wrong, _RESTORE)
+    return Check(
+        "database",
+        "ok",
+        "its pages and indexes are sound, every chunk is what was written" if deep else "its pages are sound",
+    )
 
 
 def _index(store: Store) -> Check:
@@ -106,7 +103,7 @@ def _tail(store: Store) -> Check:
     return Check("tail", "ok", text)
 
 
-def _vectors(store: Store) -> Check:
+def _vectors(store: Record) -> Check:
     if not store.settings["dim"]:
         text = "made without an embedding model: words only, meaning is not searched"
         return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
@@ -118,7 +115,7 @@ def _vectors(store: Store) -> Check:
     return Check("vectors", "ok", "every chunk has one")
 
 
-def _model(store: Store) -> Check:
+def _model(store: Record) -> Check:
     """Is the store's model here, and is it the one its vectors were made with?"""
     spec, made_with = store.settings["embedder"], store.settings["model"]
     if not store.settings["dim"]:
@@ -148,13 +145,12 @@ def _model_here() -> Check:
     return Check("model", "ok", f"{model.name} is installed and whole")
 
 
-def _languages(store: Store) -> Check:
+def _languages(store: Record) -> Check:
     """Does the embedding model read what the store holds?"""
-    told, other = store.db.execute(
-        "SELECT count(lang), sum(lang <> 'en') FROM "
-        "(SELECT json_extract(meta, '$.lang') AS lang FROM chunk WHERE died IS NULL)"
-    ).fetchone()
-    share = (other or 0) / max(_alive(store), 1)
+    counted = store.tally()
+    told = sum(number for name, number in counted.languages.items() if name)
+    other = told - counted.languages.get("en", 0)
+    share = other / max(counted.chunks, 1)
     if not told:
         return Check("languages", "ok", "none was told")
     if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
@@ -180,7 +176,7 @@ def _disk(store: Store) -> Check:
     return Check("disk", "ok", text)
 
 
-def _sources(store: Store) -> Check:
+def _sources(store: Record) -> Check:
     """Are the folders still there from which documents came?"""
     gone = [f"{name} ({root})" for name, root in store.sources().items() if not Path(root).exists()]
     if gone:
@@ -229,16 +225,9 @@ def _generation(store: Store) -> Generation | None:
 
 
 def _alive(store: Store) -> int:
-    return int(store.db.execute("SELECT count(*) FROM chunk WHERE died IS NULL").fetchone()[0])
+    return store.tally().chunks
 
 
-CHECKS: tuple[Callable[[Store], Check], ...] = (
-    _index,
-    _tail,
-    _vectors,
-    _model,
-    _languages,
-    _disk,
-    _sources,
-    _leftovers,
-)
+CHECKS: tuple[Callable[[Record], Check], ...] = (_vectors, _model, _languages, _sources)
+FOLDER_CHECKS: tuple[Callable[[Store], Check], ...] = (_index, _tail, _disk, _leftovers)
+"""Of the embedded store, whose indexes lie beside its truth."""

@@ -244,6 +244,9 @@ class LocalSnapshot:
             found.append(self.columns.compare("scope", "=", scope) if known else none)
         return found
 
+    def kinds(self) -> dict[str, set[str]]:
+        return self.columns.kinds()
+
     @cached_property
     def columns(self) -> SnapshotColumns:
         old = self._generation.columns if self._generation else None

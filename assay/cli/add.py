@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @json_option
 def add(
     paths: tuple[Path, ...],
-    store: Path,
+    store: str,
     name: str | None,
     moved: bool,
     embedder: str,

@@ -43,7 +43,7 @@ def _store(base: KnowledgeBase) -> Text:
     view = base.snapshot()
     model = base.spec if base.store.settings["dim"] else "words only: no embedding model (assay model install)"
     return Text(
-        f"store: {safe(str(base.store.folder))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"
+        f"store: {safe(str(base.store.address))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"
     )
 
 
