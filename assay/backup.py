@@ -14,12 +14,13 @@ from urllib.parse import quote
 
 from assay.backend.addresses import parsed
 from assay.errors import StoreError
+from assay.store.one_file import OneFile
 from assay.store.record import Record
 from assay.store.sqlite import Store
 
 BACKUPS = "backups"
 """The setting that lists them."""
-KINDS: Mapping[str, type[Store]] = {"local": Store}
+KINDS: Mapping[str, type[Store]] = {"local": Store, "sqlite": OneFile}
 """Schemes whose stores are one SQLite database."""
 Progress = Callable[[int, int], None]
 """(pages done, pages in all)"""

@@ -12,11 +12,12 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from assay import embed
 from assay.backend.addresses import open_backend
-from assay.backend.local import COMPACT_FROM
+from assay.backend.kept import KeptBackend
+from assay.backend.local import COMPACT_FROM, LocalBackend
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
@@ -54,8 +55,7 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
         sound = _integrity(store, deep)
         found.append(sound)
         if sound.state == "ok":
-            found += [check(store) for check in FOLDER_CHECKS] if type(store) is Store else []
-            found += [check(store) for check in CHECKS]
+            found += [check(backend) for check in CHECKS if type(store) is Store or check not in OF_FOLDERS]
         return found
     except (sqlite3.DatabaseError, AssayError) as error:
         return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
@@ -77,8 +77,9 @@ def _integrity(store: Record, deep: bool) -> Check:
     )
 
 
-def _index(store: Store) -> Check:
+def _index(backend: LocalBackend) -> Check:
     """Is there a generation, whole, made with this analyser and model?"""
+    store = backend.store
     generation = _generation(store)
     if generation is None:
         waiting = _alive(store)
@@ -91,8 +92,9 @@ def _index(store: Store) -> Check:
     return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}")
 
 
-def _tail(store: Store) -> Check:
+def _tail(backend: LocalBackend) -> Check:
     """How much has changed since the index was built."""
+    store = backend.store
     generation = _generation(store)
     since = generation.last_seq if generation else 0
     new = store.count_since(since)
@@ -103,7 +105,10 @@ def _tail(store: Store) -> Check:
     return Check("tail", "ok", text)
 
 
-def _vectors(store: Record) -> Check:
+def _vectors(backend: KeptBackend) -> Check:
+    store = backend.store
+    if backend.no_vectors:
+        return Check("vectors", "ok", backend.no_vectors.partition("; cure: ")[0])
     if not store.settings["dim"]:
         text = "made without an embedding model: words only, meaning is not searched"
         return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
@@ -115,8 +120,11 @@ def _vectors(store: Record) -> Check:
     return Check("vectors", "ok", "every chunk has one")
 
 
-def _model(store: Record) -> Check:
+def _model(backend: KeptBackend) -> Check:
     """Is the store's model here, and is it the one its vectors were made with?"""
+    store = backend.store
+    if backend.no_vectors:
+        return Check("model", "ok", "none is needed")
     spec, made_with = store.settings["embedder"], store.settings["model"]
     if not store.settings["dim"]:
         return _model_here()
@@ -145,8 +153,9 @@ def _model_here() -> Check:
     return Check("model", "ok", f"{model.name} is installed and whole")
 
 
-def _languages(store: Record) -> Check:
+def _languages(backend: KeptBackend) -> Check:
     """Does the embedding model read what the store holds?"""
+    store = backend.store
     counted = store.tally()
     told = sum(number for name, number in counted.languages.items() if name)
     other = told - counted.languages.get("en", 0)
@@ -163,8 +172,9 @@ def _languages(store: Record) -> Check:
     )
 
 
-def _disk(store: Store) -> Check:
+def _disk(backend: LocalBackend) -> Check:
     """Room for the next index, which is written beside the present one."""
+    store = backend.store
     free = shutil.disk_usage(store.folder).free
     files = (store.folder / "generations").rglob("*")
     needed = LEAST_FREE + 2 * sum(file.stat().st_size for file in files if file.is_file())
@@ -176,8 +186,9 @@ def _disk(store: Store) -> Check:
     return Check("disk", "ok", text)
 
 
-def _sources(store: Record) -> Check:
+def _sources(backend: KeptBackend) -> Check:
     """Are the folders still there from which documents came?"""
+    store = backend.store
     gone = [f"{name} ({root})" for name, root in store.sources().items() if not Path(root).exists()]
     if gone:
         cure = "moved: assay add NEWPATH --as NAME --moved; deleted: assay rm NAME"
@@ -185,7 +196,8 @@ def _sources(store: Record) -> Check:
     return Check("sources", "ok", f"{len(store.sources())} known, all still there")
 
 
-def _leftovers(store: Store) -> Check:
+def _leftovers(backend: LocalBackend) -> Check:
+    store = backend.store
     left = sorted(leftovers(store))
     if left:
         names = ", ".join(str(path.relative_to(store.folder)) for path in left[:5])
@@ -228,6 +240,15 @@ def _alive(store: Store) -> int:
     return store.tally().chunks
 
 
-CHECKS: tuple[Callable[[Record], Check], ...] = (_vectors, _model, _languages, _sources)
-FOLDER_CHECKS: tuple[Callable[[Store], Check], ...] = (_index, _tail, _disk, _leftovers)
-"""Of the embedded store, whose indexes lie beside its truth."""
+CHECKS: tuple[Callable[[Any], Check], ...] = (
+    _index,
+    _tail,
+    _vectors,
+    _model,
+    _languages,
+    _disk,
+    _sources,
+    _leftovers,
+)
+OF_FOLDERS = frozenset({_index, _tail, _disk, _leftovers})
+"""Checks of the embedded store, whose indexes lie beside its truth."""

@@ -39,6 +39,7 @@ class Stats:
     index: Mapping[str, Any] | None
     pending: int
     sizes: Mapping[str, int]
+    no_vectors: str = ""
 
 
 def entries(store: Record, prefix: str = "") -> list[Entry]:
@@ -96,4 +97,5 @@ def stats(kb: KnowledgeBase) -> Stats:
         index=kb.backend.index(),
         pending=pending,
         sizes=kb.backend.sizes(),
+        no_vectors=kb.backend.no_vectors,
     )

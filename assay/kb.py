@@ -66,7 +66,8 @@ def open(
         raise ConfigError(f"there is no chunking profile {profile!r}", nearest(profile, PROFILES))
     analyser = Analyser(language=language)
     if place.no_vectors and embedder not in ("auto", "none"):
-        raise ConfigError(f"{path} cannot hold vectors of {embedder}: {place.no_vectors}")
+        what, _, cure = place.no_vectors.partition("; cure: ")
+        raise ConfigError(f"{path} cannot hold vectors of {embedder}: {what}", cure)
     spec = "none" if place.no_vectors else embed.default_spec() if embedder == "auto" else embedder
     model = embed.load(spec)
     settings = {
@@ -239,8 +240,9 @@ class KnowledgeBase(Closing):
 
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
         """Give every chunk a vector: after a model was installed, or to move to another model."""
-        if refused := place_of(self.store.address)[0].no_vectors:
-            raise StoreError(f"{self.store.address} cannot hold vectors: {refused}")
+        if self.backend.no_vectors:
+            what, _, cure = self.backend.no_vectors.partition("; cure: ")
+            raise StoreError(f"{self.store.address} cannot hold vectors: {what}", cure)
         spec = (self.spec if self.spec != "none" else embed.default_spec()) if spec == "auto" else spec
         model = embed.load(spec)
         if model is None:

@@ -64,6 +64,11 @@ class KeptBackend(Protocol):
     @property
     def store(self) -> Record: ...
     @property
+    def no_vectors(self) -> str:
+        """Why this store can never hold vectors, with the cure behind "; cure: "; "" when it can."""
+        ...
+
+    @property
     def pending(self) -> int:
         """Changes that the next `compact` would take in; 0 where the index is never behind."""
         ...
@@ -101,7 +106,7 @@ class Place(Protocol):
 
     @property
     def no_vectors(self) -> str:
-        """Why stores of this kind hold no vectors, with the cure; "" when they can."""
+        """`KeptBackend.no_vectors` of the stores of this kind."""
         ...
 
     def exists(self, address: str) -> bool: ...

@@ -313,6 +313,8 @@ class LocalBackend:
                 f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
             ) from error
 
+    no_vectors = ""
+
     # -- forgetting
 
     def forget(self, version: int, progress: Progress = lambda *_: None) -> int:

@@ -39,7 +39,7 @@ def _lines(store: str, found: Stats) -> list[tuple[str, str]]:
     settings, index = found.settings, found.index
     languages = ", ".join(f"{name or 'untold'} {number:,}" for name, number in list(found.languages.items())[:8])
     tags = ", ".join(f"{name} = v{version}" for name, version in found.tags.items())
-    model = "none: words only (assay model install, then assay optimize --embed)"
+    model = f"none: {found.no_vectors or 'words only (assay model install, then assay optimize --embed)'}"
     if settings["dim"]:
         model = f"{settings['embedder']} {settings['model'][:12]}, {settings['dim']} dimensions"
         model += f"; {found.without_vector:,} chunks without a vector" if found.without_vector else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from assay.errors import StoreError
 from assay.store.sqlite import Store
@@ -40,12 +40,20 @@ def rewrite(db: sqlite3.Connection) -> str:
     return ""
 
 
-def erase_rows(store: Store, doc_ids: Sequence[str], note: str, erased: list[str], unreached: list[str]) -> None:
-    """`erase` in a store, which is written anew; what was done and what may linger are said."""
+def erase_rows(
+    store: Store,
+    doc_ids: Sequence[str],
+    note: str,
+    erased: list[str],
+    unreached: list[str],
+    before: Callable[[], None] = lambda: None,
+) -> None:
+    """`erase` in a store, which is written anew, after `before` is done; what was done and what may linger are said."""
     name = store.database(store.place).name
     store.db.execute("PRAGMA secure_delete = ON")
     with store.write(note):
         gone = erase(store.db, doc_ids)
+    before()
     lingers = rewrite(store.db)
     if lingers:
         unreached.append(f"{name}: {lingers}")

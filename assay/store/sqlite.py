@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,7 +35,8 @@ _LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 class Store:
     """The record of truth in a folder. Safe for threads (a connection each) and processes (SQLite's own locks)."""
 
-    TABLES = TABLES
+    TABLES: ClassVar[str] = TABLES
+    KIND: ClassVar[str] = "folder"
 
     def __init__(self, place: Path, readonly: bool) -> None:
         self.place = place
@@ -48,8 +49,7 @@ class Store:
         """The SQLite file of a store at a place."""
         return place / DATABASE
 
-    @staticmethod
-    def prepare(db: sqlite3.Connection) -> None:
+    def prepare(self, db: sqlite3.Connection) -> None:
         """What a new connection needs to know."""
 
     @property
@@ -122,6 +122,8 @@ class Store:
             raise StoreError(
                 f"this store has format {found}; this Assay reads up to {FORMAT}", "upgrade: pip install -U assay"
             )
+        if settings.get("kind", Store.KIND) != self.KIND:
+            raise self._strange(f"it says that it is a {settings.get('kind', Store.KIND)} store")
         if not settings.keys() >= SETTINGS:
             raise self._strange(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
         return {"format": found, **settings}

@@ -34,7 +34,7 @@ def change(store: Path, sql: str) -> None:
 def test_a_healthy_store(run: Run, made_store: Path) -> None:
     checks = {check.name: check for check in examine(made_store, deep=True)}
     assert list(checks) == [
-        "store", "database", "index", "tail", "disk", "leftovers", "vectors", "model", "languages", "sources",
+        "store", "database", "index", "tail", "vectors", "model", "languages", "disk", "sources", "leftovers",
     ]  # fmt: skip
     assert {name for name, check in checks.items() if check.state == "fail"} == set()
     assert checks["vectors"].state == "warn"  # it was made without a model
