@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.backend.lexical import MOST_TERMS
-from assay.backend.scan import Posting, Roll, held, scan
+from assay.backend.scan import Posting, Roll, scan
 from assay.backend.snapshot import number_of
 from assay.protocols import Found
 from assay.store.facts import Row
@@ -64,7 +64,7 @@ class ScannedSnapshot(ABC):
         self._marks = marks
         self.analyser = analyser
         self._model = model
-        self._masks: dict[tuple[str, float | None, str | None], Rows | None] = {}
+        self._masks: dict[tuple[str, float | None, str | None], Mask] = {}
 
     # -- what a backend says
 
@@ -131,13 +131,14 @@ class ScannedSnapshot(ABC):
             rarest = np.sort(np.lexsort((np.arange(len(terms)), -self.roll.weights(lists)))[:MOST_TERMS])
             notes.append(Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used"))
             terms, lists = [terms[i] for i in rarest], [lists[i] for i in rarest]
-        found = scan(self.roll, lists, k, self._allowed(query), self.all_first, lambda whole: whole < k)
+        found = scan(self.roll, lists, k, self._allowed(query), self.all_first)
         if self.all_first and len(terms) > 1:
             notes.append(_said(found.whole, len(terms), found.broadened))
         scored = found.scored
-        place = self._best(scored.rows, scored.score, k)
+        rows = self.roll.seqs[scored.rows]
+        place = self._best(rows, scored.score, k)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
-        return Found(scored.rows[place], parts, scored.ideal, tuple(notes))
+        return Found(rows[place], parts, scored.ideal, tuple(notes))
 
     def exact(self, query: Query, k: int) -> Found:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
@@ -154,7 +155,7 @@ class ScannedSnapshot(ABC):
         if not found or not total:
             return Found(np.empty(0, np.int64), (), ideal=1.0)
         rows = np.unique(np.concatenate([holding for _, _, holding in found]))
-        columns = [np.where(held(rows, holding), weight / total, 0.0) for _, weight, holding in found]
+        columns = [np.where(np.isin(rows, holding), weight / total, 0.0) for _, weight, holding in found]
         score = np.zeros(len(rows))
         for column in columns:
             score = score + column
@@ -162,18 +163,18 @@ class ScannedSnapshot(ABC):
         parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
         return Found(rows[place], parts, ideal=1.0)
 
-    def _holding(self, key: str, lists: Sequence[Posting], allowed: Rows | None) -> Rows:
+    def _holding(self, key: str, lists: Sequence[Posting], allowed: Mask | None) -> Rows:
         """Rows that hold every term of a key, and then the key itself; ascending."""
-        rows = lists[0][0]
+        places = lists[0][0]
         for other, _ in lists[1:]:
-            rows = rows[held(rows, other)]
-        if allowed is not None:
-            rows = rows[held(rows, allowed)]
+            places = np.intersect1d(places, other, assume_unique=True)
+        rows = self.roll.seqs[places if allowed is None else places[allowed[places]]]
         texts = [normal(chunk.indexed_text) for chunk in self.chunks(rows)]
         return rows[np.array([key in text for text in texts], np.bool_)]
 
     def _live(self, terms: Sequence[str]) -> list[Posting]:
-        return [self.roll.among(posting) for posting in self.postings(terms)]
+        """The postings of terms by places in this view."""
+        return [self.roll.placed(posting) for posting in self.postings(terms)]
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
         """Places of the best k by (score desc, id asc)."""
@@ -185,27 +186,27 @@ class ScannedSnapshot(ABC):
 
     # -- who may be found
 
-    def _allowed(self, query: Query) -> Rows | None:
-        """Rows that a query may see; None for all."""
+    def _allowed(self, query: Query) -> Mask | None:
+        """Places that a query may see; None for all."""
         return self._eligible(query.where, query.at, query.scope)
 
-    def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> Rows | None:
+    def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> Mask | None:
         if where is None and at is None and scope is None:
             return None
         key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
-        if key not in self._masks:
+        found = self._masks.get(key)
+        if found is None:
             if len(self._masks) >= _MOST_MASKS:
                 self._masks.clear()
-            passed = self.passing(where, at, scope)
-            self._masks[key] = passed[held(passed, self.roll.seqs)]
-        return self._masks[key]
+            found = self._masks[key] = self.roll.mask(self.passing(where, at, scope))
+        return found
 
     def matches(self, expression: str, rows: Rows) -> Mask:
-        return held(rows, self.passing(parse(expression), None, None))
+        return np.isin(rows, self.passing(parse(expression), None, None))
 
     def live_rows(self, where: Filter | None) -> Rows:
         found = self._eligible(where, None, None)
-        rows = self.roll.seqs if found is None else found
+        rows = self.roll.seqs if found is None else self.roll.seqs[found]
         order = np.argsort(np.array(self.names(rows.tolist()), np.str_), kind="stable")
         return rows[order]
 
@@ -214,7 +215,7 @@ class ScannedSnapshot(ABC):
         if not self.size or "text" not in self.kinds().get("lang", ()):
             return 0.0
         foreign = self._eligible(Compare("lang", "!=", "en"), None, None)
-        return 0.0 if foreign is None else len(foreign) / self.size
+        return 0.0 if foreign is None else float(np.mean(foreign))
 
     # -- facts by row
 
