@@ -25,6 +25,7 @@ from assay.store.sqlite import Store
 BACKENDS: Mapping[str, str] = {
     "local": "assay.backend.local_place:PLACE",
     "sqlite": "assay.backend.sqlite:PLACE",
+    "lance": "assay.backend.lance:PLACE",
 }
 """Scheme → module:attribute of its Place."""
 ALIASES: Mapping[str, str] = {"postgresql": "postgres", "folder": "local", "file": "local"}

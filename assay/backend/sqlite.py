@@ -19,8 +19,9 @@ from assay.errors import StoreError
 from assay.protocols import Found
 from assay.store.erase import erase_rows, shrink
 from assay.store.facts import Row
-from assay.store.one_file import OneFile, spelt
+from assay.store.one_file import OneFile
 from assay.store.told import told
+from assay.text.spell import spelt
 from assay.types import Chunk, Floats, Query, Rows, Vector, Vectors
 from assay.where import Compare, Filter
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -25,10 +24,10 @@ from assay.store.schema import TABLES
 from assay.store.sqlite import DATABASE, Store
 from assay.store.told import told
 from assay.text.analyse import Analyser
+from assay.text.spell import spelt
 from assay.types import Chunk
 
 KIND = "one file"
-_ODD = re.compile(rb"[^a-y0-9]")
 _KIND_OF = (
     "CASE {0}.type WHEN 'text' THEN 'text' WHEN 'integer' THEN 'number' WHEN 'real' THEN 'number' ELSE 'flag' END"
 )
@@ -55,11 +54,6 @@ CREATE TRIGGER chunk_gone BEFORE DELETE ON chunk BEGIN
   DELETE FROM doc WHERE seq = old.seq;
 END;
 """
-
-
-def spelt(term: str) -> str:
-    """A term in the letters a to y and digits, with z and two digits for every other byte; no two terms alike."""
-    return _ODD.sub(lambda found: b"z%02x" % found[0][0], term.encode()).decode()
 
 
 class OneFile(Store):

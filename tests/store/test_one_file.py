@@ -18,7 +18,7 @@ from assay.backup import backup, restore
 from assay.doctor import examine
 from assay.errors import StoreError
 from assay.retention import forget_before
-from assay.store.one_file import spelt
+from assay.text.spell import spelt
 
 
 @pytest.fixture
