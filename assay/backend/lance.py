@@ -201,7 +201,7 @@ class LanceBackend:
                 store.tables.delete("version", f"number < {oldest}")
             with told(store.folder):
                 for name in store.tables.names():
-                    store.tables[name].optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
+                    store.tables[name].optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
         self._cache.clear()
         self._known = None
         store.start_over()

@@ -63,7 +63,8 @@ class LanceSnapshot(ScannedSnapshot):
     ) -> None:
         marks = np.frombuffer(known.marks, "V16")[alive].tobytes()
         settings = store.settings
-        super().__init__(version, Roll(known.seqs[alive], known.lengths[alive]), marks, analyser, settings["model"])
+        model = f"{settings['model']}|{store.known.said['setting'].get('filled', '')}"
+        super().__init__(version, Roll(known.seqs[alive], known.lengths[alive]), marks, analyser, model)
         self._store, self._known, self._alive, self._cache = store, known, alive, cache
         self._dim = int(settings["dim"])
 

@@ -6,6 +6,7 @@ Lance calls no fsync: a commit survives a killed process; after a power failure 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -339,6 +340,7 @@ class LanceRecord:
         model, dim = (writer.settings.get(key, self.settings[key]) for key in ("model", "dim"))
         if writer.vectors:
             self._add_vectors(f"vector_{model[:16] or 'none'}", dim, writer)
+            self._note_filled(writer)
         if writer.deaths:
             died = [writer.version] * len(writer.deaths)
             self.tables.add("death", {"seq": writer.deaths, "died": died})
@@ -349,6 +351,16 @@ class LanceRecord:
         self.tables.add("version", {"number": [writer.version], "note": [note], "last_seq": [last], **counts})
         if model != self.settings["model"]:
             self.tables.drop(self.vector_table)
+
+    def _note_filled(self, writer: LanceWriter) -> None:
+        """Vectors that came after their rows are no part of the rows' marks; a setting covers them."""
+        late = {seq: vector for seq, vector in writer.vectors.items() if seq <= self.known.last_seq}
+        if late:
+            before = "" if writer.vectors_dropped else self.known.said["setting"].get("filled", "")
+            digest = hashlib.blake2b(before.encode(), digest_size=16)
+            for seq, vector in sorted(late.items()):
+                digest.update(seq.to_bytes(8, "big") + vector.tobytes())
+            writer.set("filled", digest.hexdigest())
 
     def _add_vectors(self, name: str, dim: int, writer: LanceWriter) -> None:
         self.tables.make(name, vector_schema(dim))

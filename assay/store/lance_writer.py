@@ -72,7 +72,7 @@ class LanceWriter:
             place = live.pop(row[0], -1)
             if place >= 0 and known.facts[place] == row[-1]:
                 self.kept += 1
-                if vector is not None:
+                if vector is not None and self._known_mark(place) == _mark(row[-1], None):  # it came without one
                     self.put_vectors([(known.seqs[place], vector)])
                 continue
             if place >= 0:
