@@ -18,7 +18,6 @@ from assay.absence import reasons
 from assay.answer import Answer, Passage
 from assay.backend.addresses import open_backend, place_of
 from assay.backend.kept import KeptBackend, KeptSnapshot, Progress
-from assay.backend.local import COMPACT_FROM
 from assay.closing import Closing
 from assay.config import load, with_digest
 from assay.embed.cache import CachedEmbedder
@@ -223,7 +222,7 @@ class KnowledgeBase(Closing):
 
     def compact_soon(self) -> None:
         """Index in the background once enough has changed; readers and writers go on."""
-        if self.backend.pending < COMPACT_FROM or (self._compactor is not None and self._compactor.is_alive()):
+        if not self.backend.due or (self._compactor is not None and self._compactor.is_alive()):
             return
         self._compactor = threading.Thread(target=self._compact_quietly, name="assay-compact", daemon=True)
         self._compactor.start()

@@ -74,6 +74,11 @@ class KeptBackend(Protocol):
         ...
 
     @property
+    def due(self) -> bool:
+        """Has enough changed for `compact` to pay?"""
+        ...
+
+    @property
     def wants_index(self) -> bool:
         """Would the first search build a large index? Then do it where somebody can watch."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -37,11 +38,8 @@ class LanceBackend:
         self._store = store
         self._fts_from = fts_from
         self.analyser = Analyser(language=store.settings["language"])
-        if store.settings.get("analyser") != self.analyser.digest:
-            raise StoreError(
-                f"the words of {store.folder} were read by another release of the analyser",
-                "add its documents to a new store: assay export, then assay add",
-            )
+        if store.setting("analyser") != self.analyser.digest:
+            store.read_words_anew(self.analyser)
         self._lock = threading.Lock()
         self._cache = RowCache()
         self._known: tuple[int, Known] | None = None
@@ -119,8 +117,17 @@ class LanceBackend:
 
     @property
     def pending(self) -> int:
-        since = self._store.setting("compacted") or 0
-        return self._store.version() - int(since)
+        known, since = self._store.look(), self._compacted()
+        born = len(known.born) - bisect_right(known.born, since)
+        return born + sum(when > since for when in known.died.values())
+
+    @property
+    def due(self) -> bool:
+        return self._store.version() - self._compacted() >= COMPACT_FROM or self.pending >= self._fts_from
+
+    def _compacted(self) -> int:
+        """The version that was compacted last."""
+        return int(self._store.setting("compacted") or 0)
 
     def index(self) -> Mapping[str, Any] | None:
         view = self.snapshot()

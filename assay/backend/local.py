@@ -246,6 +246,10 @@ class LocalBackend:
         return self._generation
 
     @property
+    def due(self) -> bool:
+        return self.pending >= COMPACT_FROM
+
+    @property
     def wants_index(self) -> bool:
         return self.store.setting("generation") is None and self.store.count_since(0) > MOST_TAIL
 

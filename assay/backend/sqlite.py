@@ -235,6 +235,7 @@ class OneFileBackend:
 
     no_vectors = NO_VECTORS
     pending = 0
+    due = False
     wants_index = False
 
     def index(self) -> Mapping[str, Any] | None:

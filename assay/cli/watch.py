@@ -59,7 +59,6 @@ def watch(path: Path, store: str, name: str | None, embedder: str) -> None:
 
 def _follow(base: KnowledgeBase, root: Path, source: str, changed: list[Path]) -> Iterator[tuple[AddReport, str]]:
     """Bring what changed into the store: single files one by one, folders and crowds by comparing everything."""
-    from assay.backend.local import COMPACT_FROM
     from assay.ingest.readers import has_reader
 
     own = base.store.place.resolve() if base.store.place else None
@@ -71,7 +70,7 @@ def _follow(base: KnowledgeBase, root: Path, source: str, changed: list[Path]) -
     for path in files:
         sync = base.sync()
         yield sync.one(root, path, source), str(path.relative_to(root))
-    if files and base.backend.pending >= COMPACT_FROM:
+    if files and base.backend.due:
         base.optimize()
 
 

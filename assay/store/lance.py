@@ -33,6 +33,7 @@ from assay.types import Chunk, Vectors
 _PART = 1_000
 """Rows asked for at a time."""
 _LONGEST_NUMBER = 15
+_STORED = ("id", "doc_id", "text", "tokens", "created", "importance", "meta", "facts")
 
 
 class LanceRecord:
@@ -318,6 +319,24 @@ class LanceRecord:
         chunk = Chunk(row[0], row[1], row[2], row[3], meta=json.loads(row[6]))
         terms = Analyser(language=self.settings["language"]).terms(chunk.indexed_text)
         return "".join(f" {spelt(term)} " for term in terms), len(terms)
+
+    def read_words_anew(self, analyser: Analyser) -> None:
+        """Analyse every row again: another release of the analyser read them before. One new version of the table."""
+        if self.readonly:
+            raise StoreError(
+                f"the words of {self.folder} were read by another release of the analyser, and it is read-only here",
+                "open it once where it may be written",
+            )
+        with self.write("words read anew") as writer:
+            if self.setting("analyser") != analyser.digest:  # another may have done it while we waited
+                table = self.tables.read("chunk", schemas()["chunk"].names)
+                read = [self._words(row) for row in zip(*(table[n].to_pylist() for n in _STORED), strict=True)]
+                for place, name in enumerate(("body", "length")):
+                    fresh = arrow().array([one[place] for one in read], table.schema.field(name).type)
+                    table = table.set_column(table.schema.get_field_index(name), name, fresh)
+                self.tables.replace("chunk", table)
+                writer.set("analyser", analyser.digest)
+                writer.set("epoch", int(self.setting("epoch") or 0) + 1)
 
     def _tidy(self, known: Catalogue) -> None:
         """Remove what a killed writer left: it has numbers that no version names."""

@@ -71,6 +71,11 @@ class Tables:
         with told(self.folder):
             self._open[name] = self._db.create_table(name, schema=schema, exist_ok=True)
 
+    def replace(self, name: str, rows: Any) -> None:
+        """Other rows in place of all there are, in one commit."""
+        with told(self.folder):
+            self._open[name] = self._db.create_table(name, rows, mode="overwrite")
+
     def drop(self, name: str) -> None:
         self._open.pop(name, None)
         with told(self.folder):

@@ -127,6 +127,18 @@ def test_late_vectors_change_the_digest(made: LanceBackend) -> None:
     assert view.ids(view.nearest(Query("", vector=unit(2)), 1).rows).tolist() == ["c"]
 
 
+def test_words_of_another_analyser_are_read_anew(made: LanceBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.compact(force=True)
+    with made.store.write("as if by another release") as writer:
+        writer.set("analyser", "other")
+    with pytest.raises(StoreError, match="another release of the analyser"):
+        LanceBackend(LanceRecord(made.store.folder, readonly=True))
+    again = PLACE.open(str(made.store.folder))
+    assert again.store.setting("analyser") == again.analyser.digest
+    assert found(again, "vault") == ["a"]
+    assert again.store.damage(deep=True) == ""
+
+
 def test_another_handle_sees_a_write_at_once(made: LanceBackend) -> None:
     other = PLACE.open(str(made.store.folder))
     assert found(other, "noon") == ["b"]
