@@ -8,21 +8,31 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from assay.backend.addresses import parsed
 from assay.errors import StoreError
-from assay.store.sqlite import DATABASE, Store
+from assay.store.one_file import OneFile
+from assay.store.record import Record
+from assay.store.sqlite import Store
 
 BACKUPS = "backups"
 """The setting that lists them."""
+KINDS: Mapping[str, type[Store]] = {"local": Store, "sqlite": OneFile}
+"""Schemes whose stores are one SQLite database."""
 Progress = Callable[[int, int], None]
 """(pages done, pages in all)"""
 
 
-def backup(store: Store, target: Path, *, replace: bool = False, progress: Progress = lambda *_: None) -> int:
+def backup(store: Record, target: Path, *, replace: bool = False, progress: Progress = lambda *_: None) -> int:
     """Copy the record of truth to one file; its size in bytes. The file appears whole and checked, or not at all."""
+    if not isinstance(store, Store):
+        raise StoreError(
+            f"{store.address} is no SQLite database, so `assay backup` cannot copy it",
+            "use the means of its own backend (docs/backends.md), or: assay export",
+        )
     if target.exists() and not replace:
         raise StoreError(f"{target} is already there", "give another name, or replace it: --force")
     with _made_aside(target) as aside:
@@ -32,12 +42,12 @@ def backup(store: Store, target: Path, *, replace: bool = False, progress: Progr
     return target.stat().st_size
 
 
-def known_backups(store: Store) -> tuple[Path, ...]:
+def known_backups(store: Record) -> tuple[Path, ...]:
     """Where backups of this store were written; one that was moved since is not found there."""
     return tuple(Path(path) for path in store.setting(BACKUPS) or ())
 
 
-def _note(store: Store, path: Path) -> None:
+def _note(store: Record, path: Path) -> None:
     """Remember a backup, so that a purge can reach it. A store that is read-only here remembers nothing."""
     if store.readonly:
         return
@@ -45,31 +55,42 @@ def _note(store: Store, path: Path) -> None:
         writer.set(BACKUPS, sorted({*map(str, known_backups(store)), str(path.resolve())}))
 
 
-def restore(source: Path, folder: Path, *, progress: Progress = lambda *_: None) -> Store:
-    """A new store from a backup."""
-    if Store.exists(folder):
-        raise StoreError(f"there already is a store at {folder}", "restore into a new folder")
+def restore(source: Path, address: str | Path, *, progress: Progress = lambda *_: None) -> Store:
+    """A new store from a backup, at the address of a folder or of one file."""
+    kind = _kind(address)
+    place = Path(parsed(address)[1])
+    path = kind.database(place)
+    if kind.exists(place):
+        raise StoreError(f"there already is a store at {place}", "restore into a new place")
     if not source.is_file():
         raise StoreError(f"there is no backup at {source}", "name a file that `assay backup` wrote")
-    new = not folder.exists()
-    with _told(source, folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    new = not path.parent.exists()
+    with _told(source, place):
+        path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with _made_aside(folder / DATABASE) as aside:
+        with _made_aside(path) as aside:
             with contextlib.closing(sqlite3.connect(f"file:{quote(str(source.resolve()))}?mode=ro", uri=True)) as db:
                 _check(db, source)
                 _copy(db, aside, progress)
             with contextlib.closing(sqlite3.connect(aside)) as db, db:
                 db.execute("DELETE FROM setting WHERE key = 'generation'")  # the index it names stayed behind
-            os.link(aside, folder / DATABASE)  # unlike rename, fails when somebody made a store here meanwhile
+            os.link(aside, path)  # unlike rename, fails when somebody made a store here meanwhile
     except BaseException:
         if new:
             with contextlib.suppress(OSError):
-                folder.rmdir()
+                path.parent.rmdir()
         raise
-    made = Store.open(folder)
+    made = kind.open(place)
     _note(made, source)
     return made
+
+
+def _kind(address: str | Path) -> type[Store]:
+    """Which kind of SQLite store an address names."""
+    scheme = parsed(address)[0]
+    if scheme not in KINDS:
+        raise StoreError(f"a backup cannot be restored to {address}", "name a folder, or one file: notes.sqlite")
+    return KINDS[scheme]
 
 
 def _copy(db: sqlite3.Connection, aside: Path, progress: Progress) -> None:

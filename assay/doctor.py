@@ -12,14 +12,17 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from assay import embed
-from assay.backend.local import COMPACT_FROM
+from assay.backend.addresses import open_backend
+from assay.backend.kept import KeptBackend
+from assay.backend.local import COMPACT_FROM, LocalBackend
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
-from assay.store.sqlite import Store, facts_of
+from assay.store.record import Record
+from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 
 State = Literal["ok", "warn", "fail"]
@@ -39,49 +42,44 @@ class Check:
     cure: str = ""
 
 
-def examine(folder: Path, *, deep: bool = False) -> list[Check]:
+def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
     """Every check, in order. `deep` reads every page and every chunk, which takes a while on a large store."""
     try:
-        store = Store.open(folder)
+        backend = open_backend(address)
     except AssayError as error:
         return [Check("store", "fail", error.message, error.cure), _model_here()]
+    store = backend.store
     try:
         kept = "read-only here" if store.readonly else "readable and writable"
-        found = [Check("store", "ok", f"{folder} is format {store.settings['format']}, {kept}")]
+        found = [Check("store", "ok", f"{address} is format {store.settings['format']}, {kept}")]
         sound = _integrity(store, deep)
         found.append(sound)
         if sound.state == "ok":
-            found += [check(store) for check in CHECKS]
+            found += [check(backend) for check in CHECKS if type(store) is Store or check not in OF_FOLDERS]
         return found
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, AssayError) as error:
         return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
     finally:
-        store.close()
+        backend.close()
 
 
 _RESTORE = "assay restore BACKUP --store NEW, or add the documents to a new store"
 
 
-def _integrity(store: Store, deep: bool) -> Check:
-    """SQLite's own check of every page; `deep` adds its indexes and every chunk against the digest of its facts."""
-    try:
-        said = [row[0] for row in store.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")]
-        if said != ["ok"]:
-            return Check("database", "fail", f"it is damaged: {'; '.join(said)}", _RESTORE)
-        if not deep:
-            return Check("database", "ok", "its pages are sound")
-        wrong = [row.chunk.id for row in store.rows_since(0) if facts_of(row.chunk) != row.facts]
-    except (sqlite3.DatabaseError, ValueError) as error:
-        return Check("database", "fail", f"it is damaged: {error}", _RESTORE)
+def _integrity(store: Record, deep: bool) -> Check:
+    wrong = store.damage(deep)
     if wrong:
-        return Check(
-            "database", "fail", f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}", _RESTORE
-        )
-    return Check("database", "ok", "its pages and indexes are sound, every chunk is what was written")
+        return Check("database", "fail", wrong, _RESTORE)
+    return Check(
+        "database",
+        "ok",
+        "its pages and indexes are sound, every chunk is what was written" if deep else "its pages are sound",
+    )
 
 
-def _index(store: Store) -> Check:
+def _index(backend: LocalBackend) -> Check:
     """Is there a generation, whole, made with this analyser and model?"""
+    store = backend.store
     generation = _generation(store)
     if generation is None:
         waiting = _alive(store)
@@ -94,8 +92,9 @@ def _index(store: Store) -> Check:
     return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}")
 
 
-def _tail(store: Store) -> Check:
+def _tail(backend: LocalBackend) -> Check:
     """How much has changed since the index was built."""
+    store = backend.store
     generation = _generation(store)
     since = generation.last_seq if generation else 0
     new = store.count_since(since)
@@ -106,7 +105,10 @@ def _tail(store: Store) -> Check:
     return Check("tail", "ok", text)
 
 
-def _vectors(store: Store) -> Check:
+def _vectors(backend: KeptBackend) -> Check:
+    store = backend.store
+    if backend.no_vectors:
+        return Check("vectors", "ok", backend.no_vectors.partition("; cure: ")[0])
     if not store.settings["dim"]:
         text = "made without an embedding model: words only, meaning is not searched"
         return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
@@ -118,8 +120,11 @@ def _vectors(store: Store) -> Check:
     return Check("vectors", "ok", "every chunk has one")
 
 
-def _model(store: Store) -> Check:
+def _model(backend: KeptBackend) -> Check:
     """Is the store's model here, and is it the one its vectors were made with?"""
+    store = backend.store
+    if backend.no_vectors:
+        return Check("model", "ok", "none is needed")
     spec, made_with = store.settings["embedder"], store.settings["model"]
     if not store.settings["dim"]:
         return _model_here()
@@ -148,13 +153,13 @@ def _model_here() -> Check:
     return Check("model", "ok", f"{model.name} is installed and whole")
 
 
-def _languages(store: Store) -> Check:
+def _languages(backend: KeptBackend) -> Check:
     """Does the embedding model read what the store holds?"""
-    told, other = store.db.execute(
-        "SELECT count(lang), sum(lang <> 'en') FROM "
-        "(SELECT json_extract(meta, '$.lang') AS lang FROM chunk WHERE died IS NULL)"
-    ).fetchone()
-    share = (other or 0) / max(_alive(store), 1)
+    store = backend.store
+    counted = store.tally()
+    told = sum(number for name, number in counted.languages.items() if name)
+    other = told - counted.languages.get("en", 0)
+    share = other / max(counted.chunks, 1)
     if not told:
         return Check("languages", "ok", "none was told")
     if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
@@ -167,8 +172,9 @@ def _languages(store: Store) -> Check:
     )
 
 
-def _disk(store: Store) -> Check:
+def _disk(backend: LocalBackend) -> Check:
     """Room for the next index, which is written beside the present one."""
+    store = backend.store
     free = shutil.disk_usage(store.folder).free
     files = (store.folder / "generations").rglob("*")
     needed = LEAST_FREE + 2 * sum(file.stat().st_size for file in files if file.is_file())
@@ -180,8 +186,9 @@ def _disk(store: Store) -> Check:
     return Check("disk", "ok", text)
 
 
-def _sources(store: Store) -> Check:
+def _sources(backend: KeptBackend) -> Check:
     """Are the folders still there from which documents came?"""
+    store = backend.store
     gone = [f"{name} ({root})" for name, root in store.sources().items() if not Path(root).exists()]
     if gone:
         cure = "moved: assay add NEWPATH --as NAME --moved; deleted: assay rm NAME"
@@ -189,7 +196,8 @@ def _sources(store: Store) -> Check:
     return Check("sources", "ok", f"{len(store.sources())} known, all still there")
 
 
-def _leftovers(store: Store) -> Check:
+def _leftovers(backend: LocalBackend) -> Check:
+    store = backend.store
     left = sorted(leftovers(store))
     if left:
         names = ", ".join(str(path.relative_to(store.folder)) for path in left[:5])
@@ -229,10 +237,10 @@ def _generation(store: Store) -> Generation | None:
 
 
 def _alive(store: Store) -> int:
-    return int(store.db.execute("SELECT count(*) FROM chunk WHERE died IS NULL").fetchone()[0])
+    return store.tally().chunks
 
 
-CHECKS: tuple[Callable[[Store], Check], ...] = (
+CHECKS: tuple[Callable[[Any], Check], ...] = (
     _index,
     _tail,
     _vectors,
@@ -242,3 +250,5 @@ CHECKS: tuple[Callable[[Store], Check], ...] = (
     _sources,
     _leftovers,
 )
+OF_FOLDERS = frozenset({_index, _tail, _disk, _leftovers})
+"""Checks of the embedded store, whose indexes lie beside its truth."""

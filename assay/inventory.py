@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from assay.kb import KnowledgeBase
-from assay.store.sqlite import DATABASE, Store
+from assay.store.record import Head, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +20,6 @@ class Entry:
     documents: int
     chunks: int
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """One chunk by its first words."""
-
-    id: str
-    doc_id: str
-    tokens: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +39,12 @@ class Stats:
     index: Mapping[str, Any] | None
     pending: int
     sizes: Mapping[str, int]
+    no_vectors: str = ""
 
 
-def entries(store: Store, prefix: str = "") -> list[Entry]:
+def entries(store: Record, prefix: str = "") -> list[Entry]:
     """Every file and record whose name begins so, by source and name."""
-    live = store.db.execute(
-        "SELECT origin, count(DISTINCT doc_id), count(*), sum(tokens) FROM chunk "
-        "WHERE died IS NULL AND substr(origin, 1, ?) = ? GROUP BY origin",
-        (len(prefix), prefix),
-    )
-    counted = {origin: (documents, chunks, tokens) for origin, documents, chunks, tokens in live}
+    counted = {origin: (documents, chunks, tokens) for origin, documents, chunks, tokens in store.extents(prefix)}
     files = {origin: facts for origin, facts in store.files().items() if origin.startswith(prefix)}
     names = sorted({*store.sources(), *(facts.source for facts in files.values())}, key=len, reverse=True)
     found = [
@@ -79,23 +64,14 @@ def _source(origin: str, names: list[str]) -> str:
     return next((n for n in names if origin == n or origin.startswith(f"{n}/")), origin.partition("/")[0])
 
 
-def heads(store: Store, origin: str) -> Iterator[Head]:
+def heads(store: Record, origin: str) -> Iterator[Head]:
     """The live chunks of a file, in the order they were added."""
-    rows = store.db.execute(
-        "SELECT id, doc_id, tokens, substr(text, 1, 200) FROM chunk WHERE origin = ? AND died IS NULL ORDER BY seq",
-        (origin,),
-    )
-    return (Head(*row) for row in rows)
+    return store.heads(origin)
 
 
 def extent(kb: KnowledgeBase, target: str) -> tuple[int, int]:
     """How many documents and chunks `kb.remove(target)` would take; (0, 0) when nothing is called so."""
-    below = f"{target}/"
-    documents, chunks = kb.store.db.execute(
-        "SELECT count(DISTINCT doc_id), count(*) FROM chunk "
-        "WHERE died IS NULL AND (origin = ?1 OR doc_id = ?1 OR substr(origin, 1, ?2) = ?3)",
-        (target, len(below), below),
-    ).fetchone()
+    documents, chunks = kb.store.reach(target)
     if chunks:
         return documents, chunks
     found = len(kb.snapshot().ids_from(target, 2)) == 1
@@ -106,37 +82,20 @@ def stats(kb: KnowledgeBase) -> Stats:
     """Everything worth counting."""
     store = kb.store
     pending = kb.backend.pending
-    generation = kb.backend.generation
-    chunks, documents, tokens = store.db.execute(
-        "SELECT count(*), count(DISTINCT doc_id), coalesce(sum(tokens), 0) FROM chunk WHERE died IS NULL"
-    ).fetchone()
-    languages = store.db.execute(
-        "SELECT coalesce(json_extract(meta, '$.lang'), ''), count(*) FROM chunk WHERE died IS NULL "
-        "GROUP BY 1 ORDER BY 2 DESC, 1"
-    )
+    counted = store.tally()
     return Stats(
-        chunks=chunks,
-        documents=documents,
-        tokens=tokens,
-        dead=store.db.execute("SELECT count(*) FROM chunk WHERE died IS NOT NULL").fetchone()[0],
+        chunks=counted.chunks,
+        documents=counted.documents,
+        tokens=counted.tokens,
+        dead=counted.dead,
         without_vector=len(store.lacking_vectors()) if store.settings["dim"] else 0,
-        languages={str(name): number for name, number in languages},
+        languages=counted.languages,
         oldest=store.oldest(),
         newest=store.version(),
         tags=store.tags(),
         settings={key: store.setting(key) for key in ("format", "embedder", "model", "dim", "language", "profile")},
-        index=None if generation is None else {"name": generation.folder.name, **generation.manifest},
+        index=kb.backend.index(),
         pending=pending,
-        sizes={
-            "database": sum(_weight(store.folder / f"{DATABASE}{end}") for end in ("", "-wal", "-shm")),
-            "index": _weight(store.folder / "generations"),
-            "older snapshots": _weight(store.folder / "snapshots"),
-        },
+        sizes=kb.backend.sizes(),
+        no_vectors=kb.backend.no_vectors,
     )
-
-
-def _weight(path: Path) -> int:
-    """Bytes of a file or of everything under a folder; 0 where there is none."""
-    if path.is_file():
-        return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -9,27 +9,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from assay import embed
 from assay.absence import reasons
 from assay.answer import Answer, Passage
-from assay.backend.local import COMPACT_FROM, LocalBackend
-from assay.backend.snapshot import LocalSnapshot
+from assay.backend.addresses import open_backend, place_of
+from assay.backend.kept import KeptBackend, KeptSnapshot, Progress
 from assay.closing import Closing
 from assay.config import load, with_digest
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
-from assay.index.generation import Progress
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
 from assay.pipeline import Pipeline, StepPlan
 from assay.protocols import Embedder
 from assay.select.budget import Budget
-from assay.store.sqlite import Store
+from assay.store.record import Record
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Query, Vector, Vectors
@@ -38,7 +37,6 @@ from assay.where import Filter, parse
 FOREIGN_SHARE = 0.2
 """From this share of chunks in other languages on, answers say that the default model reads English."""
 ENGLISH_MODELS = ("minilm", "minilm-exact")
-_NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay optimize --embed"
 
 
 def open(
@@ -49,23 +47,27 @@ def open(
     profile: str = "default",
     create: bool = True,
 ) -> KnowledgeBase:
-    """Open the knowledge base in a folder, making it when it is not there yet.
+    """Open the knowledge base at an address, making it when it is not there yet: a folder, one file (`notes.sqlite`),
+    or another backend's (see `assay.backend.addresses`).
 
     `embedder`, `language` and `profile` are chosen when a store is made and remembered by it; for an existing
     store they are left at their defaults, or must say the same. "auto" is the local model where it is
     installed, else none: words only, and every answer says so.
     """
-    folder = Path(path)
-    if Store.exists(folder):
-        kb = KnowledgeBase(Store.open(folder))
+    place, address = place_of(path)
+    if place.exists(address):
+        kb = KnowledgeBase(place.open(address))
         kb.check_settings(embedder, language, profile)
         return kb
     if not create:
-        raise StoreError(f"there is no store at {folder}", f"make one: assay add ./my-docs --store {folder}")
+        raise StoreError(f"there is no store at {path}", f"make one: assay add ./my-docs --store {path}")
     if profile not in PROFILES:
         raise ConfigError(f"there is no chunking profile {profile!r}", nearest(profile, PROFILES))
     analyser = Analyser(language=language)
-    spec = embed.default_spec() if embedder == "auto" else embedder
+    if place.no_vectors and embedder not in ("auto", "none"):
+        what, _, cure = place.no_vectors.partition("; cure: ")
+        raise ConfigError(f"{path} cannot hold vectors of {embedder}: {what}", cure)
+    spec = "none" if place.no_vectors else embed.default_spec() if embedder == "auto" else embedder
     model = embed.load(spec)
     settings = {
         "embedder": spec,
@@ -74,7 +76,7 @@ def open(
         "language": analyser.language,
         "profile": profile,
     }
-    return KnowledgeBase(Store.create(folder, settings))
+    return KnowledgeBase(place.create(address, settings))
 
 
 @dataclass(frozen=True)
@@ -91,24 +93,26 @@ class Explanation:
 class KnowledgeBase(Closing):
     """One store with its indexes and model. Safe to share between threads; use as a context manager or close it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, backend: KeptBackend) -> None:
         self._lock = threading.Lock()
         self._compactor: threading.Thread | None = None
-        self._attach(store)
+        self._attach(backend)
 
-    def _attach(self, store: Store) -> None:
+    def _attach(self, backend: KeptBackend) -> None:
         """Take a store's settings as they are now."""
-        settings = store.settings
-        self.store = store
+        self.backend = backend
+        settings = self.store.settings
         self.spec: str = settings["embedder"]
         self.language: str = settings["language"]
         if settings["profile"] not in PROFILES:
             raise ConfigError(f"this store has the chunking profile {settings['profile']!r}", nearest("", PROFILES))
         self.profile: Profile = PROFILES[settings["profile"]]
         self._embedder: Embedder | None = None
-        self.backend = LocalBackend(
-            store, Analyser(language=self.language), settings["model"], settings["dim"], _NO_VECTORS
-        )
+
+    @property
+    def store(self) -> Record:
+        """The record of truth."""
+        return self.backend.store
 
     def close(self) -> None:
         if self._compactor is not None:
@@ -218,7 +222,7 @@ class KnowledgeBase(Closing):
 
     def compact_soon(self) -> None:
         """Index in the background once enough has changed; readers and writers go on."""
-        if self.backend.pending < COMPACT_FROM or (self._compactor is not None and self._compactor.is_alive()):
+        if not self.backend.due or (self._compactor is not None and self._compactor.is_alive()):
             return
         self._compactor = threading.Thread(target=self._compact_quietly, name="assay-compact", daemon=True)
         self._compactor.start()
@@ -235,6 +239,9 @@ class KnowledgeBase(Closing):
 
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
         """Give every chunk a vector: after a model was installed, or to move to another model."""
+        if self.backend.no_vectors:
+            what, _, cure = self.backend.no_vectors.partition("; cure: ")
+            raise StoreError(f"{self.store.address} cannot hold vectors: {what}", cure)
         spec = (self.spec if self.spec != "none" else embed.default_spec()) if spec == "auto" else spec
         model = embed.load(spec)
         if model is None:
@@ -251,14 +258,15 @@ class KnowledgeBase(Closing):
             with self.store.write("embed") as writer:
                 writer.put_vectors((row.seq, vector) for row, vector in zip(part, made, strict=True))
             progress("embedding", start + len(part), len(lacking))
+        address = self.store.address
         self.backend.close()
-        self._attach(Store.open(self.store.folder))
+        self._attach(open_backend(address))
         self.optimize(progress, force=True)
         return len(lacking)
 
     # -- reading
 
-    def snapshot(self, name: str | None = None) -> LocalSnapshot:
+    def snapshot(self, name: str | None = None) -> KeptSnapshot:
         """The newest state, or an older one by version or tag."""
         return self.backend.snapshot(None if name is None else self.store.resolve(name))
 
@@ -301,8 +309,7 @@ class KnowledgeBase(Closing):
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
         answer = self.search(text, **options)
-        view = answer.snapshot
-        assert isinstance(view, LocalSnapshot)
+        view = cast(KeptSnapshot, answer.snapshot)  # search took it from `snapshot`
         full = self.full_id(chunk_id, view)
         row = view.rows(np.array([full]))
         chunk = view.chunks(row)[0] if row[0] >= 0 else None
@@ -313,7 +320,7 @@ class KnowledgeBase(Closing):
         pipeline = self.pipeline(options.get("pipeline", "default"))
         return Explanation(answer, chunk, None, passages, tuple(reasons(answer, pipeline, full, chunk)))
 
-    def full_id(self, beginning: str, view: LocalSnapshot, missing_ok: bool = False) -> str:
+    def full_id(self, beginning: str, view: KeptSnapshot, missing_ok: bool = False) -> str:
         """A chunk's id from its beginning, when only one chunk begins so."""
         found = view.ids_from(beginning)
         if len(found) == 1 or beginning in found:
@@ -324,7 +331,7 @@ class KnowledgeBase(Closing):
             raise StoreError(f"no chunk here has the id {beginning!r}", "ids are shown by: assay search, assay ls -v")
         raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
 
-    def _remarks(self, view: LocalSnapshot) -> tuple[str, ...]:
+    def _remarks(self, view: KeptSnapshot) -> tuple[str, ...]:
         share = view.foreign_share
         if self.spec in ENGLISH_MODELS and share >= FOREIGN_SHARE:
             return (

@@ -21,8 +21,9 @@ from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
 from assay.ingest.worker import Event as Given
 from assay.ingest.worker import Setup, Task, grouped, taken
 from assay.parallel import Crashed, Crew, NoHelpers, workers
+from assay.store.facts import FileFacts, stored
+from assay.store.record import Record
 from assay.store.spool import Spool
-from assay.store.sqlite import FileFacts, Store, stored
 from assay.store.writer import IdInUse
 from assay.types import Chunk, Document, Vectors
 
@@ -81,7 +82,7 @@ class Sync:
 
     def __init__(
         self,
-        store: Store,
+        store: Record,
         encode: Callable[[Sequence[str]], Vectors] | None,
         profile: Profile,
         on_event: Callable[[Event], None] = lambda _: None,
@@ -103,7 +104,7 @@ class Sync:
         files: list[FoundFile] = []
         own = self._own_place(root)
         for found in discover(root):
-            if own is not None and own in found.path.parents:
+            if own is not None and own in (found.path, *found.path.parents):
                 continue
             if isinstance(found, Skipped):
                 (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
@@ -163,7 +164,7 @@ class Sync:
                 self.report.unchanged += 1
                 self.report.chunks_kept += len(chunks)
                 continue
-            spool = Spool(self._store.folder)
+            spool = Spool(self._store.scratch)
             self._take(spool, rows if self._encode is None else chunks, live)
             self._wait(FileFacts(origin, source, "", sum(len(c.text) for c in chunks)), spool, not live)
         self._commit()
@@ -172,7 +173,9 @@ class Sync:
 
     def _own_place(self, root: Path) -> Path | None:
         """A store may lie in the folder it indexes (`assay add .`); it is no document of that folder."""
-        store, real = self._store.folder.resolve(), root.resolve()
+        if self._store.place is None:
+            return None
+        store, real = self._store.place.resolve(), root.resolve()
         return Path(os.path.abspath(root)) / store.relative_to(real) if store.is_relative_to(real) else None
 
     def _claim(self, source: str, here: str, moved: bool) -> None:
@@ -228,7 +231,7 @@ class Sync:
 
     def _file(self, file: FoundFile, before: FileFacts, parts: Parts, is_known: bool) -> None:
         """Take in one file, whole, or say why not; `before` has the hash it had when last taken in."""
-        spool = Spool(self._store.folder)
+        spool = Spool(self._store.scratch)
         facts, live = before, dict[str, tuple[int, bytes]]()
         problem = ""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +13,26 @@ from assay.index.tail_columns import TailColumns
 from assay.where import Mask, Value
 
 _SAID = {"text": "text", "number": "numbers or dates", "flag": "true or false"}
+
+
+def check_field(kinds: Mapping[str, set[str]], field: str) -> None:
+    """QueryError for a field that no chunk has: a typing slip must not look like an empty answer."""
+    if field not in kinds:
+        raise QueryError(f"filter: no chunk of this store has a field {field!r}", nearest(field, kinds))
+
+
+def check_comparison(kinds: Mapping[str, set[str]], field: str, op: str, value: Value) -> None:
+    """QueryError for a comparison that cannot mean anything, given the kinds of every field's values."""
+    check_field(kinds, field)
+    wanted = kind_of(value)
+    if wanted not in kinds[field]:
+        held = " and ".join(_SAID[k] for k in sorted(kinds[field]))
+        raise QueryError(
+            f"filter: {field} holds {held}; it cannot be compared with {value!r}",
+            "put text in quotes; write numbers, dates and true or false without",
+        )
+    if (op == "~" and wanted != "text") or (wanted == "flag" and op not in ("=", "!=")):
+        raise QueryError(f"filter: {op} does not go with {value!r}", "use = or !=, or compare text with ~")
 
 
 class SnapshotColumns:
@@ -35,29 +56,14 @@ class SnapshotColumns:
         return kinds
 
     def compare(self, field: str, op: str, value: Value) -> Mask:
-        kinds = self._known(field)
-        wanted = kind_of(value)
-        if wanted not in kinds:
-            held = " and ".join(_SAID[k] for k in sorted(kinds))
-            raise QueryError(
-                f"filter: {field} holds {held}; it cannot be compared with {value!r}",
-                "put text in quotes; write numbers, dates and true or false without",
-            )
-        if (op == "~" and wanted != "text") or (wanted == "flag" and op not in ("=", "!=")):
-            raise QueryError(f"filter: {op} does not go with {value!r}", "use = or !=, or compare text with ~")
+        check_comparison(self._kinds, field, op, value)
         old = None if self._generation is None else self._generation.compare(field, op, value)
         return self._joined(old, self._tail.compare(field, op, value, self._size))
 
     def missing(self, field: str) -> Mask:
-        self._known(field)
+        check_field(self._kinds, field)
         old = None if self._generation is None else self._generation.missing(field)
         return self._joined(old, self._tail.missing(field, self._size))
-
-    def _known(self, field: str) -> set[str]:
-        """The types of a field's values."""
-        if field not in self._kinds:
-            raise QueryError(f"filter: no chunk of this store has a field {field!r}", nearest(field, self._kinds))
-        return self._kinds[field]
 
     @staticmethod
     def _joined(generation: Mask | None, behind: Mask) -> Mask:

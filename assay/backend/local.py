@@ -6,11 +6,14 @@ import contextlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from assay.backend import local_forget
+from assay.backend.kept import Erased
 from assay.backend.snapshot import LocalSnapshot
 from assay.errors import StoreError
 from assay.index.generation import Generation, Progress, build_generation
@@ -243,6 +246,22 @@ class LocalBackend:
         return self._generation
 
     @property
+    def due(self) -> bool:
+        return self.pending >= COMPACT_FROM
+
+    @property
+    def wants_index(self) -> bool:
+        return self.store.setting("generation") is None and self.store.count_since(0) > MOST_TAIL
+
+    def index(self) -> dict[str, Any] | None:
+        generation = self.generation
+        return None if generation is None else {"name": generation.folder.name, **generation.manifest}
+
+    def sizes(self) -> dict[str, int]:
+        kept = {"index": self.folder, "older snapshots": self.store.place / "snapshots"}
+        return {**self.store.sizes(), **{name: _weight(folder) for name, folder in kept.items()}}
+
+    @property
     def pending(self) -> int:
         """Rows that the next generation would take in or leave behind."""
         self.snapshot()
@@ -298,6 +317,16 @@ class LocalBackend:
                 f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
             ) from error
 
+    no_vectors = ""
+
+    # -- forgetting
+
+    def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
+        return local_forget.forget(self, version, progress)
+
+    def erase(self, doc_ids: Sequence[str], note: str) -> Erased:
+        return local_forget.erase(self, doc_ids, note)
+
     def close(self) -> None:
         self._current = None
         self._start_from(None)
@@ -306,6 +335,11 @@ class LocalBackend:
             self._temporary.cleanup()
             self._temporary = None
         self.store.close()
+
+
+def _weight(folder: Path) -> int:
+    """Bytes of everything under a folder; 0 where there is none."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _age(path: Path) -> float:

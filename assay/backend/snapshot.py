@@ -244,6 +244,9 @@ class LocalSnapshot:
             found.append(self.columns.compare("scope", "=", scope) if known else none)
         return found
 
+    def kinds(self) -> dict[str, set[str]]:
+        return self.columns.kinds()
+
     @cached_property
     def columns(self) -> SnapshotColumns:
         old = self._generation.columns if self._generation else None
@@ -338,7 +341,7 @@ class LocalSnapshot:
             columns = self._generation.columns
             out[old] = (columns.numbers[name] if name in NUMBERS else columns.number(name))[rows[old]]
         for place in np.flatnonzero(~old).tolist():
-            out[place] = _number(self._tail.chunks[int(rows[place]) - self._start], name)
+            out[place] = number_of(self._tail.chunks[int(rows[place]) - self._start], name)
         return out
 
     def terms(self, text: str) -> list[str]:
@@ -349,7 +352,8 @@ class LocalSnapshot:
         return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
 
 
-def _number(chunk: Chunk, name: str) -> float:
+def number_of(chunk: Chunk, name: str) -> float:
+    """A numeric fact of a chunk, or of its metadata; NaN where it has none."""
     if name in NUMBERS:
         return numbers_of(chunk)[NUMBERS.index(name)]
     value = chunk.meta.get(name)

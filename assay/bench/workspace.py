@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from assay import embed
-from assay.backend.snapshot import LocalSnapshot
+from assay.backend.kept import KeptSnapshot
 from assay.bench.types import Dataset, Topic
 from assay.closing import Closing
 from assay.embed.home import home
@@ -58,7 +58,7 @@ class Workspace(Closing):
     def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
         self.kb = kb
         self.settings = settings
-        self.snapshot: LocalSnapshot = kb.snapshot()
+        self.snapshot: KeptSnapshot = kb.snapshot()
 
     def close(self) -> None:
         self.kb.close()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @json_option
 def add(
     paths: tuple[Path, ...],
-    store: Path,
+    store: str,
     name: str | None,
     moved: bool,
     embedder: str,
@@ -69,10 +69,7 @@ def add(
 
 def worthwhile(base: KnowledgeBase) -> bool:
     """Has enough changed for a new index? From a twentieth of the store on, building costs little more than adding."""
-    from assay.backend.local import COMPACT_FROM
-
-    pending = base.backend.pending
-    return pending >= COMPACT_FROM or pending * 20 >= max(base.snapshot().size, 1)
+    return base.backend.due or base.backend.pending * 20 >= max(base.snapshot().size, 1)
 
 
 def merged(reports: list[AddReport]) -> AddReport:

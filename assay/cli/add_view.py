@@ -41,9 +41,10 @@ def _chunks(report: AddReport, spent: float) -> Text:
 
 def _store(base: KnowledgeBase) -> Text:
     view = base.snapshot()
-    model = base.spec if base.store.settings["dim"] else "words only: no embedding model (assay model install)"
+    none = "words only" if base.backend.no_vectors else "words only: no embedding model (assay model install)"
+    model = base.spec if base.store.settings["dim"] else none
     return Text(
-        f"store: {safe(str(base.store.folder))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"
+        f"store: {safe(str(base.store.address))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"
     )
 
 

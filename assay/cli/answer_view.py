@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.answer import Answer, Hit
-from assay.backend.snapshot import LocalSnapshot
+from assay.backend.kept import kept
 from assay.cli.footer import footer
 from assay.cli.layout import ends, flow, wrapped
 from assay.cli.nothing_view import nothing_found
@@ -71,8 +71,8 @@ def _whereabouts(hit: Hit) -> Text:
 
 def short_id(chunk_id: str, answer: Answer) -> str:
     """What `--id` needs to name this chunk and no other."""
-    view = answer.snapshot
-    if not isinstance(view, LocalSnapshot):
+    view = kept(answer.snapshot)
+    if view is None:
         return chunk_id
     lengths = range(SHORTEST_ID, len(chunk_id), 4)
     return next((chunk_id[:n] for n in lengths if len(view.ids_from(chunk_id[:n], 2)) == 1), chunk_id)
@@ -91,8 +91,8 @@ def excerpt(chunk: Chunk, answer: Answer, width: int) -> Text:
 
 
 def _terms(answer: Answer) -> tuple[list[str], Analyser]:
-    view = answer.snapshot
-    analyser = view.analyser if isinstance(view, LocalSnapshot) else Analyser()
+    view = kept(answer.snapshot)
+    analyser = view.analyser if view else Analyser()
     return analyser.query_terms(answer.query.text), analyser
 
 

@@ -13,7 +13,7 @@ from assay.cli.options import opened, store_option
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace the file when it is already there.")
 @store_option
-def backup(file: Path, force: bool, store: Path) -> None:
+def backup(file: Path, force: bool, store: str) -> None:
     """Copy the store to one file while others read and write it.
 
     The file is checked and appears whole or not at all. Indexes are left out: a restored store builds its own.
@@ -30,7 +30,7 @@ def backup(file: Path, force: bool, store: Path) -> None:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @store_option
-def restore(file: Path, store: Path) -> None:
+def restore(file: Path, store: str) -> None:
     """Make a new store from a backup."""
     from assay.backup import restore as put_back
     from assay.cli.progress import bars

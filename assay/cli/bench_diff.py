@@ -27,7 +27,7 @@ def diff(
     a: str,
     b: str,
     queries: Path,
-    store: Path,
+    store: str,
     k: int,
     snapshot: str | None,
     top: int,

@@ -14,7 +14,7 @@ from assay.cli.options import json_option
 @click.option("--queries", "count", type=click.IntRange(1), default=200, show_default=True, help="How many to make.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The dataset.  [default: DOCS-suite]")
 @click.option("--seed", default=0, show_default=True, help="Another seed draws other queries.")
-@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help="Take the documents of a store instead.")
+@click.option("--store", metavar="STORE", help="Take the documents of a store instead.")
 @click.option("--language", default="english", metavar="NAME", help="How words are stemmed; a store knows its own.")
 @click.option("--endpoint", metavar="URL", help="Also let a model write questions: https://host/v1 (needs --model).")
 @click.option("--model", metavar="NAME", help="The model behind --endpoint; its key is in $ASSAY_CHAT_KEY.")
@@ -24,7 +24,7 @@ def synth(
     count: int,
     out: Path | None,
     seed: int,
-    store: Path | None,
+    store: str | None,
     language: str,
     endpoint: str | None,
     model: str | None,
@@ -62,7 +62,7 @@ def synth(
     place = docs or store
     assert place is not None
     analyser = Analyser(language=language)
-    name = place.resolve().name
+    name = Path(place).resolve().name
     folder = out or Path(f"{name.lstrip('.') or 'documents'}-suite")
     with bars() as bar:
         if docs is not None:

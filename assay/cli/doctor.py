@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,7 @@ _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red"
 @click.option("--deep", is_flag=True, help="Read every page and every chunk; takes a while on a large store.")
 @store_option
 @json_option
-def doctor(deep: bool, store: Path, as_data: bool) -> None:
+def doctor(deep: bool, store: str, as_data: bool) -> None:
     """Check a store and its model; every finding says what cures it.
 
     Exits with 1 when something is broken. A warning (slower or poorer answers, but right ones) does not.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from assay.cli.options import opened, query_text, question, search_options
@@ -23,7 +21,7 @@ def explain(
     scope: str | None,
     snapshot: str | None,
     budget: int | None,
-    store: Path,
+    store: str,
     as_data: bool,
     plain: bool,
 ) -> None:

@@ -16,7 +16,7 @@ from assay.cli.options import opened, store_option
 )
 @click.option("--vectors", is_flag=True, help="With the embedding vectors.")
 @store_option
-def export(output: Path | None, vectors: bool, store: Path) -> None:
+def export(output: Path | None, vectors: bool, store: str) -> None:
     """Write every live chunk as a line of JSON.
 
     It is what it takes to leave, or to look. A file given with -o appears whole or not at all.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from assay.answer import Answer, Span
-from assay.backend.snapshot import LocalSnapshot
+from assay.backend.kept import kept
 from assay.cli.layout import flow
 from assay.cli.terminal import count, safe
 
@@ -43,7 +43,8 @@ def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
     view = answer.snapshot
     found = answer.verdict.found
     pool = max((len(span.gave) for span in answer.trace), default=0)
-    version = f"v{view.version}" if isinstance(view, LocalSnapshot) else view.digest[:8]
+    known = kept(view)
+    version = f"v{known.version}" if known else view.digest[:8]
     facts = [
         Text(answer.verdict.word, _VERDICTS.get(answer.verdict.word, "bold yellow")),
         Text(f"{found} of {count(pool, 'candidate')} from {count(view.size, 'chunk')}"),

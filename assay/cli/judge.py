@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("judgements"), show_default=True, metavar="DIR")
 @click.option("--judge", "name", default="me", show_default=True, metavar="NAME", help="Who judges.")
 @click.option("--seed", default=0, show_default=True, help="Of the order in which documents are shown.")
-def judge(store: Path, queries: Path, names: str, depth: int, out: Path, name: str, seed: int) -> None:
+def judge(store: str, queries: Path, names: str, depth: int, out: Path, name: str, seed: int) -> None:
     """Judge by keyboard what pipelines find in STORE; makes a dataset.
 
     \b
@@ -86,7 +86,7 @@ def judge(store: Path, queries: Path, names: str, depth: int, out: Path, name: s
         _sit(session, base.backend.snapshot().analyser, screen)
         written = None
         if any(graded(ledger)):
-            written = write_judgements(ledger, from_store(base), out, store.resolve().name)
+            written = write_judgements(ledger, from_store(base), out, Path(store).resolve().name)
     following = f"assay bench run {shlex.quote(str(out))} --systems bm25,dense,default --split all"
     show_end(written, agreements(ledger), session, screen, following)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,7 @@ from assay.cli.options import json_option, opened, store_option
 @click.option("-v", "--verbose", is_flag=True, help="Also every chunk: its id, its tokens, its first words.")
 @store_option
 @json_option
-def ls(prefix: str, verbose: bool, store: Path, as_data: bool) -> None:
+def ls(prefix: str, verbose: bool, store: str, as_data: bool) -> None:
     """List sources, files and documents with their chunks.
 
     With PREFIX, only those whose name begins so.
@@ -28,7 +27,7 @@ def ls(prefix: str, verbose: bool, store: Path, as_data: bool) -> None:
         found = entries(base.store, prefix)
         roots = base.store.sources()
         if as_data:
-            chunks = {e.origin: [asdict(h) for h in heads(base.store, e.origin)] for e in found} if verbose else {}
+            chunks = {e.origin: [h._asdict() for h in heads(base.store, e.origin)] for e in found} if verbose else {}
             lines = [{**asdict(e), **({"heads": chunks[e.origin]} if verbose else {})} for e in found]
             click.echo(as_json({"sources": roots, "files": lines}, indent=2))
             return

@@ -6,7 +6,6 @@ import contextlib
 import io
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import click
 
@@ -39,8 +38,8 @@ COMMANDS: Mapping[str, str] = {
 
 @click.group("assay", cls=Group, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="assay")
-@click.option("--store", type=click.Path(path_type=Path), metavar="DIR", envvar="ASSAY_STORE", help=STORE_HELP)
-def cli(store: Path | None) -> None:
+@click.option("--store", metavar="STORE", envvar="ASSAY_STORE", help=STORE_HELP)
+def cli(store: str | None) -> None:
     """Hybrid retrieval that proves itself: index a folder, ask, and see why.
 
     \b

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     help="Serve over HTTP instead of stdio, on this machine only; port 0 takes a free one.",
 )
 @click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
-def mcp(store: Path, scopes: tuple[str, ...], address: str | None, read_only: bool) -> None:
+def mcp(store: str, scopes: tuple[str, ...], address: str | None, read_only: bool) -> None:
     """Serve the memory to agents over the Model Context Protocol.
 
     Over standard input and output for a host that starts it, or over HTTP. The store is made when it is not there yet.
@@ -64,7 +63,7 @@ def mcp(store: Path, scopes: tuple[str, ...], address: str | None, read_only: bo
         serve_http(offered, desk, address, lambda where: click.echo(f"listening on {where}", err=True))
 
 
-def _opened(store: Path) -> Memory:
+def _opened(store: str) -> Memory:
     from assay.memory import service
 
     return service.open(store)

@@ -38,7 +38,7 @@ def forget(
     yes: bool,
     confirm: str | None,
     scopes: tuple[str, ...],
-    store: Path,
+    store: str,
     as_data: bool,
 ) -> None:
     """Forget a memory: it is never recalled again.

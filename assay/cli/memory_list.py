@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from assay.cli.memory_options import at_option, kind_options, moment, opened, scopes_option
@@ -27,7 +25,7 @@ def list_(
     offset: int,
     everything: bool,
     scopes: tuple[str, ...],
-    store: Path,
+    store: str,
     as_data: bool,
 ) -> None:
     """List memories, newest first."""
@@ -57,7 +55,7 @@ def list_(
 @scopes_option
 @store_option
 @json_option
-def stats(at: str | None, scopes: tuple[str, ...], store: Path, as_data: bool) -> None:
+def stats(at: str | None, scopes: tuple[str, ...], store: str, as_data: bool) -> None:
     """Count what is remembered."""
     from assay.cli.memory_view import show_stats
     from assay.cli.terminal import as_json
@@ -75,7 +73,7 @@ def stats(at: str | None, scopes: tuple[str, ...], store: Path, as_data: bool) -
 @scopes_option
 @store_option
 @json_option
-def history(id: str, scopes: tuple[str, ...], store: Path, as_data: bool) -> None:
+def history(id: str, scopes: tuple[str, ...], store: str, as_data: bool) -> None:
     """Show every state a memory was in, also after it was forgotten, until it is purged.
 
     ID is a memory's id or the beginning of one.

@@ -16,7 +16,7 @@ FORMATS = ("jsonl", "mem0", "claude-memory-mcp", "memory-lancedb-pro")
 @click.command()
 @scopes_option
 @store_option
-def export(scopes: tuple[str, ...], store: Path) -> None:
+def export(scopes: tuple[str, ...], store: str) -> None:
     """Print every memory as a line of JSON, the superseded and the expired included."""
     from assay.cli.terminal import escaped
 
@@ -48,7 +48,7 @@ def import_(
     into: str | None,
     on_duplicate: str,
     scopes: tuple[str, ...],
-    store: Path,
+    store: str,
     as_data: bool,
 ) -> None:
     """Bring memories in from a file or folder of another program, or from our own export.

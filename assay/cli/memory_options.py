@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -45,7 +44,7 @@ def moment(at: str | None) -> str | float | None:
     return time.time() if at is not None and at.strip().lower() == "now" else at
 
 
-def opened(store: Path, *, create: bool = False) -> Memory:
+def opened(store: str, *, create: bool = False) -> Memory:
     """The memory in a store's folder; only storing and importing make one that is not there."""
     from assay import memory
 

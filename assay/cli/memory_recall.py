@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from assay.cli.memory_options import at_option, kind_options, moment, opened, scopes_option
@@ -34,7 +32,7 @@ def recall(
     always: bool,
     fail_empty: bool,
     scopes: tuple[str, ...],
-    store: Path,
+    store: str,
     as_data: bool,
     plain: bool,
 ) -> None:
@@ -82,7 +80,7 @@ def explain(
     at: str | None,
     pipeline: str,
     scopes: tuple[str, ...],
-    store: Path,
+    store: str,
     as_data: bool,
     plain: bool,
 ) -> None:

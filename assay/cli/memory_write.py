@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from assay.cli.memory_options import moment, opened, scopes_option
@@ -38,7 +36,7 @@ def store(
     expires: str | None,
     supersedes: tuple[str, ...],
     on_duplicate: str,
-    store: Path,
+    store: str,
     as_data: bool,
 ) -> None:
     """Remember a text. It is on the disk when the command returns.
@@ -91,7 +89,7 @@ def update(
     no_tags: bool,
     expires: str | None,
     scopes: tuple[str, ...],
-    store: Path,
+    store: str,
     as_data: bool,
 ) -> None:
     """Change a memory; what it was stays in its history.

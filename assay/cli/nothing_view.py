@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from assay.answer import Answer
-from assay.backend.snapshot import LocalSnapshot
+from assay.backend.kept import KeptSnapshot, kept
 from assay.cli.terminal import count, day, safe
 from assay.errors import QueryError
 from assay.where import Compare, Filter
@@ -33,15 +33,16 @@ def _reasons(answer: Answer) -> Iterator[str]:
     not_run = [safe(span.name) for span in legs if span.skipped]
     searched = f"The store has {count(size, 'chunk')}; {', '.join(ran) if ran else 'no leg could run'}"
     yield searched + (f"; {', '.join(not_run)} did not run" if not_run and ran else "")
-    if isinstance(answer.snapshot, LocalSnapshot):
-        yield from _hidden(answer, answer.snapshot)
+    view = kept(answer.snapshot)
+    if view is not None:
+        yield from _hidden(answer, view)
     for span in answer.trace:
         dropped = sum(len(note.ids) for note in span.notes if note.kind == "dropped")
         if dropped:
             yield f"{safe(span.name)} dropped {count(dropped, 'candidate')}"
 
 
-def _hidden(answer: Answer, view: LocalSnapshot) -> Iterator[str]:
+def _hidden(answer: Answer, view: KeptSnapshot) -> Iterator[str]:
     """What the filter, the scope and the clock of the question left to search."""
     query = answer.query
     if query.where is not None:
@@ -53,7 +54,7 @@ def _hidden(answer: Answer, view: LocalSnapshot) -> Iterator[str]:
         yield f"{later:,} of them were created after {day(query.at)} and are hidden by --at"
 
 
-def _kept(view: LocalSnapshot, condition: Filter) -> int:
+def _kept(view: KeptSnapshot, condition: Filter) -> int:
     try:
         return len(view.live_rows(condition))
     except QueryError:

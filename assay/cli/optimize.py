@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,7 @@ from assay.cli.options import opened, store_option
 if TYPE_CHECKING:
     from assay.index.generation import Progress
     from assay.kb import KnowledgeBase
-    from assay.store.sqlite import Store
+    from assay.store.record import Record
 
 
 @click.command()
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 )
 @store_option
 def optimize(
-    embed_too: bool, embedder: str | None, tokens: str | None, force: bool, forget_before: str | None, store: Path
+    embed_too: bool, embedder: str | None, tokens: str | None, force: bool, forget_before: str | None, store: str
 ) -> None:
     """Build the index now, instead of when enough has changed.
 
@@ -84,12 +83,13 @@ def _make_tokens(base: KnowledgeBase, pipeline: str, step: Progress) -> int:
     return made
 
 
-def _sweep(store: Store) -> int:
+def _sweep(store: Record) -> int:
     """Remove what killed processes left behind, unless an index is being built; how many things."""
     from assay.doctor import leftovers
     from assay.store.locks import only_one
+    from assay.store.sqlite import Store
 
-    if store.readonly:
+    if store.readonly or type(store) is not Store:
         return 0
     with only_one(store.folder / ".compacting") as mine:
         left = list(leftovers(store)) if mine else []

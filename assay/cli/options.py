@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,19 +14,17 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = ".assay"
-STORE_HELP = f"The store's folder.  [env ASSAY_STORE; default ./{DEFAULT_STORE}]"
+STORE_HELP = f"A folder, one file (notes.sqlite) or another address.  [env ASSAY_STORE; default ./{DEFAULT_STORE}]"
 
 
-def _resolve(ctx: click.Context, _: click.Parameter, value: Path | None) -> Path:
+def _resolve(ctx: click.Context, _: click.Parameter, value: str | None) -> str:
     """The command's own --store, else the group's, else ASSAY_STORE (read by the group), else ./.assay."""
-    found: Path | None = value or ctx.find_root().params.get("store")
-    return found or Path(DEFAULT_STORE)
+    found: str | None = value or ctx.find_root().params.get("store")
+    return found or DEFAULT_STORE
 
 
 def store_option(command: F) -> F:
-    return click.option("--store", type=click.Path(path_type=Path), metavar="DIR", help=STORE_HELP, callback=_resolve)(
-        command
-    )
+    return click.option("--store", metavar="STORE", help=STORE_HELP, callback=_resolve)(command)
 
 
 def json_option(command: F) -> F:
@@ -73,13 +70,12 @@ def query_text(query: str) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def opened(store: Path) -> KnowledgeBase:
+def opened(store: str) -> KnowledgeBase:
     """An existing store. A large one whose index is missing gets it now, where a person can watch."""
     from assay import kb
-    from assay.backend.local import MOST_TAIL
 
     base = kb.open(store, create=False)
-    if base.store.setting("generation") is None and base.store.count_since(0) > MOST_TAIL:
+    if base.backend.wants_index:
         from assay.cli.progress import bars
 
         with bars() as bar:

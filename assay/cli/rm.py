@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
@@ -19,7 +18,7 @@ def somebody_is_there() -> bool:
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask, even when several documents go.")
 @store_option
-def rm(targets: tuple[str, ...], yes: bool, store: Path) -> None:
+def rm(targets: tuple[str, ...], yes: bool, store: str) -> None:
     """Remove sources, files, documents or chunks.
 
     TARGET is a name that `assay ls` shows, or the beginning of a chunk's id. What is removed is gone from every later

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 @store_option
 @json_option
-def stats(store: Path, as_data: bool) -> None:
+def stats(store: str, as_data: bool) -> None:
     """Show a store in numbers.
 
     Chunks, documents, tokens, languages, versions, tags, index, model and sizes on disk.
@@ -34,13 +33,13 @@ def stats(store: Path, as_data: bool) -> None:
         click.echo(f"{click.style(f'{name:>10}', bold=True)}  {safe(text)}")
 
 
-def _lines(store: Path, found: Stats) -> list[tuple[str, str]]:
+def _lines(store: str, found: Stats) -> list[tuple[str, str]]:
     from assay.cli.terminal import count, size
 
     settings, index = found.settings, found.index
     languages = ", ".join(f"{name or 'untold'} {number:,}" for name, number in list(found.languages.items())[:8])
     tags = ", ".join(f"{name} = v{version}" for name, version in found.tags.items())
-    model = "none: words only (assay model install, then assay optimize --embed)"
+    model = f"none: {found.no_vectors or 'words only (assay model install, then assay optimize --embed)'}"
     if settings["dim"]:
         model = f"{settings['embedder']} {settings['model'][:12]}, {settings['dim']} dimensions"
         model += f"; {found.without_vector:,} chunks without a vector" if found.without_vector else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from assay.cli.options import opened, store_option
@@ -12,7 +10,7 @@ from assay.cli.options import opened, store_option
 @click.command()
 @click.argument("name")
 @store_option
-def tag(name: str, store: Path) -> None:
+def tag(name: str, store: str) -> None:
     """Name the present version, to be read later with --snapshot."""
     from assay.cli.terminal import safe
 

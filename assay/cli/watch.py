@@ -26,7 +26,7 @@ ONE_BY_ONE = 64
 @store_option
 @click.option("--as", "name", metavar="NAME", help="What to call this folder in the store.  [default: its name]")
 @click.option("--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, onnx:…, http:….")
-def watch(path: Path, store: Path, name: str | None, embedder: str) -> None:
+def watch(path: Path, store: str, name: str | None, embedder: str) -> None:
     """Keep a store in step with a changing folder; Ctrl-C ends it.
 
     First compares the whole folder, then follows the file system's events, one line per change.
@@ -59,10 +59,10 @@ def watch(path: Path, store: Path, name: str | None, embedder: str) -> None:
 
 def _follow(base: KnowledgeBase, root: Path, source: str, changed: list[Path]) -> Iterator[tuple[AddReport, str]]:
     """Bring what changed into the store: single files one by one, folders and crowds by comparing everything."""
-    from assay.backend.local import COMPACT_FROM
     from assay.ingest.readers import has_reader
 
-    seen = [path for path in changed if _is_ours(path, root, base.store.folder.resolve())]
+    own = base.store.place.resolve() if base.store.place else None
+    seen = [path for path in changed if _is_ours(path, root, own)]
     files = [path for path in seen if has_reader(path.suffix) and not path.is_dir()]
     if len(files) > ONE_BY_ONE or any(path.is_dir() or _was_folder(path, root, source, base) for path in seen):
         yield base.add(root, name=source), ""
@@ -70,16 +70,17 @@ def _follow(base: KnowledgeBase, root: Path, source: str, changed: list[Path]) -
     for path in files:
         sync = base.sync()
         yield sync.one(root, path, source), str(path.relative_to(root))
-    if files and base.backend.pending >= COMPACT_FROM:
+    if files and base.backend.due:
         base.optimize()
 
 
-def _is_ours(path: Path, root: Path, store: Path) -> bool:
+def _is_ours(path: Path, root: Path, store: Path | None) -> bool:
     """Not hidden, not passed over by `add`, not the store itself."""
     from assay.ingest.walk import PASSED_OVER
 
     steps = path.relative_to(root).parts
-    return not path.is_relative_to(store) and not any(s.startswith(".") or s in PASSED_OVER for s in steps)
+    inside = store is not None and path.is_relative_to(store)
+    return not inside and not any(s.startswith(".") or s in PASSED_OVER for s in steps)
 
 
 def _was_folder(path: Path, root: Path, source: str, base: KnowledgeBase) -> bool:

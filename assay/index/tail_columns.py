@@ -6,6 +6,7 @@ A tail grows while snapshots look at its first rows, so everything here is appen
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,9 +44,10 @@ class TailColumns:
     def __init__(self) -> None:
         self._fields: dict[str, _Field] = {}
 
-    def add(self, row: int, chunk: Chunk) -> None:
+    def add(self, row: int, chunk: Chunk, numbers: Sequence[float] | None = None) -> None:
+        """Take in one row; `numbers` are its NUMBERS where the chunk comes without its text."""
         facts: list[tuple[str, Value]] = [("id", chunk.id), *fields_of(chunk)]
-        facts += [pair for pair in zip(NUMBERS, numbers_of(chunk), strict=True) if pair[1] == pair[1]]
+        facts += [pair for pair in zip(NUMBERS, numbers or numbers_of(chunk), strict=True) if pair[1] == pair[1]]
         for name, value in facts:
             self._fields.setdefault(name, _Field()).add(row, value)
 

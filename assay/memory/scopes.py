@@ -1,7 +1,7 @@
 """Who may see what. Every read of a memory passes through a `Scopes`, in one of two spellings of the same condition:
 
     filter()    for a snapshot: recall, near-duplicates, list, stats, export, look-up by id
-    sql()       for rows of the past, which no snapshot holds: history, what was forgotten and not purged
+    holds()     for rows of the past, which no snapshot holds: history, what was forgotten and not purged
 
 It fails closed: no scope is an error, an unknown scope sees nothing, and no name stands for all of them.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.errors import QueryError
+from assay.types import Chunk
 from assay.where import And, Compare, Filter, Or
 
 SOURCE = "memories"
@@ -45,11 +46,9 @@ class Scopes:
         named = tuple(Compare("scope", "=", name) for name in self.names)
         return And((Compare("doc_id", ">=", _FIRST), Compare("doc_id", "<", _BEHIND), Or(named)))
 
-    def sql(self) -> tuple[str, tuple[str, ...]]:
-        """The same as a condition on the table `chunk`, with its values."""
-        marks = ", ".join("?" * len(self.names))
-        condition = f"doc_id >= ? AND doc_id < ? AND json_extract(meta, '$.scope') IN ({marks})"
-        return condition, (_FIRST, _BEHIND, *self.names)
+    def holds(self, chunk: Chunk) -> bool:
+        """The same of one chunk."""
+        return _FIRST <= chunk.doc_id < _BEHIND and chunk.meta.get("scope") in self.names
 
 
 def checked(name: object) -> str:

@@ -6,21 +6,20 @@ seen from here, not there: by id, by the beginning of an id, as a neighbour, as 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
-from assay.backend.snapshot import LocalSnapshot
+from assay.backend.kept import KeptSnapshot
 from assay.errors import StoreError
 from assay.kb import KnowledgeBase
 from assay.memory.entries import document_id, entry_of, pieces
 from assay.memory.scopes import NOTHING, SOURCE, Scopes
 from assay.memory.types import Change, Entry
+from assay.store.record import State
 from assay.types import Chunk, Rows
 from assay.where import And, Compare, Filter, Missing, Or
 
@@ -32,13 +31,13 @@ class Window:
     """What the given scopes hold in the newest snapshot."""
 
     def __init__(self, kb: KnowledgeBase, scopes: Scopes) -> None:
-        self.view: LocalSnapshot = kb.snapshot()
+        self.view: KeptSnapshot = kb.snapshot()
         self.scopes = scopes
-        self._db = kb.store.db
+        self._store = kb.store
 
     @cached_property
     def _kinds(self) -> Mapping[str, set[str]]:
-        return self.view.columns.kinds()
+        return self.view.kinds()
 
     # -- filters
 
@@ -136,14 +135,9 @@ class Window:
 
     def history(self, beginning: str) -> tuple[Change, ...]:
         """Every state of the memory whose id begins so, dead ones too, oldest first."""
-        condition, values = self.scopes.sql()
-        found = self._db.execute(
-            f"SELECT chunk.id, doc_id, text, tokens, created, importance, meta, born, died, b.note, d.note FROM chunk "
-            f"LEFT JOIN version b ON b.number = born LEFT JOIN version d ON d.number = died "
-            f"WHERE {condition} AND substr(doc_id, 1, ?) = ? ORDER BY born, seq",
-            (*values, len(document_id(beginning)), document_id(beginning)),
-        ).fetchall()
-        names = sorted({row[1] for row in found})
+        every = self._store.states(document_id(beginning)) if beginning else []
+        found = [state for state in every if self.scopes.holds(state.row.chunk)]
+        names = sorted({state.row.chunk.doc_id for state in found})
         if document_id(beginning) in names:
             names = [document_id(beginning)]
         if not beginning or not names:
@@ -151,27 +145,19 @@ class Window:
         if len(names) > 1:
             listed = ", ".join(name.removeprefix(f"{SOURCE}/") for name in names[:5])
             raise StoreError(f"{len(names)} memories begin with {beginning!r}", f"say more: {listed} …")
-        return _states([row for row in found if row[1] == names[0]])
+        return _changes([state for state in found if state.row.chunk.doc_id == names[0]])
 
     def hidden(self) -> int:
         """How many memories were forgotten, or rewritten, and still have text here that no purge removed."""
-        condition, values = self.scopes.sql()
-        live = "SELECT doc_id FROM chunk WHERE died IS NULL"
-        return int(
-            self._db.execute(
-                f"SELECT count(DISTINCT doc_id) FROM chunk WHERE {condition} AND died IS NOT NULL "
-                f"AND doc_id NOT IN ({live})",
-                values,
-            ).fetchone()[0]
-        )
+        return len({name for name, scope in self._store.buried(f"{SOURCE}/") if scope in self.scopes.names})
 
 
-def _states(rows: Sequence[tuple[Any, ...]]) -> tuple[Change, ...]:
+def _changes(states: Sequence[State]) -> tuple[Change, ...]:
     """Rows of one memory, put together by the version that wrote them: every write rewrites all of its chunks."""
-    states = []
-    for born, same in groupby(rows, key=lambda row: row[7]):
+    found = []
+    for born, same in groupby(states, key=lambda state: state.row.born):
         written = list(same)
-        chunks = [Chunk(r[0], r[1], r[2], r[3], r[4], r[5], json.loads(r[6])) for r in written]
-        died, began, ended = written[0][8:11]
-        states.append(Change(entry_of(chunks), born, died, began or "", ended or ""))
-    return tuple(states)
+        first = written[0]
+        chunks = [state.row.chunk for state in written]
+        found.append(Change(entry_of(chunks), born, first.row.died, first.began, first.ended))
+    return tuple(found)

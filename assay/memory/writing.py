@@ -12,14 +12,12 @@ from assay.memory.entries import chunks_of, document_id, new_id
 from assay.memory.scopes import SOURCE
 from assay.memory.types import Entry, iso
 from assay.memory.window import Window
-from assay.store.locks import in_turn
-from assay.store.sqlite import FileFacts, stored
-from assay.store.told import told
-from assay.store.writer import Writer
+from assay.store.facts import FileFacts, stored
+from assay.store.record import RecordWriter
 from assay.types import Chunk, Vector
 
-TURN = ".remembering"
-"""The lock file. What is checked (is it known? is the id free?) must still hold when it is written."""
+TURN = "remembering"
+"""What is checked (is it known? is the id free?) must still hold when it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ class Draft:
 def turn(kb: KnowledgeBase) -> Iterator[None]:
     """Wait until nobody else stores, updates or forgets, and keep others waiting."""
     if kb.store.readonly:
-        raise StoreError(f"the store {kb.store.folder} is read-only here", "copy it to a folder you may write to")
-    with told(kb.store.folder), in_turn(kb.store.folder / TURN):
+        raise StoreError(f"the store {kb.store.address} is read-only here", "copy it to a folder you may write to")
+    with kb.store.turn(TURN):
         yield
 
 
@@ -82,10 +80,7 @@ def _embedded(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[tuple[Vector | N
 
 def is_taken(kb: KnowledgeBase, memory_id: str) -> bool:
     """Is there a live memory of this id, in any scope? Only the naming of new ones asks."""
-    found = kb.store.db.execute(
-        "SELECT 1 FROM chunk WHERE doc_id = ? AND died IS NULL LIMIT 1", (document_id(memory_id),)
-    )
-    return found.fetchone() is not None
+    return kb.store.has_document(document_id(memory_id))
 
 
 def put(kb: KnowledgeBase, drafts: Sequence[Draft], what: str, now: float) -> None:
@@ -110,11 +105,11 @@ def noted(what: str, now: float) -> str:
     return f"memory {what} {iso(now)}"
 
 
-def _claim(kb: KnowledgeBase, writer: Writer) -> None:
+def _claim(kb: KnowledgeBase, writer: RecordWriter) -> None:
     root = writer.root_of(SOURCE)
     if root:
         raise StoreError(
-            f"the name {SOURCE!r} stands for the folder {root} in {kb.store.folder}",
+            f"the name {SOURCE!r} stands for the folder {root} in {kb.store.address}",
             "keep memories in a store of their own, or add that folder under another name",
         )
     if root is None:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -40,9 +41,10 @@ def _close(db: sqlite3.Connection, process: int) -> None:
 class Connections:
     """Opens what is asked for by the first thread that asks."""
 
-    def __init__(self, path: Path, readonly: bool) -> None:
+    def __init__(self, path: Path, readonly: bool, prepare: Callable[[sqlite3.Connection], None]) -> None:
         self._path = path
         self._readonly = readonly
+        self._prepare = prepare
         self._lock = threading.Lock()
         self._begin()
 
@@ -60,6 +62,7 @@ class Connections:
         if held is None:
             with told(self._path.parent):
                 held = _Held(_readonly(self._path) if self._readonly else _writable(self._path))
+                self._prepare(held.db)
             self._local.held = held
             with self._lock:
                 self._open.add(held)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from assay.errors import StoreError
+from assay.store.sqlite import Store
 
 PATIENCE = 5.0
 """Seconds to wait for readers of an older moment, which keep the write-ahead log from being emptied."""
-
-
-def texts_of(db: sqlite3.Connection, doc_ids: Sequence[str]) -> list[str]:
-    """Every text that documents have, or had in any version."""
-    found = [db.execute("SELECT DISTINCT text FROM chunk WHERE doc_id = ?", (name,)) for name in doc_ids]
-    return sorted({text for rows in found for (text,) in rows})
 
 
 def erase(db: sqlite3.Connection, doc_ids: Iterable[str]) -> int:
@@ -41,3 +38,35 @@ def rewrite(db: sqlite3.Connection) -> str:
             return "its write-ahead log could not be emptied, for somebody is reading an older moment"
         time.sleep(0.05)
     return ""
+
+
+def erase_rows(
+    store: Store,
+    doc_ids: Sequence[str],
+    note: str,
+    erased: list[str],
+    unreached: list[str],
+    before: Callable[[], None] = lambda: None,
+) -> None:
+    """`erase` in a store, which is written anew, after `before` is done; what was done and what may linger are said."""
+    name = store.database(store.place).name
+    store.db.execute("PRAGMA secure_delete = ON")
+    with store.write(note):
+        gone = erase(store.db, doc_ids)
+    before()
+    lingers = rewrite(store.db)
+    if lingers:
+        unreached.append(f"{name}: {lingers}")
+    rows = "1 row" if gone == 1 else f"{gone:,} rows"
+    erased.append(f"{name}: {rows} of all versions, the file written anew")
+
+
+def shrink(db: sqlite3.Connection, gone: int) -> None:
+    """Give the space of forgotten rows back to the disk."""
+    try:
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.OperationalError as error:
+        raise StoreError(
+            f"{gone} chunks are forgotten, but their space could not be freed: {error}", "free some disk, run it again"
+        ) from error

@@ -30,6 +30,17 @@ def in_turn(path: Path) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def in_turn_of(folder: Path) -> Iterator[None]:
+    """`in_turn` on a folder itself, which leaves nothing behind."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 class InUse:
     """Marks a file as in use for as long as this object lives; OSError when it is missing or being removed."""
 

@@ -25,7 +25,7 @@ class Spool:
     anything is spilled.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self.rows: list[Stored] = []
         self.vectors: dict[int, Vector] = {}
@@ -41,7 +41,7 @@ class Spool:
         """Move what is in memory to disk, once it is too much."""
         if not self.is_long:
             return
-        with told(self._folder):  # a full disk is the store's trouble, not the file's
+        with told(self._folder or Path(tempfile.gettempdir())):  # a full disk is the store's trouble, not the file's
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
             for start in range(0, len(self.rows), _BLOCK):

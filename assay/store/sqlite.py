@@ -9,52 +9,77 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from assay.errors import StoreError
+from assay.store import tallies
 from assay.store.connect import READING, WRITING, Connections
 from assay.store.facts import FileFacts, Row, facts_of, stored
+from assay.store.locks import in_turn
+from assay.store.record import Extent, Head, State, Tally
 from assay.store.schema import FORMAT, TABLES
+from assay.store.tallies import COLUMNS, as_row
 from assay.store.told import COMPLAINTS, in_words, telling, told
 from assay.store.writer import Writer
-from assay.types import Chunk
 
 __all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
 
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
 """What every store remembers of how it was made."""
-_COLUMNS = "seq, id, doc_id, text, tokens, created, importance, meta"
 _LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 
 
 class Store:
-    """One folder, one database. Safe for threads (a connection each) and processes (SQLite's own locks)."""
+    """The record of truth in a folder. Safe for threads (a connection each) and processes (SQLite's own locks)."""
 
-    def __init__(self, folder: Path, readonly: bool) -> None:
-        self.folder = folder
+    TABLES: ClassVar[str] = TABLES
+    KIND: ClassVar[str] = "folder"
+
+    def __init__(self, place: Path, readonly: bool) -> None:
+        self.place = place
         self.readonly = readonly
-        self._connections = Connections(folder / DATABASE, readonly)
+        self._connections = Connections(self.database(place), readonly, self.prepare)
         self.settings = self._check_format()
 
     @staticmethod
-    def exists(folder: Path) -> bool:
-        with told(folder):
-            return (folder / DATABASE).is_file()
+    def database(place: Path) -> Path:
+        """The SQLite file of a store at a place."""
+        return place / DATABASE
 
-    @staticmethod
-    def create(folder: Path, settings: Mapping[str, Any]) -> Store:
+    def prepare(self, db: sqlite3.Connection) -> None:
+        """What a new connection needs to know."""
+
+    @property
+    def folder(self) -> Path:
+        return self.place
+
+    @property
+    def address(self) -> str:
+        return str(self.place)
+
+    @property
+    def scratch(self) -> Path | None:
+        return self.place
+
+    @classmethod
+    def exists(cls, place: Path) -> bool:
+        with told(place):
+            return cls.database(place).is_file()
+
+    @classmethod
+    def create(cls, place: Path, settings: Mapping[str, Any]) -> Self:
         """A new, empty store. Written aside and renamed, so a killed process leaves no half-made store."""
-        path = folder / DATABASE
-        aside = folder / f".{DATABASE}-{threading.get_ident()}.{os.getpid()}"
-        with told(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        path = cls.database(place)
+        aside = path.with_name(f".{path.name}-{threading.get_ident()}.{os.getpid()}")
+        with told(place):
+            path.parent.mkdir(parents=True, exist_ok=True)
             aside.unlink(missing_ok=True)
             db = sqlite3.connect(aside)
             try:
-                db.executescript(TABLES)
+                db.executescript(cls.TABLES)
                 said = {"format": FORMAT, **settings}
                 db.executemany("INSERT INTO setting VALUES (?, ?)", [(k, json.dumps(v)) for k, v in said.items()])
                 db.execute("INSERT INTO version VALUES (0, 'made')")
@@ -69,14 +94,15 @@ class Store:
                 pass
             finally:
                 aside.unlink(missing_ok=True)
-        return Store(folder, readonly=False)
+        return cls(place, readonly=False)
 
-    @staticmethod
-    def open(folder: Path) -> Store:
-        if not Store.exists(folder):
-            raise StoreError(f"there is no store at {folder}", f"make one: assay add ./my-docs --store {folder}")
-        writable = os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)
-        return Store(folder, readonly=not writable)
+    @classmethod
+    def open(cls, place: Path) -> Self:
+        if not cls.exists(place):
+            raise StoreError(f"there is no store at {place}", f"make one: assay add ./my-docs --store {place}")
+        path = cls.database(place)
+        writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
+        return cls(place, readonly=not writable)
 
     def close(self) -> None:
         self._connections.close()
@@ -96,13 +122,15 @@ class Store:
             raise StoreError(
                 f"this store has format {found}; this Assay reads up to {FORMAT}", "upgrade: pip install -U assay"
             )
+        if settings.get("kind", Store.KIND) != self.KIND:
+            raise self._strange(f"it says that it is a {settings.get('kind', Store.KIND)} store")
         if not settings.keys() >= SETTINGS:
             raise self._strange(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
         return {"format": found, **settings}
 
     def _strange(self, why: str) -> StoreError:
         return StoreError(
-            f"{self.folder / DATABASE} is not an Assay store, or it is damaged: {why}",
+            f"{self.database(self.place)} is not an Assay store, or it is damaged: {why}",
             "restore a backup with: assay restore BACKUP --store NEW",
         )
 
@@ -157,7 +185,7 @@ class Store:
 
     def live_at(self, version: int) -> Iterator[tuple[str, int]]:
         """(id, seq) of every chunk alive at a version, in id order, as a stream: there may be millions."""
-        with told(self.folder):
+        with told(self.place):
             yield from self.db.execute(
                 "SELECT id, seq FROM chunk WHERE born <= ?1 AND (died IS NULL OR died > ?1) ORDER BY id", (version,)
             )
@@ -169,21 +197,21 @@ class Store:
         for start in range(0, len(seqs), 500):
             part = [int(s) for s in seqs[start : start + 500]]
             marks = ",".join("?" * len(part))
-            for row in self.db.execute(f"SELECT {_COLUMNS}, facts, born, died FROM chunk WHERE seq IN ({marks})", part):
-                found[row[0]] = _row(row)
+            for row in self.db.execute(f"SELECT {COLUMNS}, facts, born, died FROM chunk WHERE seq IN ({marks})", part):
+                found[row[0]] = as_row(row)
         try:
             return [found[int(s)] for s in seqs]
         except KeyError as error:
             raise StoreError(
-                f"chunks that this view of {self.folder} shows have been forgotten since", "take a new snapshot"
+                f"chunks that this view of {self.place} shows have been forgotten since", "take a new snapshot"
             ) from error
 
     @telling
     def rows_since(self, seq: int) -> list[Row]:
         return [
-            _row(r)
+            as_row(r)
             for r in self.db.execute(
-                f"SELECT {_COLUMNS}, facts, born, died FROM chunk WHERE seq > ? ORDER BY seq", (seq,)
+                f"SELECT {COLUMNS}, facts, born, died FROM chunk WHERE seq > ? ORDER BY seq", (seq,)
             )
         ]
 
@@ -241,10 +269,64 @@ class Store:
         rows = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = ? AND died IS NULL", (origin,))
         return {name: (seq, facts) for name, seq, facts in rows}
 
+    # -- counting and looking back
+
+    @telling
+    def tally(self) -> Tally:
+        return tallies.tally(self.db)
+
+    @telling
+    def extents(self, prefix: str) -> Iterator[Extent]:
+        return tallies.extents(self.db, prefix)
+
+    @telling
+    def heads(self, origin: str) -> Iterator[Head]:
+        return tallies.heads(self.db, origin)
+
+    @telling
+    def reach(self, target: str) -> tuple[int, int]:
+        return tallies.reach(self.db, target)
+
+    def sizes(self) -> dict[str, int]:
+        path = self.database(self.place)
+        files = [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
+        return {"database": sum(file.stat().st_size for file in files if file.is_file())}
+
+    @telling
+    def has_document(self, doc_id: str) -> bool:
+        return tallies.has_document(self.db, doc_id)
+
+    @telling
+    def states(self, beginning: str) -> list[State]:
+        return tallies.states(self.db, beginning)
+
+    @telling
+    def buried(self, beginning: str) -> Iterator[tuple[str, Any]]:
+        return tallies.buried(self.db, beginning)
+
+    def damage(self, deep: bool) -> str:
+        """SQLite's own check of every page; `deep` adds its indexes and every chunk against the digest of its facts."""
+        try:
+            said = [row[0] for row in self.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")]
+            if said != ["ok"] or not deep:
+                return "" if said == ["ok"] else f"it is damaged: {'; '.join(said)}"
+            wrong = [row.chunk.id for row in self.rows_since(0) if facts_of(row.chunk) != row.facts]
+        except (sqlite3.DatabaseError, ValueError, StoreError) as error:
+            return f"it is damaged: {error}"
+        return f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}" if wrong else ""
+
+    @contextlib.contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        with told(self.place), in_turn(self._lock_file(name)):
+            yield
+
+    def _lock_file(self, name: str) -> Path:
+        return self.place / f".{name}"
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads of one moment."""
-        with told(self.folder):
+        with told(self.place):
             db = self.db
             try:
                 db.execute("BEGIN")
@@ -259,10 +341,10 @@ class Store:
     def write(self, note: str) -> Iterator[Writer]:
         """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
         if self.readonly:
-            raise StoreError(f"the store {self.folder} is read-only here", "copy it to a folder you may write to")
+            raise StoreError(f"the store {self.place} is read-only here", "copy it to a folder you may write to")
         db = self.db
         if db.in_transaction:
-            raise StoreError(f"a transaction within a transaction on {self.folder}", "end the first one before")
+            raise StoreError(f"a transaction within a transaction on {self.place}", "end the first one before")
         try:
             db.execute(WRITING)
             db.execute("BEGIN IMMEDIATE")
@@ -278,7 +360,7 @@ class Store:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             if isinstance(error, COMPLAINTS):
-                raise in_words(error, self.folder) from error
+                raise in_words(error, self.place) from error
             raise
         finally:
             with contextlib.suppress(sqlite3.Error):
@@ -287,10 +369,4 @@ class Store:
     def _check_model(self) -> None:
         """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
         if self.setting("model") != self.settings["model"]:
-            raise StoreError(f"{self.folder} has been embedded with another model meanwhile", "open it again")
-
-
-def _row(row: tuple[Any, ...]) -> Row:
-    seq, name, doc_id, text, tokens, created, importance, meta, facts, born, died = row
-    moment = float("nan") if created is None else created
-    return Row(seq, Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta)), facts, born, died)
+            raise StoreError(f"{self.place} has been embedded with another model meanwhile", "open it again")

@@ -54,12 +54,12 @@ def told(folder: Path) -> Iterator[None]:
         raise in_words(error, folder) from error
 
 
-class _HasFolder(Protocol):
+class _HasPlace(Protocol):
     @property
-    def folder(self) -> Path: ...
+    def place(self) -> Path: ...
 
 
-_S = TypeVar("_S", bound=_HasFolder)
+_S = TypeVar("_S", bound=_HasPlace)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -75,6 +75,6 @@ def telling(method: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_
         try:
             return method(self, *args, **kwargs)
         except (*COMPLAINTS, ValueError) as error:
-            raise in_words(error, self.folder) from error
+            raise in_words(error, self.place) from error
 
     return wrapped

@@ -5,7 +5,8 @@
     cosine   Σ_i q_i · v_i in float64, rounded to float32
     exact    Σ weight of the query's keys that a chunk holds / Σ weight of all; a key weighs its rarest term's idf
 
-Row i is the i-th chunk given. Look-ups are ordered by (score desc, id asc).
+Row i is the i-th chunk given. Look-ups are ordered by (score desc, id asc). With `all_first`, words are looked up as
+lexical stores do that match all terms before any: if k visible chunks hold every term, only such chunks are ranked.
 """
 
 from __future__ import annotations
@@ -31,8 +32,13 @@ class MemorySnapshot:
     """Implements `protocols.Snapshot` over chunks and, if given, their vectors (unit rows; zero where none)."""
 
     def __init__(
-        self, chunks: Sequence[Chunk], vectors: Vectors | None = None, analyser: Analyser | None = None
+        self,
+        chunks: Sequence[Chunk],
+        vectors: Vectors | None = None,
+        analyser: Analyser | None = None,
+        all_first: bool = False,
     ) -> None:
+        self.all_first = all_first
         self._chunks = list(chunks)
         self._vectors = vectors
         self._analyser = analyser or Analyser()
@@ -66,6 +72,9 @@ class MemorySnapshot:
         found = self.lexical_at(query, np.array(self._visible(query), np.int64))
         given = {row: [float(part.column[i]) for part in found.parts] for i, row in enumerate(found.rows.tolist())}
         hits = {row: column for row, column in given.items() if any(column)}
+        whole = {row: column for row, column in hits.items() if all(column)}
+        if self.all_first and len(whole) >= k:
+            hits = whole
         return self._found(hits, [part.name for part in found.parts], k, ideal=found.ideal)
 
     def lexical_at(self, query: Query, rows: Rows) -> Found:

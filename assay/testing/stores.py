@@ -1,9 +1,11 @@
 """The contract of a backend: whatever is put, replaced, removed and compacted, it answers as brute force does.
 
     def test_contract(tmp_path):
-        check_backend(lambda: MyBackend(tmp_path))
+        check_backend(lambda: MyBackend(tmp_path))      # a factory: it is called again to open the same store anew
 
-The oracle is `MemorySnapshot` over the chunks that should be alive.
+The oracle is `MemorySnapshot` over the chunks that should be alive. What a backend's snapshots do not list in
+`capabilities` is not asked of it, but they must say why (`lacks`) and refuse it. A snapshot with `all_first` matches
+all terms before any; the oracle then does the same.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.errors import LawBroken, QueryError
+from assay.errors import LawBroken, QueryError, StoreError
 from assay.protocols import Backend, Found, Snapshot
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.types import DAY, Chunk, Query, Vector
@@ -74,12 +76,13 @@ def random_vector(rng: random.Random) -> Vector | None:
     return unit
 
 
-def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12, dense: bool = True) -> None:
+def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12) -> None:
     """Put, replace, remove, compact and reopen at random; after each round compare every look-up with the oracle."""
     rng = random.Random(seed)
     alive: dict[str, tuple[Chunk, Vector | None]] = {}
     history: list[tuple[int, dict[str, tuple[Chunk, Vector | None]]]] = []
     backend = make()
+    dense = "dense" in backend.snapshot().capabilities
     for step in range(rounds):
         fresh = {c.id: (c, random_vector(rng) if dense else None) for c in _some(rng)}
         version = backend.put(fresh.values())
@@ -110,7 +113,7 @@ def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], w
     chunks = [alive[name][0] for name in sorted(alive)]
     vectors = [alive[name][1] for name in sorted(alive)]
     matrix = np.array([np.zeros(DIM) if v is None else v for v in vectors], np.float32).reshape(len(chunks), DIM)
-    oracle = MemorySnapshot(chunks, matrix)
+    oracle = MemorySnapshot(chunks, matrix, all_first=getattr(snapshot, "all_first", False))
     _expect(snapshot.size == len(chunks), f"{where}: {snapshot.size} chunks, not {len(chunks)}")
     for text in _QUERIES:
         for k in (1, 5, 200):
@@ -123,6 +126,7 @@ def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], w
                 scope=rng.choice((None, None, None, "x")),
             )
             _compare_query(snapshot, oracle, query, k, f"{where}, query {text!r} where {expression} k {k}")
+    _check_lacking(snapshot, where)
     ids = np.array([c.id for c in chunks], np.str_)
     rows = snapshot.rows(ids)
     _expect(snapshot.ids(rows).tolist() == ids.tolist(), f"{where}: rows and ids disagree")
@@ -131,6 +135,19 @@ def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], w
     for name in ("created", "importance", "tokens", "chars", "n"):
         same = np.array_equal(snapshot.numbers(name, rows), oracle.numbers(name, oracle.rows(ids)), equal_nan=True)
         _expect(same, f"{where}: numbers({name}) differ")
+
+
+def _check_lacking(snapshot: Snapshot, where: str) -> None:
+    """What a backend cannot do it explains, and refuses; it never answers with nothing."""
+    for capability in ("lexical", "dense", "exact"):
+        lacking = capability not in snapshot.capabilities
+        _expect(bool(snapshot.lacks(capability)) == lacking, f"{where}: lacks({capability!r}) is wrong")
+    if "dense" not in snapshot.capabilities:
+        try:
+            snapshot.nearest(Query("key", vector=np.ones(DIM, np.float32)), 1)
+        except StoreError:
+            return
+        _expect(False, f"{where}: nearest answered, though it is no capability")
 
 
 def _compare_query(snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: int, where: str) -> None:

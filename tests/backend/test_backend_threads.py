@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay import kb as knowledge
+from assay.backend import local
 from assay.backend.snapshot import LocalSnapshot
 from assay.kb import KnowledgeBase
 from assay.types import Chunk, Query
@@ -180,7 +181,7 @@ def test_a_held_answer_outlives_its_index(tmp_path: Path) -> None:
 
 def test_background_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding much starts an index in the background; nobody waits for it, closing does."""
-    monkeypatch.setattr(knowledge, "COMPACT_FROM", 50)
+    monkeypatch.setattr(local, "COMPACT_FROM", 50)
     base = knowledge.open(tmp_path / "kb", embedder="none")
     base.add([{"id": str(i), "text": f"gateway {i}"} for i in range(49)])
     assert base._compactor is None
@@ -195,7 +196,7 @@ def test_background_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_compaction_that_fails_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is quiet; the tail answers, and `optimize` says what is wrong."""
-    monkeypatch.setattr(knowledge, "COMPACT_FROM", 5)
+    monkeypatch.setattr(local, "COMPACT_FROM", 5)
     base: KnowledgeBase = knowledge.open(tmp_path / "kb", embedder="none")
     (tmp_path / "kb" / "generations").write_text("in the way")
     base.add([{"id": str(i), "text": f"gateway {i}"} for i in range(20)])

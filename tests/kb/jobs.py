@@ -15,6 +15,7 @@ import numpy as np
 import assay
 from assay import kb as knowledge
 from assay import sync as syncing
+from assay.backend.kept import kept
 from assay.types import Chunk
 
 
@@ -85,8 +86,8 @@ def search_until(store: str, stop: str, log: str, sizes: dict[str, int]) -> None
     while not Path(stop).exists():
         answer = base.search("common gateway", k=50)
         assert all("common" in hit.text for hit in answer), [hit.text for hit in answer]
-        view = answer.snapshot
-        assert isinstance(view, knowledge.LocalSnapshot)
+        view = kept(answer.snapshot)
+        assert view is not None
         found: dict[str, int] = {}
         for chunk in view.chunks(view.live_rows(None)):
             found[chunk.doc_id] = found.get(chunk.doc_id, 0) + 1

@@ -1,0 +1,246 @@
+"""The `lance` backend: truth and indexes in Lance tables; for bulk, and for tables that other programs read."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.backend.kept import Erased, Progress
+from assay.backend.lance_snapshot import Known, LanceSnapshot
+from assay.backend.scanned import RowCache
+from assay.errors import StoreError
+from assay.store.lance import LanceRecord
+from assay.store.lance_tables import told
+from assay.text.analyse import Analyser
+from assay.types import Chunk, Vector
+
+FTS_FROM = 5_000
+"""Rows from which compacting makes a text index; below, reading every row's words is as fast."""
+COMPACT_FROM = 64
+"""Versions since the last compaction from which another pays: each leaves files of its own."""
+_LONGEST = 4_096
+"""Characters of the longest spelt term; the text index must not leave any out."""
+
+
+class LanceBackend:
+    """Implements `kept.KeptBackend`. Safe for threads; processes wait for each other to write. Never fork: spawn."""
+
+    no_vectors = ""
+    wants_index = False
+
+    def __init__(self, store: LanceRecord, *, fts_from: int = FTS_FROM) -> None:
+        self._store = store
+        self._fts_from = fts_from
+        self.analyser = Analyser(language=store.settings["language"])
+        if store.setting("analyser") != self.analyser.digest:
+            store.read_words_anew(self.analyser)
+        self._lock = threading.Lock()
+        self._cache = RowCache()
+        self._known: tuple[int, Known] | None = None
+        self._current: LanceSnapshot | None = None
+
+    @property
+    def store(self) -> LanceRecord:
+        return self._store
+
+    # -- reading
+
+    def snapshot(self, version: int | None = None) -> LanceSnapshot:
+        with self._lock, self._store.reading():
+            catalogue = self._store.look()
+            if catalogue.said["setting"]["model"] != self._store.settings["model"]:
+                raise StoreError(
+                    f"{self._store.folder} has been embedded with another model meanwhile", "open it again"
+                )
+            newest = catalogue.version
+            if self._known is None or self._known[0] != newest:
+                self._known, self._current = (newest, self._read()), None
+            if version in (None, newest):
+                if self._current is None:
+                    self._current = self._view(newest)
+                return self._current
+            if version is None or not catalogue.oldest <= version <= newest:
+                kept = f"it keeps v{catalogue.oldest} to v{newest}"
+                raise StoreError(f"this store has no version {version}", kept)
+            return self._view(version)
+
+    def _read(self) -> Known:
+        known = self._store.known
+        with told(self._store.folder):
+            indexed = [index.columns for index in self._store.tables["chunk"].list_indices()]
+        return Known(
+            np.array(known.seqs, np.int64),
+            np.array(known.lengths, np.float64),
+            bytes(known.marks),
+            list(known.ids),
+            fts=["body"] in indexed,
+        )
+
+    def _view(self, version: int) -> LanceSnapshot:
+        assert self._known is not None
+        catalogue, known = self._store.known, self._known[1]
+        alive = np.array(catalogue.born, np.int64) <= version
+        dead = [seq for seq, when in catalogue.died.items() if when <= version]
+        alive &= ~np.isin(known.seqs, np.array(dead, np.int64))
+        return LanceSnapshot(self._store, version, known, alive, self.analyser, self._cache)
+
+    # -- writing
+
+    def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int:
+        with self._store.write("put") as writer:
+            for chunk, vector in items:
+                writer.put(chunk, None if vector is None else self._checked(vector, chunk), origin)
+        return self._store.version()
+
+    def _checked(self, vector: Vector, chunk: Chunk) -> Vector:
+        dim = self._store.settings["dim"]
+        if vector.shape != (dim,) or abs(float(np.linalg.norm(vector)) - 1.0) > 1e-3:
+            raise StoreError(
+                f"chunk {chunk.id}: its vector (shape {vector.shape}) is no unit vector of length {dim}",
+                "embed it with the store's own model, or pass none",
+            )
+        return vector
+
+    def remove(self, ids: Iterable[str]) -> int:
+        with self._store.write("remove") as writer:
+            for name in ids:
+                writer.remove_chunk(name)
+        return self._store.version()
+
+    # -- upkeep
+
+    @property
+    def pending(self) -> int:
+        known, since = self._store.look(), self._compacted()
+        born = len(known.born) - bisect_right(known.born, since)
+        return born + sum(when > since for when in known.died.values())
+
+    @property
+    def due(self) -> bool:
+        return self._store.version() - self._compacted() >= COMPACT_FROM or self.pending >= self._fts_from
+
+    def _compacted(self) -> int:
+        """The version that was compacted last."""
+        return int(self._store.setting("compacted") or 0)
+
+    def index(self) -> Mapping[str, Any] | None:
+        view = self.snapshot()
+        kind = "Lance text index" if view._known.fts else "none needed yet"
+        return {"name": kind, "chunks": view.size, "version": view.version}
+
+    def sizes(self) -> Mapping[str, int]:
+        return self._store.sizes()
+
+    def compact(self, progress: Progress = lambda *_: None, force: bool = False) -> bool:
+        """Merge the files of many small commits and bring the text index into step; readers go on meanwhile."""
+        if self._store.readonly or not (force or self.pending):
+            return False
+        with self._store.turn("compacting"):
+            names = self._store.tables.names()
+            for done, name in enumerate(names):
+                progress("merging tables", done, len(names))
+                self._index(name)
+                with told(self._store.folder):
+                    self._store.tables[name].optimize()
+            with self._store.write("compact") as writer:
+                writer.set("compacted", writer.version)
+        self._known = None
+        return True
+
+    def _index(self, name: str) -> None:
+        """Make the text index once there are rows enough; `optimize` keeps it in step from then on."""
+        table = self._store.tables[name]
+        if name != "chunk" or self._store.tables.count(name) < self._fts_from:
+            return
+        from lancedb.index import FTS
+
+        with told(self._store.folder):
+            if not any(index.columns == ["body"] for index in table.list_indices()):
+                config = FTS(
+                    with_position=False,
+                    base_tokenizer="whitespace",
+                    max_token_length=_LONGEST,
+                    lower_case=False,
+                    stem=False,
+                    remove_stop_words=False,
+                    ascii_folding=False,
+                )
+                table.create_index("body", config=config)
+
+    # -- forgetting
+
+    def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
+        known = self._store.look()
+        gone = [seq for seq, when in known.died.items() if when <= version]
+        self._drop(gone, f"forget before v{version}", oldest=version)
+        self.compact(progress, force=True)
+        return len(gone)
+
+    def erase(self, doc_ids: Sequence[str], note: str) -> Erased:
+        known = self._store.look()
+        gone = [known.seqs[place] for name in doc_ids for place in known.by_doc.get(name, [])]
+        for name in doc_ids:
+            with self._store.write(note) as writer:
+                for origin in dict.fromkeys(known.origins[place] for place in known.by_doc.get(name, [])):
+                    writer.remove_file(origin)
+        self._drop(gone, note, oldest=0)
+        rows = "1 row" if len(gone) == 1 else f"{len(gone):,} rows"
+        return Erased([f"{self._store.folder.name}: {rows} of all versions and of their old files"], [])
+
+    def _drop(self, seqs: Sequence[int], note: str, oldest: int) -> None:
+        """Rows leave the tables, and the files that held them are removed: older handles can no longer read."""
+        store = self._store
+        with store.write(note) as writer:
+            writer.set("epoch", int(store.setting("epoch") or 0) + 1)
+        with store.turn("writing"):
+            for start in range(0, len(seqs), 1_000):
+                listed = ", ".join(map(str, seqs[start : start + 1_000]))
+                for name in store.tables.names():
+                    if name in ("chunk", "death") or name.startswith("vector_"):
+                        store.tables.delete(name, f"seq IN ({listed})")
+            if oldest:
+                store.tables.delete("version", f"number < {oldest}")
+            with told(store.folder):
+                for name in store.tables.names():
+                    store.tables[name].optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
+        self._cache.clear()
+        self._known = None
+        store.start_over()
+
+    def close(self) -> None:
+        self._cache.clear()
+        self._known = self._current = None
+        self._store.close()
+
+
+class LancePlace:
+    """Implements `kept.Place` for folders of Lance tables."""
+
+    no_vectors = ""
+
+    def exists(self, address: str) -> bool:
+        return LanceRecord.exists(_folder(address))
+
+    def create(self, address: str, settings: Mapping[str, Any]) -> LanceBackend:
+        said = {**settings, "analyser": Analyser(language=settings["language"]).digest}
+        return LanceBackend(LanceRecord.create(_folder(address), said))
+
+    def open(self, address: str) -> LanceBackend:
+        return LanceBackend(LanceRecord.open(_folder(address)))
+
+
+def _folder(address: str) -> Path:
+    if "://" in address:
+        raise StoreError(
+            f"{address} is no folder of this machine", "mount it, and name the folder: writers need its file locks"
+        )
+    return Path(address)
+
+
+PLACE = LancePlace()

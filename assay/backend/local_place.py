@@ -1,0 +1,36 @@
+"""Folders: where the embedded backend is found, what a person can do to keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.backend.local import LocalBackend
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+
+NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay optimize --embed"
+
+
+class LocalPlace:
+    """Implements `kept.Place`."""
+
+    no_vectors = ""
+
+    def exists(self, address: str) -> bool:
+        return Store.exists(Path(address))
+
+    def create(self, address: str, settings: Mapping[str, Any]) -> LocalBackend:
+        return _backend(Store.create(Path(address), settings))
+
+    def open(self, address: str) -> LocalBackend:
+        return _backend(Store.open(Path(address)))
+
+
+def _backend(store: Store) -> LocalBackend:
+    settings = store.settings
+    return LocalBackend(store, Analyser(language=settings["language"]), settings["model"], settings["dim"], NO_VECTORS)
+
+
+PLACE = LocalPlace()

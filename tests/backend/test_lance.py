@@ -1,0 +1,32 @@
+"""The lance backend against brute force."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
+
+from assay.backend.lance import LanceBackend
+from assay.store.lance import LanceRecord
+from assay.testing.stores import DIM, check_backend
+from assay.text.analyse import Analyser
+
+SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
+
+
+def backend(folder: Path, fts_from: int = 5_000) -> LanceBackend:
+    said = {**SETTINGS, "analyser": Analyser().digest}
+    store = LanceRecord.open(folder) if LanceRecord.exists(folder) else LanceRecord.create(folder, said)
+    return LanceBackend(store, fts_from=fts_from)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_contract(tmp_path: Path, seed: int) -> None:
+    check_backend(lambda: backend(tmp_path / "kb.lance"), seed, rounds=6)
+
+
+@pytest.mark.parametrize("seed", range(2, 4))
+def test_lances_indexes_propose(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every short cut switched off, its proposals must still lead to the very same answers."""
+    monkeypatch.setattr("assay.backend.lance_snapshot.GATHER", 0)
+    check_backend(lambda: backend(tmp_path / "kb.lance", fts_from=0), seed, rounds=6)
