@@ -16,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from numbers_from_lab import WRITERS as LAB
+from numbers_from_memory import WRITERS as MEMORY
 
 ROOT = Path(__file__).resolve().parent.parent
+RUNS = {**LAB, **MEMORY}
+"""Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/memory.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
 )
@@ -135,8 +139,8 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
 
 def _written(text: str) -> str:
     def block(found: re.Match[str]) -> str:
-        if found[2] in LAB:
-            return f"{found[1]}{LAB[found[2]]()}{found[4]}"
+        if found[2] in RUNS:
+            return f"{found[1]}{RUNS[found[2]]()}{found[4]}"
         name, writer = WRITERS[found[2]]
         receipt = json.loads((ROOT / "receipts" / f"{name}.json").read_text("utf-8"))["measured"]
         return f"{found[1]}{writer(receipt)}{found[4]}"
