@@ -135,7 +135,7 @@ def _model(backend: KeptBackend) -> Check:
     if model is None or model.digest != made_with:
         here = model.digest[:12] if model else "none"
         text = f"the vectors were made with {spec} {made_with[:12]}; the model here is {here}"
-        return Check("model", "fail", text, "install that model, or embed anew: assay optimize --embed")
+        return Check("model", "fail", text, "install that model, or move to this one: assay reembed")
     return Check("model", "ok", f"{spec} {made_with[:12]} is installed")
 
 
@@ -164,9 +164,7 @@ def _languages(backend: KeptBackend) -> Check:
         return Check("languages", "ok", "none was told")
     if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
         text = f"{share:.0%} of the chunks are not in English, and {store.settings['embedder']} reads English only"
-        return Check(
-            "languages", "warn", text, "assay optimize --embed --embedder onnx:/path/to/a/multilingual/encoder"
-        )
+        return Check("languages", "warn", text, "assay reembed --embedder onnx:/path/to/a/multilingual/encoder")
     return Check(
         "languages", "ok", f"{1 - share:.0%} English or untold; words are stemmed as {store.settings['language']}"
     )

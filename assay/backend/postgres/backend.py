@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from assay.backend.kept import Erased, Progress
-from assay.backend.postgres import upkeep, vectors
+from assay.backend.postgres import upkeep
+from assay.backend.postgres.graph import INDEX_FROM, index_name
 from assay.backend.postgres.snapshot import PostgresSnapshot
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.view import Names, View
@@ -27,7 +28,7 @@ SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key =
 class PostgresBackend:
     """Implements `kept.KeptBackend`. One per process and store; safe for threads."""
 
-    def __init__(self, store: PostgresStore, no_vectors: str, *, index_from: int = vectors.INDEX_FROM) -> None:
+    def __init__(self, store: PostgresStore, no_vectors: str, *, index_from: int = INDEX_FROM) -> None:
         self.store = store
         self._no_vectors = no_vectors
         self._index_from = index_from
@@ -55,7 +56,7 @@ class PostgresBackend:
     def _state(self) -> tuple[int, str]:
         """The newest version and the identity of the vectors' index, "" where there is none."""
         table = self.store.settings.get("vectors") or "nothing"
-        found = self.store.read(lambda db: db.execute(_STATE, (vectors.index_name(table),)).fetchone())
+        found = self.store.read(lambda db: db.execute(_STATE, (index_name(table),)).fetchone())
         assert found is not None
         if json.loads(found[1]) != self.store.settings["model"]:
             raise StoreError(f"{self.store.address} has been embedded with another model meanwhile", "open it again")
@@ -93,6 +94,8 @@ class PostgresBackend:
 
     # -- upkeep
 
+    no_vectors = ""
+
     @property
     def pending(self) -> int:
         """Rows that the next `compact` would index or analyse; the server keeps step with everything else by itself."""
@@ -111,7 +114,7 @@ class PostgresBackend:
         newest, index = self._state()
         if not index:
             return None
-        name = vectors.index_name(self.store.settings["vectors"])
+        name = index_name(self.store.settings["vectors"])
         return {"name": name, "version": newest, "chunks": self.snapshot().size, "kind": "HNSW, half precision"}
 
     def sizes(self) -> dict[str, int]:

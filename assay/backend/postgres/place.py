@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.backend.kept import Place
 from assay.backend.postgres.backend import PostgresBackend
 from assay.backend.postgres.connect import Address
 from assay.backend.postgres.store import PostgresStore
@@ -27,4 +28,4 @@ class PostgresPlace:
         return PostgresBackend(PostgresStore.open(Address.parse(address)), NO_VECTORS)
 
 
-PLACE = PostgresPlace()
+PLACE: Place = PostgresPlace()

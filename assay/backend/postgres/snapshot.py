@@ -12,6 +12,7 @@ import numpy as np
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.postgres import lexical, vectors
 from assay.backend.postgres.filters import Condition
+from assay.backend.postgres.graph import INDEX_FROM
 from assay.backend.postgres.view import View
 from assay.errors import QueryError, StoreError
 from assay.index.columns import NUMBERS, as_number
@@ -27,7 +28,7 @@ class PostgresSnapshot:
     all_first = True
     """A query looks at the chunks that hold all of its terms before the others."""
 
-    def __init__(self, view: View, no_vectors: str, *, index: str = "", index_from: int = vectors.INDEX_FROM) -> None:
+    def __init__(self, view: View, no_vectors: str, *, index: str = "", index_from: int = INDEX_FROM) -> None:
         self._view = view
         self._settings = view.store.settings
         self._no_vectors = no_vectors

@@ -17,6 +17,7 @@ import numpy as np
 from assay.backend.postgres import tallies
 from assay.backend.postgres.connect import Address, Connections, once
 from assay.backend.postgres.schema import MIGRATIONS, lock, migrate, need_pgvector, vector_table
+from assay.backend.postgres.staging import StagesVectors
 from assay.backend.postgres.vector_type import unpacked
 from assay.backend.postgres.writer import Writer
 from assay.errors import StoreError
@@ -37,7 +38,7 @@ SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synch
 """
 
 
-class PostgresStore:
+class PostgresStore(StagesVectors):
     """Implements `store.record.Record`. Safe for threads and for any number of processes and machines."""
 
     place: Path | None = None
@@ -94,8 +95,16 @@ class PostgresStore:
         return str(self._connections.address)
 
     @property
+    def where(self) -> Address:
+        return self._connections.address
+
+    @property
     def schema(self) -> str:
-        return self._connections.address.schema
+        return self.where.schema
+
+    def forget_connections(self) -> None:
+        """The next call connects anew."""
+        self._connections.close()
 
     def close(self) -> None:
         self._connections.close()

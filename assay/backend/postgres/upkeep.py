@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from assay.backend.kept import Progress
-from assay.backend.postgres import vectors
+from assay.backend.postgres import graph
 from assay.backend.postgres.births import numbered
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.words import took_in
@@ -24,8 +22,6 @@ UPDATE term SET holding = coalesce(n, 0) FROM term t LEFT JOIN (
   SELECT held, count(*) AS n FROM chunk, unnest(terms) AS held WHERE died IS NULL GROUP BY held
 ) AS live ON held = t.number WHERE term.number = t.number
 """
-_EDGES, _WIDTH = 16, 64
-"""HNSW's m and ef_construction, pgvector's own defaults."""
 
 
 def is_outdated(store: PostgresStore) -> bool:
@@ -34,27 +30,12 @@ def is_outdated(store: PostgresStore) -> bool:
 
 
 def build_index(store: PostgresStore, least: int, progress: Progress) -> bool:
-    """The vectors' index, once there are enough of them; readers and writers go on meanwhile.
-
-    Only one process builds at a time; what a killed one left half-made is removed and begun again.
-    """
-    table, dim = store.settings.get("vectors"), store.settings["dim"]
-    if not table or dim > vectors.MOST_INDEXED:
-        return False
-    name = vectors.index_name(table)
-    with store.alone() as db, _only_one(db, store.schema) as mine:
-        counted = db.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT %s) AS first", (least,)).fetchone()
-        state = db.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", (name,)).fetchone()
-        if not mine or counted is None or counted[0] < least or (state is not None and state[0]):
-            return False
-        progress("indexing vectors", 0, 1)
-        db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-        db.execute(
-            f"CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw ((v::halfvec({dim})) halfvec_ip_ops) "
-            f"WITH (m = {_EDGES}, ef_construction = {_WIDTH})"
-        )
-        progress("indexing vectors", 1, 1)
-        return True
+    """The vectors' index, once there are enough of them; readers and writers go on meanwhile."""
+    progress("indexing vectors", 0, 1)
+    with store.alone() as db:
+        built = graph.build(db, store.schema, store.settings["vectors"], store.settings["dim"], least)
+    progress("indexing vectors", 1, 1)
+    return built
 
 
 def settle(store: PostgresStore) -> None:
@@ -110,16 +91,3 @@ def _one(db: psycopg.Connection[Any], statement: str) -> int:
     row = db.execute(statement).fetchone()
     assert row is not None
     return int(row[0])
-
-
-@contextlib.contextmanager
-def _only_one(db: psycopg.Connection[Any], schema: str) -> Iterator[bool]:
-    """True for the one process that gets the turn; it is given back at the end, or when the connection ends."""
-    name = f"assay/{schema}/indexing"
-    row = db.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,)).fetchone()
-    mine = bool(row and row[0])
-    try:
-        yield mine
-    finally:
-        if mine and not db.closed:
-            db.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (name,))

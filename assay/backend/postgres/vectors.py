@@ -21,20 +21,12 @@ from assay.types import Floats, Note, Rows, Vector
 if TYPE_CHECKING:
     import psycopg
 
-INDEX_FROM = 10_000
-"""Rows from which the index is built and asked; below, every visible vector is looked at."""
-MOST_INDEXED = 4_000
-"""The longest vectors that pgvector indexes in half precision."""
 _OVER = 2
 """Candidates fetched per answer asked for: the index knows halves, the order is by the whole."""
 
 
 _LEAST_EF = 100
 _ROUNDING = 1e-5
-
-
-def index_name(table: str) -> str:
-    return f"{table}_near"
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Writer:
     def replace_length(self, length: int) -> None:
         """The live chunks have this many terms in all, whatever they had: they were analysed anew."""
         self.whole_length = length
-        self._other = True
+        self.touch()
 
     @property
     def changed(self) -> bool:
@@ -184,12 +184,18 @@ class Writer:
     def put_vectors(self, vectors: Iterable[tuple[int, Vector]]) -> None:
         self.flush()
         for seq, vector in vectors:
-            self._check(f"row {seq}", vector)
+            check_vector(f"row {seq}", vector, self._dim)
             self.db.execute(
                 f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT (seq) DO UPDATE SET v = excluded.v",
                 (seq, Wire(vector)),
             )
             self._other = True
+
+    def drop_vectors(self) -> None:
+        """Forget every vector: they are about to be made anew by another model."""
+        if self._vectors:
+            self.db.execute(f"DELETE FROM {self._vectors}")
+        self._other = True
 
     def tag(self, name: str, version: int) -> None:
         self.db.execute(
@@ -204,6 +210,10 @@ class Writer:
             (key, json.dumps(value)),
         )
         self.settings[key] = value
+
+    def touch(self) -> None:
+        """Something that readers must learn of has changed, though no chunk was born or died."""
+        self._other = True
 
     # -- rows
 
@@ -224,7 +234,7 @@ class Writer:
 
     def _bear(self, row: Stored, origin: str, vector: Vector | None) -> None:
         if vector is not None:
-            self._check(f"chunk {row[0]!r}", vector)
+            check_vector(f"chunk {row[0]!r}", vector, self._dim)
         if "\0" in row[2] or _NUL.search(row[6]):
             raise StoreError(f"chunk {row[0]!r}: PostgreSQL cannot hold a NUL in a text", "replace it, e.g. by U+FFFD")
         if row[0] in self._births:
@@ -244,26 +254,27 @@ class Writer:
         """Is this the row's vector already? None asks for no change."""
         if vector is None:
             return True
-        self._check(f"chunk {name!r}", vector)
+        check_vector(f"chunk {name!r}", vector, self._dim)
         row = self.db.execute(f"SELECT vector_send(v) FROM {self._vectors} WHERE seq = %b", (seq,), binary=True)
         found = row.fetchone()
         return found is not None and bytes(found[0]) == Wire(vector).packed()
 
     def _fill_vector(self, seq: int, name: str, vector: Vector) -> None:
         """Give a row its vector where it has none; it counts as a change."""
-        self._check(f"chunk {name!r}", vector)
+        check_vector(f"chunk {name!r}", vector, self._dim)
         added = self.db.execute(
             f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT DO NOTHING", (seq, Wire(vector))
         ).rowcount
         self._other = self._other or added > 0
 
-    def _check(self, whose: str, vector: Vector) -> None:
-        """A vector that no search could use is refused here, before anything is written."""
-        given = np.asarray(vector)
-        if given.shape != (self._dim,):
-            raise StoreError(
-                f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {self._dim}",
-                "embed with the store's own model, or move the store to yours: assay reembed",
-            )
-        if not np.isfinite(given).all():
-            raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
+
+def check_vector(whose: str, vector: Vector, dim: int) -> None:
+    """A vector that no search could use is refused here, before anything is written."""
+    given = np.asarray(vector)
+    if given.shape != (dim,):
+        raise StoreError(
+            f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {dim}",
+            "embed with the store's own model, or move the store to yours: assay reembed",
+        )
+    if not np.isfinite(given).all():
+        raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
