@@ -18,6 +18,7 @@ from assay import embed
 from assay.backend.addresses import open_backend
 from assay.backend.kept import KeptBackend
 from assay.backend.local import COMPACT_FROM, LocalBackend
+from assay.backend.postgres.backend import PostgresBackend
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
@@ -51,11 +52,13 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
     store = backend.store
     try:
         kept = "read-only here" if store.readonly else "readable and writable"
-        found = [Check("store", "ok", f"{address} is format {store.settings['format']}, {kept}")]
+        found = [Check("store", "ok", f"{store.address} is format {store.settings['format']}, {kept}")]
         sound = _integrity(store, deep)
         found.append(sound)
         if sound.state == "ok":
-            found += [check(backend) for check in CHECKS if type(store) is Store or check not in OF_FOLDERS]
+            folder, server = type(store) is Store, isinstance(backend, PostgresBackend)
+            left_out = (frozenset() if folder else OF_FOLDERS) | (frozenset() if server else OF_SERVERS)
+            found += [check(backend) for check in CHECKS if check not in left_out]
         return found
     except (sqlite3.DatabaseError, AssayError) as error:
         return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
@@ -194,6 +197,18 @@ def _sources(backend: KeptBackend) -> Check:
     return Check("sources", "ok", f"{len(store.sources())} known, all still there")
 
 
+def _server(backend: PostgresBackend) -> Check:
+    """What serves, and whether a commit is as durable as we promise."""
+    facts = backend.server()
+    text = f"PostgreSQL {facts.version}; pgvector {facts.pgvector or 'not switched on'}; words by {facts.words}"
+    if facts.lazy:
+        unsafe = ", ".join(facts.lazy)
+        return Check(
+            "server", "warn", f"{text}; a crash of its machine may lose commits: {unsafe}", "switch it on there"
+        )
+    return Check("server", "ok", text)
+
+
 def _leftovers(backend: LocalBackend) -> Check:
     store = backend.store
     left = sorted(leftovers(store))
@@ -239,6 +254,7 @@ def _alive(store: Store) -> int:
 
 
 CHECKS: tuple[Callable[[Any], Check], ...] = (
+    _server,
     _index,
     _tail,
     _vectors,
@@ -250,3 +266,5 @@ CHECKS: tuple[Callable[[Any], Check], ...] = (
 )
 OF_FOLDERS = frozenset({_index, _tail, _disk, _leftovers})
 """Checks of the embedded store, whose indexes lie beside its truth."""
+OF_SERVERS = frozenset({_server})
+"""Checks of a PostgreSQL store."""

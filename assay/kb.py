@@ -16,7 +16,7 @@ import numpy as np
 from assay import embed
 from assay.absence import reasons
 from assay.answer import Answer, Passage
-from assay.backend.addresses import open_backend, place_of
+from assay.backend.addresses import hidden, open_backend, place_of
 from assay.backend.kept import KeptBackend, KeptSnapshot, Progress
 from assay.closing import Closing
 from assay.config import load, with_digest
@@ -61,7 +61,8 @@ def open(
         kb.check_settings(embedder, language, profile)
         return kb
     if not create:
-        raise StoreError(f"there is no store at {path}", f"make one: assay add ./my-docs --store {path}")
+        said = hidden(str(path))
+        raise StoreError(f"there is no store at {said}", f"make one: assay add ./my-docs --store {said}")
     if profile not in PROFILES:
         raise ConfigError(f"there is no chunking profile {profile!r}", nearest(profile, PROFILES))
     analyser = Analyser(language=language)

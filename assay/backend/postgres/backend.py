@@ -12,6 +12,7 @@ import numpy as np
 from assay.backend.kept import Erased, Progress
 from assay.backend.postgres import upkeep
 from assay.backend.postgres.graph import INDEX_FROM, index_name
+from assay.backend.postgres.server import Server, examined
 from assay.backend.postgres.snapshot import PostgresSnapshot
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.view import Names, View
@@ -109,13 +110,15 @@ class PostgresBackend:
     def wants_index(self) -> bool:
         return False
 
-    def index(self) -> dict[str, Any] | None:
-        """What the vectors' index says of itself; None while every search looks at every vector."""
+    def index(self) -> dict[str, Any]:
+        """What the server's indexes say of themselves; words are always in step, vectors once there are enough."""
         newest, index = self._state()
-        if not index:
-            return None
-        name = index_name(self.store.settings["vectors"])
-        return {"name": name, "version": newest, "chunks": self.snapshot().size, "kind": "HNSW, half precision"}
+        near = f"vectors by HNSW in half precision ({index_name(self.store.settings['vectors'])})" if index else ""
+        kinds = ["words by GIN (holding)", *([near] if near else [])]
+        return {"name": ", ".join(kinds), "version": newest, "chunks": self.snapshot().size}
+
+    def server(self) -> Server:
+        return self.store.read(examined)
 
     def sizes(self) -> dict[str, int]:
         return self.store.sizes()
