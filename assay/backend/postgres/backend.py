@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.backend.kept import Erased, Progress
-from assay.backend.postgres import upkeep
+from assay.backend.postgres import textsearch, upkeep
 from assay.backend.postgres.graph import INDEX_FROM, index_name
 from assay.backend.postgres.server import Server, examined
 from assay.backend.postgres.snapshot import PostgresSnapshot
@@ -20,7 +20,7 @@ from assay.errors import StoreError
 from assay.types import Chunk, Vector
 
 _STATE = """
-SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'model'),
+SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'model'), {},
   (SELECT indexrelid::text || '.' || pg_relation_filenode(indexrelid) FROM pg_index
    WHERE indexrelid = to_regclass(%s) AND indisvalid)
 """
@@ -36,7 +36,8 @@ class PostgresBackend:
         self._names = Names()
         self._lock = threading.Lock()
         self._current: PostgresSnapshot | None = None
-        self._stamp: tuple[int, str] = (-1, "")
+        self._stamp: tuple[int, str, bool] = (-1, "", False)
+        self._textsearch = False
 
     # -- reading
 
@@ -49,22 +50,25 @@ class PostgresBackend:
                 raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest}")
             return self._view(version, index)
         with self._lock:
-            if self._current is None or self._stamp != (newest, index):
+            stamp = (newest, index, self._textsearch)
+            if self._current is None or self._stamp != stamp:
                 self._current = self._view(newest, index)
-                self._stamp = (newest, index)
+                self._stamp = stamp
             return self._current
 
     def _state(self) -> tuple[int, str]:
-        """The newest version and the identity of the vectors' index, "" where there is none."""
+        """The newest version and the identity of the vectors' index, "" where there is none. Notes what proposes."""
         table = self.store.settings.get("vectors") or "nothing"
-        found = self.store.read(lambda db: db.execute(_STATE, (index_name(table),)).fetchone())
+        statement = _STATE.format(textsearch.PRESENT)
+        found = self.store.read(lambda db: db.execute(statement, (index_name(table),)).fetchone())
         assert found is not None
         if json.loads(found[1]) != self.store.settings["model"]:
             raise StoreError(f"{self.store.address} has been embedded with another model meanwhile", "open it again")
-        return int(found[0]), found[2] or ""
+        self._textsearch = bool(found[2])
+        return int(found[0]), found[3] or ""
 
     def _view(self, version: int, index: str) -> PostgresSnapshot:
-        view = View(self.store, version, self._names)
+        view = View(self.store, version, self._names, self._textsearch)
         return PostgresSnapshot(view, self._no_vectors, index=index, index_from=self._index_from)
 
     # -- writing
@@ -131,6 +135,8 @@ class PostgresBackend:
         if outdated:
             upkeep.analyse_anew(self.store, progress)
         built = upkeep.build_index(self.store, self._index_from, progress)
+        with self.store.alone() as db:
+            built = textsearch.build(db) or built
         if outdated or built or force:
             upkeep.settle(self.store)
         return outdated or built or force

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.backend.lexical import Scored
+from assay.backend.postgres import textsearch
 from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.view import View
 from assay.index.words import K1, B, damping, saturation
@@ -22,6 +23,10 @@ from assay.types import Floats, Note
 
 SERVED = "PostgreSQL's index of Assay's terms proposed, Assay's BM25 scored"
 """What served, for the trace."""
+_MANY = 20_000
+"""Postings of a query from which pg_textsearch, where it is there, proposes in place of our own index."""
+_OVER = 4
+"""Its proposals per answer asked for."""
 _LIKELY = 1.5
 """The k-th best score as a multiple of the weight of the rarest terms that k chunks hold: a guess, proven later."""
 
@@ -111,11 +116,26 @@ def search(view: View, ask: Ask, k: int) -> tuple[Scored, Note]:
             )
     if not numbers:
         return _none(ask), Note("info", SERVED)
+    by_other = _proposed(view, ask, k)
+    if by_other is not None:
+        return by_other
     found, which = _broadened(view, ask, k)
     chunks = "1 chunk" if whole == 1 else f"{whole} chunks"
     return found, Note(
         "info", f"{SERVED}; all {terms} terms stand in {chunks}: too few, so those with {which} were ranked"
     )
+
+
+def _proposed(view: View, ask: Ask, k: int) -> tuple[Scored, Note] | None:
+    """What pg_textsearch proposes, where it is there and our own index would have to read too much; else None."""
+    if not view.textsearch or sum(ask.holders) < _MANY:
+        return None
+    order, given = textsearch.proposal([ask.numbers[i] for i in ask.known], k * _OVER)
+    rows = view.read(f"SELECT c.seq FROM chunk c WHERE {ask.seen.sql} {order}", (*ask.seen.given, *given))
+    if len(rows) < k:  # a filter left too few of its proposals
+        return None
+    found = best(view, ask, k, Condition("c.seq = ANY(%s)", ([row[0] for row in rows],)))
+    return found, Note("info", f"{textsearch.SERVED}; {len(rows)} candidates, not proven to hold the best {k}")
 
 
 def _broadened(view: View, ask: Ask, k: int) -> tuple[Scored, str]:

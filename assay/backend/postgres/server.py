@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assay.backend.postgres import textsearch
+
 if TYPE_CHECKING:
     import psycopg
 
@@ -29,6 +31,15 @@ def examined(db: psycopg.Connection[Any]) -> Server:
     return Server(
         version=row[0].partition(" ")[0],
         pgvector=extensions.get("vector", ""),
-        words="Assay's analyser, a GIN index proposing",
+        words=_words(db, extensions.get("pg_textsearch", "")),
         lazy=tuple(f"{name[0]} = off" for name in settings),
     )
+
+
+def _words(db: psycopg.Connection[Any], textsearch_version: str) -> str:
+    """Whose analyser, and who proposes."""
+    row = db.execute(f"SELECT {textsearch.PRESENT}").fetchone()
+    if row and row[0]:
+        return f"Assay's analyser, GIN proposing, pg_textsearch {textsearch_version} for frequent terms"
+    waiting = " (pg_textsearch is switched on, but has no index yet: assay optimize)" if textsearch_version else ""
+    return f"Assay's analyser, GIN proposing{waiting}"

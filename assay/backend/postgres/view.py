@@ -63,6 +63,8 @@ class View:
     store: PostgresStore
     version: int
     names: Names
+    textsearch: bool = False
+    """Does pg_textsearch have an index here?"""
     _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
     """term → (its number, -1 where it has none; live chunks that hold it)"""
 
