@@ -40,7 +40,7 @@ KINDS = {
     "ivfflat, half precision": "ivfflat ((v::halfvec({dim})) halfvec_ip_ops) WITH (lists = {lists})",
 }
 _RANKED = """
-SELECT seq FROM naive, replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS q
+SELECT seq FROM naive, (SELECT replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS q) AS asked
 WHERE words @@ q ORDER BY ts_rank(words, q) DESC LIMIT %s
 """
 
