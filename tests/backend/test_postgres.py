@@ -13,6 +13,7 @@ from assay.backend.postgres.connect import Address
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import QueryError, StoreError
 from assay.testing.memory_snapshot import MemorySnapshot
+from assay.testing.records import check_record
 from assay.testing.stores import DIM, check_backend, random_chunk, random_vector
 from assay.types import Chunk, Query
 from assay.where import parse
@@ -31,6 +32,11 @@ def opened(address: str, index_from: int = 10_000, dim: int = DIM) -> PostgresBa
 @pytest.mark.parametrize("seed", range(3))
 def test_contract(database: str, seed: int) -> None:
     check_backend(lambda: opened(database), seed, rounds=6)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_record(database: str, tmp_path: Path, seed: int) -> None:
+    check_record(lambda: opened(database).store, tmp_path / "oracle", seed, rounds=15)
 
 
 def test_contract_without_vectors(database: str) -> None:

@@ -111,6 +111,10 @@ class PostgresBackend:
         return size if size >= self._index_from else 0
 
     @property
+    def due(self) -> bool:
+        return self.pending > 0
+
+    @property
     def wants_index(self) -> bool:
         return False
 

@@ -19,7 +19,7 @@ from assay.backend.postgres import textsearch
 from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.view import View
 from assay.index.words import K1, B, damping, saturation
-from assay.types import Floats, Note
+from assay.types import Floats, Note, Rows
 
 SERVED = "PostgreSQL's index of Assay's terms proposed, Assay's BM25 scored"
 """What served, for the trace."""
@@ -76,6 +76,17 @@ def best(view: View, ask: Ask, k: int, holding: Condition) -> Scored:
     rows = view.read(statement, given, binary=True)
     view.names.learn([(row[0], row[1]) for row in rows])
     return _scored(view, ask, rows)
+
+
+def rate(view: View, ask: Ask, rows: Rows) -> Scored:
+    """What these rows score, in their order, whether they hold any of the terms or not."""
+    given = np.zeros((len(ask.terms), len(rows)))
+    if ask.known and len(rows):
+        found = best(view, ask, len(rows), Condition("c.seq = ANY(%s)", (rows.tolist(),)))
+        place = {seq: i for i, seq in enumerate(found.rows.tolist())}
+        here = np.array([i for i, seq in enumerate(rows.tolist()) if seq in place], np.int64)
+        given[:, here] = found.given[:, [place[int(seq)] for seq in rows[here]]]
+    return Scored.of(rows, given, ask.ideal)
 
 
 def _none(ask: Ask) -> Scored:

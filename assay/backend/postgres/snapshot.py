@@ -66,18 +66,29 @@ class PostgresSnapshot:
         return (Note("degraded", "the words were analysed by another version of Assay; cure: assay optimize"),)
 
     def lexical(self, query: Query, k: int) -> Found:
-        terms = self.analyser.query_terms(query.text)
-        notes = list(self._outdated)
-        if len(terms) > MOST_TERMS:
-            weights = self._view.weights(terms)
-            rarest = np.sort(np.lexsort((np.arange(len(terms)), -weights))[:MOST_TERMS])
-            notes.append(Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used"))
-            terms = [terms[i] for i in rarest]
+        terms, notes = self._asked(query)
         if not terms or not self.size:
-            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=tuple(notes))
+            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         scored, served = lexical.search(self._view, lexical.Ask.of(self._view, terms, self._view.seen_by(query)), k)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
         return Found(scored.rows, parts, scored.ideal, (*notes, served))
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        terms, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(rows, (), ideal=0.0, notes=notes)
+        scored = lexical.rate(self._view, lexical.Ask.of(self._view, terms, self._view.alive), rows)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
+        return Found(rows, parts, scored.ideal, notes)
+
+    def _asked(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
+        """The terms of a query; of a very long one, its rarest."""
+        terms = self.analyser.query_terms(query.text)
+        if len(terms) <= MOST_TERMS:
+            return terms, self._outdated
+        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self._view.weights(terms)))[:MOST_TERMS])
+        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
+        return [terms[i] for i in rarest], (*self._outdated, said)
 
     def nearest(self, query: Query, k: int) -> Found:
         if not self._dim:

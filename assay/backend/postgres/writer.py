@@ -69,7 +69,7 @@ class Writer:
         self.flush()
         found = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = %s AND died IS NULL", (facts.origin,))
         live = {name: (seq, said) for name, seq, said in found}
-        count, dying = 0, []
+        count = 0
         for row, vector in rows:
             count += 1
             seq, before = live.pop(row[0], (0, b""))
@@ -81,8 +81,8 @@ class Writer:
             if seq:
                 self._die([seq])  # before its successor is born: only one of them may be alive
             self._bear(row, facts.origin, vector)
-        dying += [seq for seq, _ in live.values()]
-        self._die(dying)
+        self._die([seq for seq, _ in live.values()])
+        self.flush()  # an id that another file uses is told now, as everywhere
         self.db.execute(
             "INSERT INTO file VALUES (%s, %s, %s, %s, %s) ON CONFLICT (origin) DO UPDATE SET source = excluded.source, "
             "hash = excluded.hash, size = excluded.size, chunks = excluded.chunks",
