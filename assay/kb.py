@@ -16,7 +16,7 @@ import numpy as np
 from assay import embed
 from assay.absence import reasons
 from assay.answer import Answer, Passage
-from assay.backend.addresses import open_backend, place_of
+from assay.backend.addresses import hidden, open_backend, place_of
 from assay.backend.kept import KeptBackend, KeptSnapshot, Progress
 from assay.closing import Closing
 from assay.config import load, with_digest
@@ -27,6 +27,7 @@ from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
 from assay.pipeline import Pipeline, StepPlan
 from assay.protocols import Embedder
+from assay.reembed import fill, move
 from assay.select.budget import Budget
 from assay.store.record import Record
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
@@ -56,11 +57,12 @@ def open(
     """
     place, address = place_of(path)
     if place.exists(address):
-        kb = KnowledgeBase(place.open(address))
+        kb = KnowledgeBase(place.open(address), path)
         kb.check_settings(embedder, language, profile)
         return kb
     if not create:
-        raise StoreError(f"there is no store at {path}", f"make one: assay add ./my-docs --store {path}")
+        said = hidden(str(path))
+        raise StoreError(f"there is no store at {said}", f"make one: assay add ./my-docs --store {said}")
     if profile not in PROFILES:
         raise ConfigError(f"there is no chunking profile {profile!r}", nearest(profile, PROFILES))
     analyser = Analyser(language=language)
@@ -76,7 +78,7 @@ def open(
         "language": analyser.language,
         "profile": profile,
     }
-    return KnowledgeBase(place.create(address, settings))
+    return KnowledgeBase(place.create(address, settings), path)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class Explanation:
 class KnowledgeBase(Closing):
     """One store with its indexes and model. Safe to share between threads; use as a context manager or close it."""
 
-    def __init__(self, backend: KeptBackend) -> None:
+    def __init__(self, backend: KeptBackend, address: str | Path) -> None:
+        self._address = address
         self._lock = threading.Lock()
         self._compactor: threading.Thread | None = None
         self._attach(backend)
@@ -141,7 +144,7 @@ class KnowledgeBase(Closing):
                     raise ModelError(
                         f"this store's vectors were made with {self.spec} {made_with[:12]}; "
                         f"the model here is {model.digest[:12] if model else 'none'}",
-                        "install that model, or embed anew: assay optimize --embed",
+                        "install that model, or move to this one: assay reembed",
                     )
                 self._embedder = CachedEmbedder(model)
             return self._embedder
@@ -238,31 +241,24 @@ class KnowledgeBase(Closing):
         return self.backend.compact(progress, force)
 
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
-        """Give every chunk a vector: after a model was installed, or to move to another model."""
+        """Give every chunk a vector: after a model was installed, or to move to another model (see `reembed`)."""
         if self.backend.no_vectors:
             what, _, cure = self.backend.no_vectors.partition("; cure: ")
             raise StoreError(f"{self.store.address} cannot hold vectors: {what}", cure)
-        spec = (self.spec if self.spec != "none" else embed.default_spec()) if spec == "auto" else spec
+        begun = self.store.setting("staged")
+        own = self.spec if self.spec != "none" else embed.default_spec()
+        spec = spec if spec != "auto" else begun["embedder"] if begun else own
         model = embed.load(spec)
         if model is None:
             raise ModelError("no embedding model is installed", "assay model install")
-        if model.digest != self.store.settings["model"]:
-            with self.store.write(f"embed with {spec}") as writer:
-                for key, value in (("embedder", spec), ("model", model.digest), ("dim", model.dim)):
-                    writer.set(key, value)
-                writer.drop_vectors()
-        lacking = self.store.lacking_vectors()
-        for start in range(0, len(lacking), 256):
-            part = self.store.rows(lacking[start : start + 256])
-            made = model.encode([row.chunk.indexed_text for row in part])
-            with self.store.write("embed") as writer:
-                writer.put_vectors((row.seq, vector) for row, vector in zip(part, made, strict=True))
-            progress("embedding", start + len(part), len(lacking))
-        address = self.store.address
+        if model.digest == self.store.settings["model"]:
+            made = fill(self.store, model, progress)
+        else:
+            made = move(self.store, spec, model, progress)
         self.backend.close()
-        self._attach(open_backend(address))
+        self._attach(open_backend(self._address))
         self.optimize(progress, force=True)
-        return len(lacking)
+        return made
 
     # -- reading
 

@@ -26,6 +26,7 @@ _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
     "docs/memory.md",
+    "docs/postgres.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
 )
@@ -124,6 +125,17 @@ def rerank_times(receipt: dict[str, Any]) -> str:
     return table(["", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
 
 
+def postgres(receipt: dict[str, Any]) -> str:
+    """Times of both backends and of plain ts_rank, how alike they answer, and the kinds of vector index."""
+    times = table(["what", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
+    kinds = [
+        [n, *(i[k] for k in ("build_s", "mb", "recall_at_100_of_200", "p50_ms"))] for n, i in receipt["indexes"].items()
+    ]
+    alike = table(["answers", ""], [[name, value] for name, value in receipt["answers"].items()])
+    head = ["index of the vectors", "build s", "MB", "recall@100 among 200", "p50 ms"]
+    return f"{receipt['chunks']:,} chunks.\n\n{times}\n{alike}\n{table(head, kinds)}"
+
+
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "growth": ("growth", growth),
@@ -133,6 +145,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "mcp": ("mcp", mcp),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
+    "postgres": ("postgres", postgres),
 }
 """Block → its receipt, and what writes it."""
 

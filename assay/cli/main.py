@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, str] = {
     "stats": "assay.cli.stats:stats",
     "doctor": "assay.cli.doctor:doctor",
     "optimize": "assay.cli.optimize:optimize",
+    "reembed": "assay.cli.reembed:reembed",
     "tag": "assay.cli.tag:tag",
     "export": "assay.cli.export:export",
     "backup": "assay.cli.backup:backup",

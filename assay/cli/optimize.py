@@ -48,7 +48,9 @@ def optimize(
     said: list[str] = []
     with opened(store) as base, bars() as bar:
         if base.store.readonly:
-            raise StoreError(f"the store {store} is read-only here", "copy it to a folder you may write to")
+            raise StoreError(
+                f"the store {base.store.address} is read-only here", "copy it to a folder you may write to"
+            )
         swept = _sweep(base.store)
         if embed_too or embedder:
             made = base.embed_missing(embedder or "auto", bar.step)
