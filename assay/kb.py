@@ -233,6 +233,11 @@ class KnowledgeBase(Closing):
         """Build the indexes now; False when they already are in step."""
         return self.backend.compact(progress, force)
 
+    def build_graph(self, progress: Progress = lambda *_: None) -> int:
+        """Build the graph now that pipelines with a graph leg walk, instead of for the first question to one; how
+        many chunks it covers. From then on every index is built with it."""
+        return self.backend.build_graph(progress)
+
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
         """Give every chunk a vector: after a model was installed, or to move to another model."""
         spec = (self.spec if self.spec != "none" else embed.default_spec()) if spec == "auto" else spec
