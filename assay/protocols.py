@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class Walk:
     seeds: Rows
     damping: float
     entity_share: float
-    keep_seeds: bool
+    keep: Literal["all", "reached", "new"]
     least: float
 
 

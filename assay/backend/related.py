@@ -28,20 +28,20 @@ def walked(view: GraphView, query: Query, plan: Walk, allowed: Mask | None) -> W
     return walk(view, begin_rows, begin_things, allowed, plan.damping, plan.least)
 
 
-def parts_of(view: GraphView, found: Walked, rows: Rows, damping: float) -> tuple[Part, ...]:
+def parts_of(view: GraphView, found: Walked, rows: Rows, plan: Walk) -> tuple[Part, ...]:
     """What made the scores of these rows; their left fold is the score, exactly."""
     owner, things = view.things_of(rows)
     flow = found.sent[things]
     reached = flow > 0.0
     owner, things, flow = owner[reached], things[reached], flow[reached]
-    parts = [Part("seed", "add", found.begun[rows])]
+    parts = [Part("seed", "add", found.begun[rows])] if plan.keep == "all" else []
     named = _strongest(view, things, flow)
     for thing, name in named:
         chosen = things == thing
         parts.append(Part(f"via {name}", "add", _column(owner[chosen], flow[chosen], len(rows))))
     left = ~np.isin(things, [thing for thing, _ in named])
     parts.append(Part("via others", "add", _column(owner[left], flow[left], len(rows))))
-    parts.append(Part("settled", "mul", np.full(len(rows), 1.0 - damping)))
+    parts.append(Part("settled", "mul", np.full(len(rows), 1.0 - plan.damping)))
     return tuple(parts)
 
 

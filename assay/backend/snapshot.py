@@ -169,12 +169,12 @@ class LocalSnapshot:
         found = walked(view, query, walk, allowed)
         if found is None:
             return Found(np.empty(0, np.int64), (), ideal=1.0)
-        score = found.received.copy()
-        if not walk.keep_seeds:
+        score = found.received if walk.keep == "all" else found.received - found.begun
+        if walk.keep == "new":
             score[walk.seeds] = 0.0
         rows = np.flatnonzero(score > 0.0)
         rows = rows[self._best(rows, score[rows], k)]
-        return Found(rows, parts_of(view, found, rows, walk.damping), ideal=1.0)
+        return Found(rows, parts_of(view, found, rows, walk), ideal=1.0)
 
     @cached_property
     def _graph_view(self) -> GraphView:

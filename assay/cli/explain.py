@@ -22,6 +22,7 @@ def explain(
     at: str | None,
     scope: str | None,
     snapshot: str | None,
+    sort: str,
     budget: int | None,
     store: Path,
     as_data: bool,
@@ -35,7 +36,9 @@ def explain(
     from assay.cli.terminal import as_json
 
     with opened(store) as base:
-        asked = question(k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, budget=budget)
+        asked = question(
+            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+        )
         found = base.explain(query_text(query), chunk_id, **asked)
         if as_data:
             click.echo(as_json(explanation_json(found), indent=2))

@@ -43,6 +43,12 @@ def search_options(command: F) -> F:
         click.option("--at", metavar="DATE|now", help="The scoring clock; hides chunks created later."),
         click.option("--scope", metavar="NAME", help="Only chunks of this scope."),
         click.option("--snapshot", metavar="vN|TAG", help="Read the store as it was at a version or tag."),
+        click.option(
+            "--sort",
+            type=click.Choice(["relevance", "recency", "importance"]),
+            default="relevance",
+            help="The order of the best results.",
+        ),
         click.option("--budget", type=click.IntRange(1), metavar="TOKENS", help="Keep what fits into so many tokens."),
         store_option,
         json_option,

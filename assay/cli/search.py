@@ -22,6 +22,7 @@ def search(
     at: str | None,
     scope: str | None,
     snapshot: str | None,
+    sort: str,
     budget: int | None,
     store: Path,
     as_data: bool,
@@ -37,7 +38,9 @@ def search(
     from assay.cli.terminal import as_json
 
     with opened(store) as base:
-        asked = question(k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, budget=budget)
+        asked = question(
+            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+        )
         answer = base.search(query_text(query), **asked)
         if as_data:
             click.echo(as_json(answer.to_json(), indent=2))

@@ -67,7 +67,10 @@ def test_four_nodes_by_hand(tmp_path: Path, compact: bool) -> None:
     # half of each
     both = scores(backend.snapshot(), "about X-one", seeds=("a",))
     assert both == pytest.approx({"a": (7 / 12 + 1 / 6) / 2, "b": (1 / 12 + 1 / 6) / 2}, abs=1e-12)
-    assert scores(backend.snapshot(), "about X-one", seeds=("a",), keep_seeds=False).keys() == {"b"}
+    assert scores(backend.snapshot(), "about X-one", seeds=("a",), keep="new").keys() == {"b"}
+    # "reached" leaves out the half of ½ that begins at a, and only that
+    reached = scores(backend.snapshot(), seeds=("a",), keep="reached")
+    assert reached == pytest.approx({"a": 1 / 12, "b": 1 / 12}, abs=1e-12)
     backend.close()
 
 
@@ -179,7 +182,7 @@ def test_a_walk_keeps_to_what_the_query_may_see(tmp_path: Path, compact: bool) -
         compact=compact,
     )
     view = backend.snapshot()
-    walk = Walk(view.rows(np.array(["a"])), 0.5, 0.5, True, 0.0)
+    walk = Walk(view.rows(np.array(["a"])), 0.5, 0.5, "all", 0.0)
     for query in (Query("", scope="us"), Query("", where=parse('scope = "us"'))):
         assert view.ids(view.related(query, 10, walk).rows).tolist() == ["a"]
     assert view.ids(view.related(Query(""), 10, walk).rows).tolist() == ["a", "b", "c"]
