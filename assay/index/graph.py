@@ -44,6 +44,10 @@ class GraphIndex:
         self.find = lru_cache(maxsize=65_536)(self._keys.find)
         """The number of a key with its table, or -1."""
 
+    def refused(self, number: int) -> bool:
+        """Is this a word that is written large now and then, but no name? Then no row holds it."""
+        return bool(self.start[number] == self.start[number + 1])
+
     def key(self, number: int) -> str:
         """A key with the letter of its table."""
         return self._keys.at(number)

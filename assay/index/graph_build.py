@@ -121,16 +121,18 @@ def _write_things(runs: Path, folder: Path, judge: _Judge) -> None:
     with (folder / "things.rows").open("wb") as rows, (folder / "things.bits").open("wb") as bits:
         for key, group in groupby(candidates(), itemgetter(0)):
             lists: list[tuple[NDArray[np.int32], int]] = []
+            refused = False
             for _, kind, number in group:
                 held = every[start[number] : start[number + 1]]
                 test = {"p": judge.pair, "f": judge.name}.get(kind)
                 if test is None or test(key[1:].decode("utf-8", "surrogatepass"), len(held)):
                     lists.append((held, CLASSES[kind]))
-            seen = 0
-            for _, bit in lists:
-                seen |= bit
-            if not lists or not (seen & FIRM or key.startswith(b"a")):
-                continue
+                else:
+                    refused |= kind == "f"
+            if not any(bit & FIRM for _, bit in lists) and not key.startswith(b"a"):
+                if not refused:
+                    continue
+                lists = [(every[:0], 0)]  # the tail must know that this is a word, not a name
             found = _united(lists)
             lot.append(found)
             keys.add_bytes(key)

@@ -1,7 +1,8 @@
 """The graph of the tail: what rows written since the generation speak of. Append-only, filled when first asked for.
 
 Keys the generation knows have its numbers; new ones count on from there, in the order of arrival. A pair is a thing
-only where the generation found it to be one: the statistics that make pairs are the generation's.
+only where the generation found it to be one, and a word that it found to be no name is none here either: statistics are
+the generation's.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class TailGraph:
             if bit & PAIR:
                 if number < 0 or number >= self._from or self._known is None or not self._known.is_pair[number]:
                     continue
+            elif self._known is not None and 0 <= number < self._from and self._known.refused(number):
+                continue
             elif number < 0:
                 number = self._new[said[:-2]] = self._from + len(self._keys)
                 self._keys.append(said[:-2])

@@ -53,8 +53,12 @@ def test_a_word_that_is_mostly_small_is_no_name(tmp_path: Path) -> None:
     said = ["it was the First of all", "we saw Anna there", "and Anna left"] + ["this comes first"] * 9
     backend = made(tmp_path / "kb", texts(*said))
     graph = backend.generation.graph(backend.store, Analyser())
-    assert graph.find("cfirst") == -1
-    assert graph.find("canna") >= 0
+    assert graph.refused(graph.find("cfirst"))
+    assert not graph.refused(graph.find("canna"))
+    backend.put([(Chunk(f"n{i}", "n", "the First one", 1), None) for i in range(2)])
+    view = backend.snapshot()._graph_view
+    assert view.meant("first") == []
+    assert view.meant("anna") == [graph.find("canna")]
     backend.close()
 
 
