@@ -91,3 +91,17 @@ def opened(store: Path) -> KnowledgeBase:
         with bars() as bar:
             base.optimize(bar.step)
     return base
+
+
+def with_graph(base: KnowledgeBase, pipeline: str) -> None:
+    """A pipeline that walks the graph of a large store gets it built now, where a person can watch."""
+    from assay.backend.local import MOST_TAIL
+
+    if not any("graph" in plan.leg.needs for plan in base.pipeline(pipeline).legs):
+        return
+    generation = base.backend.generation
+    if generation is not None and generation.size > MOST_TAIL and not generation.graph_folder.is_dir():
+        from assay.cli.progress import bars
+
+        with bars() as bar:
+            base.build_graph(bar.step)

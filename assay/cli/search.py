@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import opened, query_text, question, search_options
+from assay.cli.options import opened, query_text, question, search_options, with_graph
 
 
 @click.command()
@@ -38,6 +38,7 @@ def search(
     from assay.cli.terminal import as_json
 
     with opened(store) as base:
+        with_graph(base, pipeline)
         asked = question(
             k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
         )
