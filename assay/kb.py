@@ -17,7 +17,7 @@ from assay import embed
 from assay.absence import reasons
 from assay.answer import Answer, Passage
 from assay.backend.addresses import hidden, open_backend, place_of
-from assay.backend.kept import KeptBackend, KeptSnapshot, Progress
+from assay.backend.kept import Graphed, KeptBackend, KeptSnapshot, Progress
 from assay.closing import Closing
 from assay.config import load, with_digest
 from assay.embed.cache import CachedEmbedder
@@ -28,6 +28,8 @@ from assay.ingest.records import document_from
 from assay.pipeline import Pipeline, StepPlan
 from assay.protocols import Embedder
 from assay.reembed import fill, move
+from assay.registry import build
+from assay.score.importance import Importance
 from assay.select.budget import Budget
 from assay.store.record import Record
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
@@ -240,6 +242,15 @@ class KnowledgeBase(Closing):
         """Build the indexes now; False when they already are in step."""
         return self.backend.compact(progress, force)
 
+    def build_graph(self, progress: Progress = lambda *_: None) -> int:
+        """Build the graph now that pipelines with a graph leg walk, instead of for the first question to one; how
+        many chunks it covers. From then on every index is built with it."""
+        if not isinstance(self.backend, Graphed):
+            raise StoreError(
+                f"{self.store.address} keeps no graph", "keep it as a folder: assay export, then assay add"
+            )
+        return self.backend.build_graph(progress)
+
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
         """Give every chunk a vector: after a model was installed, or to move to another model (see `reembed`)."""
         if self.backend.no_vectors:
@@ -277,13 +288,15 @@ class KnowledgeBase(Closing):
         scope: str | None = None,
         snapshot: str | None = None,
         budget: int | None = None,
+        sort: str = "relevance",
         vector: Vector | None = None,
     ) -> Answer:
         """Answer a question. `at` is the scoring clock and hides chunks created later; `snapshot` reads an old
-        state; `budget` keeps what fits into so many tokens. See docs/tutorial.md for each of them at work."""
+        state; `budget` keeps what fits into so many tokens; `sort` puts the best in another order (recency,
+        importance). See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
-        chosen = self.pipeline(pipeline, budget)
+        chosen = self.pipeline(pipeline, budget, sort)
         query = Query(
             text=_clean(text),
             vector=vector,
@@ -295,12 +308,17 @@ class KnowledgeBase(Closing):
         answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter)
         return replace(answer, remarks=self._remarks(view))
 
-    def pipeline(self, pipeline: str | Pipeline, budget: int | None = None) -> Pipeline:
-        """A pipeline by preset name, path or value, with a token budget as its last step when one is given."""
+    def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
+        """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place
+        of a prior by importance; a token budget becomes the last step."""
         chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
-        if budget is None:
-            return chosen
-        return with_digest(replace(chosen, steps=(*chosen.steps, StepPlan("budget", Budget(tokens=budget)))))
+        steps = list(chosen.steps)
+        if sort != "relevance":
+            steps = [plan for plan in steps if not isinstance(plan.step, Importance)]
+            steps.append(StepPlan("sort", build("step", "sort", {"by": sort}, "sort")))
+        if budget is not None:
+            steps.append(StepPlan("budget", Budget(tokens=budget)))
+        return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))
 
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class Snapshot(Protocol):
 
     Every look-up obeys `query.where`, `query.scope` and `query.at` while it searches, so a list is never
     short while matching chunks exist. What a backend cannot do is absent from `capabilities`
-    ("lexical", "dense", "exact"), and asking for it raises StoreError.
+    ("lexical", "dense", "exact", "graph"), and asking for it raises StoreError.
     """
 
     @property
@@ -83,6 +83,26 @@ class Snapshot(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """How a graph is walked: from which rows beside the query's own things, and how far (see legs/graph.py)."""
+
+    seeds: Rows
+    damping: float
+    entity_share: float
+    keep: Literal["all", "reached", "new"]
+    least: float
+
+
+@runtime_checkable
+class Related(Protocol):
+    """What a snapshot with the capability "graph" can do beside the others."""
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        """Rows that a walk over the things and links of chunks reaches, with the parts of their scores."""
+        ...
+
+
 @runtime_checkable
 class Backend(Protocol):
     """A store with its indexes. A write that returned is durable, and the next snapshot sees it."""
@@ -98,7 +118,8 @@ class Backend(Protocol):
 
 
 class Component(Protocol):
-    """`needs` lists what the pipeline must prepare: "vector" (the query's), "lexical", "dense", "exact"."""
+    """`needs` lists what the pipeline must prepare: "vector" (the query's), "lexical", "dense", "exact",
+    "graph"."""
 
     needs: ClassVar[frozenset[str]]
 

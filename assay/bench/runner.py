@@ -115,7 +115,8 @@ class Bench:
             chunks = self.snapshot.chunks(rows[:PIECES])
             pieces = tuple(Piece(chunk.doc_id, chunk.text, chunk.tokens) for chunk in chunks)
         empty = tuple(span.name for span in answer.trace if span.kind == "leg" and not len(span.gave))
-        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty)
+        brought = tuple((one.leg, one.chosen, one.alone) for one in answer.brought(pipeline.k))
+        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty, brought)
 
     def inputs(self, system: System) -> dict[str, Any]:
         """What decides a run's numbers, as its receipt says it."""
@@ -195,6 +196,17 @@ def unmeasured(system: System, snapshot: Remembering, results: Run) -> str:
         if count == len(results):
             return f"degraded for every query: {reason}"
     return ""
+
+
+def legs(results: Run) -> dict[str, dict[str, int]]:
+    """What each leg did for all answers together: places it had a part in, and places that it alone filled."""
+    total: dict[str, dict[str, int]] = {}
+    for result in results:
+        for leg, chosen, alone in result.brought:
+            found = total.setdefault(leg, {"chosen": 0, "alone": 0})
+            found["chosen"] += chosen
+            found["alone"] += alone
+    return total
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:

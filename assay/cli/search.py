@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import opened, query_text, question, search_options
+from assay.cli.options import opened, query_text, question, search_options, with_graph
 
 
 @click.command()
@@ -20,6 +20,7 @@ def search(
     at: str | None,
     scope: str | None,
     snapshot: str | None,
+    sort: str,
     budget: int | None,
     store: str,
     as_data: bool,
@@ -35,7 +36,10 @@ def search(
     from assay.cli.terminal import as_json
 
     with opened(store) as base:
-        asked = question(k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, budget=budget)
+        with_graph(base, pipeline)
+        asked = question(
+            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+        )
         answer = base.search(query_text(query), **asked)
         if as_data:
             click.echo(as_json(answer.to_json(), indent=2))

@@ -6,4 +6,5 @@ LEGS: Mapping[str, str] = {
     "bm25": "assay.legs.bm25:Bm25",
     "dense": "assay.legs.dense:Dense",
     "exact": "assay.legs.exact:Exact",
+    "graph": "assay.legs.graph:Graph",
 }

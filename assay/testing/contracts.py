@@ -25,7 +25,7 @@ from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
 from assay.testing.strategies import UNIT, leg_rankings, rankings
 from assay.types import Query, Range, Ranking
 
-NEEDS = frozenset({"vector", "lexical", "dense", "exact"})
+NEEDS = frozenset({"vector", "lexical", "dense", "exact", "graph"})
 TWO_LEGS: Mapping[str, Range] = {"bm25": UNIT, "dense": UNIT}
 _IDS = tuple(chunk.id for chunk in CHUNKS)
 _generated = settings(
