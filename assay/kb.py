@@ -18,8 +18,10 @@ from assay.absence import reasons
 from assay.answer import Answer, Passage
 from assay.backend.local import COMPACT_FROM, LocalBackend
 from assay.backend.snapshot import LocalSnapshot
+from assay.beside import here
 from assay.closing import Closing
 from assay.config import load, with_digest
+from assay.deadlines import Deadlines
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.index.generation import Progress
@@ -94,6 +96,7 @@ class KnowledgeBase(Closing):
     def __init__(self, store: Store) -> None:
         self._lock = threading.Lock()
         self._compactor: threading.Thread | None = None
+        self._deadlines = Deadlines(time.monotonic)
         self._attach(store)
 
     def _attach(self, store: Store) -> None:
@@ -113,6 +116,7 @@ class KnowledgeBase(Closing):
     def close(self) -> None:
         if self._compactor is not None:
             self._compactor.join()
+        self._deadlines.close()
         self.backend.close()
 
     def check_settings(self, embedder: str, language: str, profile: str) -> None:
@@ -288,7 +292,8 @@ class KnowledgeBase(Closing):
             scope=scope,
         )
         view = self.snapshot(snapshot)
-        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter)
+        asker = self._deadlines.query(chosen.digest, chosen.budget_ms)
+        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter, asker=asker)
         return replace(answer, remarks=self._remarks(view))
 
     def pipeline(self, pipeline: str | Pipeline, budget: int | None = None) -> Pipeline:
@@ -301,9 +306,10 @@ class KnowledgeBase(Closing):
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
         answer = self.search(text, **options)
-        view = answer.snapshot
-        assert isinstance(view, LocalSnapshot)
-        full = self.full_id(chunk_id, view)
+        view, own = answer.snapshot, here(answer.snapshot)
+        assert isinstance(own, LocalSnapshot)
+        elsewhere = chunk_id in {name for span in answer.trace for name in span.gave.ids.tolist()}
+        full = chunk_id if elsewhere else self.full_id(chunk_id, own)
         row = view.rows(np.array([full]))
         chunk = view.chunks(row)[0] if row[0] >= 0 else None
         place = answer.chosen.places().get(full)

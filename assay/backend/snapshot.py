@@ -14,7 +14,7 @@ import numpy as np
 from assay.backend.filters import SnapshotColumns
 from assay.backend.lexical import MOST_TERMS, LexicalView, search
 from assay.errors import QueryError, StoreError
-from assay.index.columns import NUMBERS, as_number, numbers_of
+from assay.index.columns import NUMBERS, number_of
 from assay.index.generation import Generation
 from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
@@ -327,7 +327,7 @@ class LocalSnapshot:
             columns = self._generation.columns
             out[old] = (columns.numbers[name] if name in NUMBERS else columns.number(name))[rows[old]]
         for place in np.flatnonzero(~old).tolist():
-            out[place] = _number(self._tail.chunks[int(rows[place]) - self._start], name)
+            out[place] = number_of(self._tail.chunks[int(rows[place]) - self._start], name)
         return out
 
     def terms(self, text: str) -> list[str]:
@@ -336,13 +336,3 @@ class LocalSnapshot:
     def term_weights(self, text: str) -> Mapping[str, float]:
         terms = self.analyser.query_terms(text)
         return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
-
-
-def _number(chunk: Chunk, name: str) -> float:
-    if name in NUMBERS:
-        return numbers_of(chunk)[NUMBERS.index(name)]
-    value = chunk.meta.get(name)
-    for member in value if isinstance(value, list | tuple) else (value,):  # the first number counts
-        if isinstance(member, int | float) and not isinstance(member, bool):
-            return as_number(member)
-    return float("nan")
