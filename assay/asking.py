@@ -32,11 +32,11 @@ class Place(Protocol):
 
 
 def leg_errand(plan: Place, query: Query, snapshot: Snapshot, seeds: Ranking | None) -> Errand:
-    """A leg's work, ready to be sent. A leg that knows what this very query costs (a recording) says so itself."""
+    """A leg's work, ready to be sent. Nothing is asked of the leg yet."""
+    errand = Errand(plan.name, lambda: plan.leg.find(query, snapshot, plan.k, seeds), plan.cap_ms, plan.cost_ms)
     own = getattr(plan.leg, "cost_ms", None)
-    known = own(query) if callable(own) else None
-    cost = plan.cost_ms if known is None else known
-    errand = Errand(plan.name, lambda: plan.leg.find(query, snapshot, plan.k, seeds), plan.cap_ms, cost)
+    if callable(own):
+        errand = replace(errand, known_ms=lambda: own(query))
     if isinstance(plan.leg, Cancellable):
         pending = plan.leg.begin(query, plan.k)
         errand = replace(errand, run=pending.result, cancel=pending.cancel)
@@ -59,7 +59,8 @@ class Planned:
         self._budget, self._spent = budget_ms, 0.0
 
     def ask(self, errand: Errand) -> Ranking:
-        cost = errand.cost_ms or 0.0
+        known = errand.known_ms()
+        cost = (errand.cost_ms or 0.0) if known is None else known
         why_not = refusal(cost, errand.cap_ms, self._budget, self._spent)
         if why_not:
             raise OutOfTime(why_not)

@@ -3,7 +3,8 @@
 An errand with a cap, or under a budget, runs in a thread of its own. Past its time it is cancelled; one that cannot be
 cancelled is left to end by itself, and until then the same errand is not begun again, so threads never pile up.
 
-    expected cost = the median of the last REMEMBERED costs under its name; until there is one, what the plan says
+    expected cost = what the leg knows of this very query (a recording); else the median of the last REMEMBERED costs
+                    under its name; until there is one, what the plan says
 
 A cancelled errand is remembered at what it had cost by then. One that is refused by its expected cost is tried all the
 same every RETRY-th time: a source that has recovered is found out.
@@ -115,8 +116,8 @@ class Watched:
         key = f"{self._of} {errand.name}"
         record = self._keeper.record
         spent = (self._clock() - self._start) * 1000.0
-        remembered = record.expected(key)
-        cost = (errand.cost_ms or 0.0) if remembered is None else remembered
+        expected = (errand.known_ms(), record.expected(key), errand.cost_ms)
+        cost = next((ms for ms in expected if ms is not None), 0.0)
         why_not = refusal(cost, errand.cap_ms, self._budget, spent)
         over = self._budget is not None and spent >= self._budget
         if why_not and (over or not record.try_again(key)):

@@ -175,7 +175,7 @@ class _Run:
             return self._skip(plan.name, "leg", empty, start, _said(error), "out_of_time" if late else "failed", fired)
         if isinstance(ranking, Brought):
             self.snapshot, ranking = laid(self.snapshot, ranking)
-            self.brought[f"legs.{plan.name}"] = ranking_digest(ranking)
+            self.brought[f"legs.{plan.name}"] = ranking_digest(top(ranking, plan.k))
         self._check_rows(ranking, plan.leg, plan.name)
         ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
         if fired is not None:

@@ -183,8 +183,9 @@ class Prepared(Protocol):
 class Errand:
     """A leg or step about to run: how it is done and called off, what it may cost, what it is expected to cost.
 
-    Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None means nobody knows yet. `prepare` is what is
-    done once per process (a library loaded, a store opened): it belongs to no question, so no cap covers it.
+    Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
+    a leg that knows what this very query costs (a recording); else it gives None. `prepare` is what is done once per
+    process (a library loaded, a store opened): it belongs to no question, so no cap covers it.
     """
 
     name: str
@@ -193,6 +194,7 @@ class Errand:
     cost_ms: float | None = None
     cancel: Callable[[], None] = lambda: None
     prepare: Callable[[], None] = lambda: None
+    known_ms: Callable[[], float | None] = lambda: None
 
 
 class Asker(Protocol):

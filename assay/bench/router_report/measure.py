@@ -62,9 +62,7 @@ def measure(
     return Measured(report, found, gate)
 
 
-def asked_all(
-    bench: Bench, pipeline: Pipeline, clock: Callable[[], float], progress: Progress
-) -> tuple[Question, ...]:
+def asked_all(bench: Bench, pipeline: Pipeline, clock: Callable[[], float], progress: Progress) -> tuple[Question, ...]:
     """Every scored question with nothing remembered, so that its times are its own."""
     topics, view = bench.dataset.scored, bench.workspace.snapshot
     rows = []
