@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from assay.errors import LawBroken
 from assay.index.columns import number_of
 from assay.index.tail_columns import TailColumns
 from assay.order import first_kept
@@ -145,5 +146,8 @@ def here(view: Snapshot) -> Snapshot:
 def laid(view: Snapshot, found: Brought) -> tuple[Snapshot, Ranking]:
     """The view with what was brought beside it, and the ranking with its rows in that view."""
     wider = Beside(view, found.chunks)
+    rows = wider.rows(found.ids)
+    if (rows < 0).any():
+        raise LawBroken("a source brought an id without its chunk")
     own = {field.name: getattr(found, field.name) for field in fields(Ranking)}
-    return wider, first_kept(Ranking(**{**own, "rows": wider.rows(found.ids)}))
+    return wider, first_kept(Ranking(**{**own, "rows": rows}))

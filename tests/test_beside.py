@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import pytest
 
 from assay.beside import FIRST, Beside, brought, here, laid
+from assay.errors import LawBroken
 from assay.testing.build import found
 from assay.testing.sample import CHUNKS, sample_snapshot
 from assay.types import Chunk
@@ -45,6 +47,11 @@ def test_a_second_source_is_laid_beside_the_first():
     assert here(more) is more.inner
     assert more.chunks(more.rows(np.array(["guest", "other"])))[0] == GUEST, "who came first stays"
     assert here(more.inner) is more.inner
+
+
+def test_an_id_without_its_chunk_breaks_a_law():
+    with pytest.raises(LawBroken, match="without its chunk"):
+        laid(sample_snapshot(), brought(found({"stranger": 0.9}), []))
 
 
 def test_laid_gives_rows_and_drops_repeats():

@@ -164,5 +164,5 @@ def test_records_that_are_none(base, report, change, said):
 def test_another_answer_is_told(base, report):
     pipeline = router({"use": "recorded", "path": str(report)})
     kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
-    kept["steps"][1]["brought"]["ids"][0] = "another"
+    kept["steps"][1]["brought"]["parts"][0][2][0] = 0.95
     assert not served.replay(kept, base).same

@@ -38,7 +38,7 @@ def arms(pipeline: Pipeline, name: str = "") -> Arms:
     return Arms(
         of(pipeline, name),
         of(_alone(pipeline, first), f"{name} first"),
-        of(_alone(pipeline, replace(second, when=None)), f"{name} second"),
+        of(_alone(pipeline, second), f"{name} second"),
         of(with_digest(always), f"{name} always"),
     )
 
@@ -54,8 +54,10 @@ def stages(pipeline: Pipeline) -> tuple[LegPlan, LegPlan]:
 
 
 def _alone(pipeline: Pipeline, plan: LegPlan) -> Pipeline:
-    """One stage through the same fuser (which still makes one candidate of a group) and the same steps."""
-    return with_digest(replace(pipeline, legs=(plan,), budget_ms=None))
+    """One stage for every question, however long it takes, through the same fuser (which still makes one candidate of a
+    group) and the same steps."""
+    alone = replace(plan, when=None, cap_ms=None)
+    return with_digest(replace(pipeline, legs=(alone,), budget_ms=None))
 
 
 def described(pipeline: Pipeline) -> dict[str, Any]:
