@@ -29,7 +29,7 @@ from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
 from assay.pipeline import Pipeline, StepPlan
-from assay.protocols import Embedder
+from assay.protocols import Asker, Embedder
 from assay.select.budget import Budget
 from assay.store.sqlite import Store
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
@@ -292,9 +292,12 @@ class KnowledgeBase(Closing):
             scope=scope,
         )
         view = self.snapshot(snapshot)
-        asker = self._deadlines.query(chosen.digest, chosen.budget_ms)
-        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter, asker=asker)
+        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter, asker=self.asker(chosen))
         return replace(answer, remarks=self._remarks(view))
+
+    def asker(self, pipeline: Pipeline) -> Asker:
+        """Keeps the deadlines of one query, which begins now."""
+        return self._deadlines.query(pipeline.digest, pipeline.budget_ms)
 
     def pipeline(self, pipeline: str | Pipeline, budget: int | None = None) -> Pipeline:
         """A pipeline by preset name, path or value, with a token budget as its last step when one is given."""

@@ -1,8 +1,9 @@
 """When is the second source worth asking? Two first sources, a LanceDB table as the second, every trigger.
 
 The first source is words and meaning of this store (000's stage 1), words alone, or the five best by words; the second
-is a LanceDB table with the same chunks and vectors. A threshold is the median of what its trigger saw on the dev split, so that it would ask
-for about half of the questions there; no judgement is read to choose it. Reported is the test split.
+is a LanceDB table with the same chunks and vectors. A threshold is the median of what its trigger saw on the dev split,
+so that it would ask for about half of the questions there; no judgement is read to choose it. Reported is the test
+split.
 
     python -m benchmarks.router                      # both sets; some ten minutes on two cores
     python -m benchmarks.router --sets scifact
@@ -35,6 +36,7 @@ from assay.bench.router_report.measure import asked_all
 from assay.bench.rules import load as load_rules
 from assay.bench.runner import Bench, Plan, aggregate
 from assay.bench.scored import scored
+from assay.bench.stats import Paired
 from assay.bench.systems import System, of
 from assay.bench.types import ALL
 from assay.bench.workspace import Workspace, prepare
@@ -63,6 +65,8 @@ TRIGGERS: Mapping[str, Mapping[str, Any]] = {
 }
 SEEN = {"top_score_below": "score", "margin_below": "margin", "term_coverage_below": "share"}
 """Triggers with a threshold that is taken from the dev split."""
+FILTERED = ("conversation",)
+"""Columns that the questions' own filters read."""
 MERGED = ("append_fill", "rrf", "weighted_merge")
 
 
@@ -79,7 +83,6 @@ def fill(workspace: Workspace) -> None:
     """The workspace's chunks as somebody else's table: id, document, text, vector, and what filters read."""
     view = workspace.snapshot
     rows = view.live_rows(None)
-    fields = ("conversation",)
     table = None
     for start in range(0, len(rows), 1_000):
         part = rows[start : start + 1_000]
@@ -89,7 +92,7 @@ def fill(workspace: Workspace) -> None:
                 "doc_id": chunk.doc_id,
                 "text": chunk.indexed_text,
                 "vector": vector.tolist(),
-                **{name: str(chunk.meta[name]) for name in fields if name in chunk.meta},
+                **{name: str(chunk.meta[name]) for name in FILTERED if name in chunk.meta},
             }
             for chunk, vector in zip(view.chunks(part), view.vectors(part), strict=True)
         ]
@@ -162,6 +165,10 @@ def _alone(receipt: Receipt) -> dict[str, Any]:
     return {**means, "p50_ms": times["p50"], "p95_ms": times["p95"]}
 
 
+def _interval(found: Paired) -> list[float]:
+    return [round(value, 4) + 0.0 for value in (found.difference, found.ci_low, found.ci_high)]
+
+
 def _row(
     first: str,
     use: str,
@@ -189,8 +196,7 @@ def _row(
         "added": round(sum(question.facts["stage2_added_count"] for question in questions) / len(questions), 3),
         "R@10": round(aggregate(receipt, "R@10") or 0.0, 4),
         "nDCG@10": round(aggregate(receipt, "nDCG@10") or 0.0, 4),
-        "gain": {test.metric: [round(x, 4) + 0.0 for x in (test.paired.difference, test.paired.ci_low, test.paired.ci_high)]
-                 for test in tests},
+        "gain": {test.metric: _interval(test.paired) for test in tests},
         "ms": {"mean": seen["search_ms_mean"], "p95": seen["search_ms_p95"], "stage2_p50": seen["stage2_ms_p50"]},
     }  # fmt: skip
 

@@ -15,10 +15,10 @@ from assay.cli.options import json_option, opened, store_option
 @json_option
 @click.option("--plain", is_flag=True, help="No colours and no bars.")
 def replay(record: Path, store: Path, as_data: bool, plain: bool) -> None:
-    """Answer again what `assay search --record` kept; exits with 1 when the answer differs.
+    """Compute a served answer again from its record.
 
-    Decisions of the clock, and what other sources brought, are taken from the record; the rest is computed anew in the
-    version of the store that served it.
+    The record is what `assay search --record` kept; the exit code is 1 when the answer differs. Decisions of the clock,
+    and what other sources brought, are taken from it; the rest is computed anew in the version that served it.
     """
     from assay import served
     from assay.cli.terminal import as_json, safe

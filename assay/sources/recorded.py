@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,17 +71,16 @@ class _Row:
 
 def read_report(path: str) -> Mapping[tuple[str, str], _Row]:
     """("id", question id) and ("text", question) → its row. A file that changed is read anew."""
-    file = Path(path)
     try:
-        text = file.read_bytes()
+        seen = os.stat(path)
+        return opened(("report", path, seen.st_mtime_ns, seen.st_size), lambda: _parsed(path))
     except OSError as error:
         raise StoreError(f"the report {path} cannot be read: {error.strerror}", _CURE) from error
-    return opened(("report", hashlib.sha256(text).hexdigest()), lambda: _parsed(text, path))
 
 
-def _parsed(text: bytes, path: str) -> Mapping[tuple[str, str], _Row]:
+def _parsed(path: str) -> Mapping[tuple[str, str], _Row]:
     try:
-        report = json.loads(text)
+        report = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
         raise StoreError(f"the report {path} is no JSON: {error}", _CURE) from error
     results = report.get("results") if isinstance(report, dict) else None
