@@ -29,7 +29,7 @@ class Question:
 
 def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrieved) -> Question:
     first, second = stages(pipeline)
-    spans = {span.name: span for span in answer.trace}
+    spans = {span.name: span for span in answer.trace if span.kind == "leg"}
     one, two = spans[first.name], spans[second.name]
     fate = _FATES[two.fate]
     top = answer.chosen.take(slice(0, pipeline.k))
