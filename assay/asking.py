@@ -9,29 +9,14 @@ served (served.py).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 from assay.errors import OutOfTime
-from assay.protocols import Cancellable, Errand, Leg, Prepared, Snapshot
+from assay.plan import LegPlan
+from assay.protocols import Cancellable, Errand, Prepared, Snapshot
 from assay.types import Query, Ranking
 
 
-class Place(Protocol):
-    """What is read of a leg's plan."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def leg(self) -> Leg: ...
-    @property
-    def k(self) -> int: ...
-    @property
-    def cap_ms(self) -> float | None: ...
-    @property
-    def cost_ms(self) -> float | None: ...
-
-
-def leg_errand(plan: Place, query: Query, snapshot: Snapshot, seeds: Ranking | None) -> Errand:
+def leg_errand(plan: LegPlan, query: Query, snapshot: Snapshot, seeds: Ranking | None) -> Errand:
     """A leg's work, ready to be sent. Nothing is asked of the leg yet."""
     errand = Errand(plan.name, lambda: plan.leg.find(query, snapshot, plan.k, seeds), plan.cap_ms, plan.cost_ms)
     own = getattr(plan.leg, "cost_ms", None)

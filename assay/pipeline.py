@@ -12,37 +12,11 @@ from assay.digests import query_digest, ranking_digest, unit
 from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTime, QueryError
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
-from assay.protocols import Asker, Errand, Fired, Fuser, Leg, Selector, Snapshot, Stage, Trigger
+from assay.plan import LegPlan, StepPlan
+from assay.protocols import Asker, Errand, Fired, Fuser, Snapshot, Stage
 from assay.types import Note, Query, Ranking, Vector
 
-
-@dataclass(frozen=True, slots=True)
-class LegPlan:
-    """A leg in its place: how deep it looks, who wins its ties, when it runs, whose finds it may see, what it may cost.
-
-    `cap_ms` is the most it may take, `cost_ms` what it is expected to take. A leg that fails is skipped, on the record;
-    one that is `required` fails the query instead.
-    """
-
-    name: str
-    leg: Leg
-    k: int = 100
-    priority: int = 0
-    when: Trigger | None = None
-    after: tuple[str, ...] = ()
-    cap_ms: float | None = None
-    cost_ms: float | None = None
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StepPlan:
-    """A stage or selector under its name in the config, and what it may and should cost."""
-
-    name: str
-    step: Stage | Selector
-    cap_ms: float | None = None
-    cost_ms: float | None = None
+__all__ = ["LegPlan", "Pipeline", "StepPlan"]
 
 
 @dataclass(frozen=True, slots=True)
