@@ -35,7 +35,7 @@ def replay(record: Path, store: Path, as_data: bool, plain: bool) -> None:
         else:
             from assay.cli.answer_view import show_answer
 
-            show_answer(found.answer, found.answer.digests["pipeline"][:8], plain=plain)
+            show_answer(found.answer, "replay", plain=plain)
             said, colour = ("the served answer", "green") if found.same else ("not the served answer", "red")
             click.secho(f"{said}: {safe(str(record))}", fg=colour)
     if not found.same:

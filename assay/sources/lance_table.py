@@ -27,7 +27,7 @@ class LanceTable:
 
     mode = "vector": score = max(0, 1 − cosine distance), scale unit. The query's vector is this store's, so the column
     `vector` must have been made with the same model; another length is refused. `nprobes` is for tables with a vector
-    index, which finds fewer with fewer; without one the search is exact.
+    index: how many of its lists are looked at, more where a filter leaves too few rows; without one it is exact.
     mode = "text": the score of LanceDB's full-text index over `text`, scale raw.
     Columns: `id` and `text`; `doc` names the document (by default the id), `created` the moment (seconds); all other
     plain columns become metadata. A filter is pushed down as SQL; one that names a column the table lacks is refused.
@@ -115,7 +115,8 @@ class Search:
         try:
             if source.mode == "vector":
                 search = table.query().nearest_to(query.vector).column(source.vector).distance_type("cosine")
-                search = search.nprobes(source.nprobes)
+                # A filter may leave the nearest lists empty: it looks on, so that no list is short while rows match.
+                search = search.minimum_nprobes(source.nprobes).maximum_nprobes(0)
             else:
                 search = table.query().nearest_to_text(query.text, columns=[source.text])
             if where:

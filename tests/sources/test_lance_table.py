@@ -16,7 +16,7 @@ from assay.types import Query
 from assay.where import compare_values, parse
 
 lancedb = pytest.importorskip("lancedb")
-FTS = pytest.importorskip("lancedb.index").FTS
+index = pytest.importorskip("lancedb.index")
 
 ROWS = [
     {"id": "x0", "text": "Keys are kept in the vault.", "vector": [1.0, 0.0, 0.0], "lang": "en", "when": 100.0, "n": 1},
@@ -31,7 +31,7 @@ AT = np.array([1.0, 0.0, 0.0], np.float32)
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("lance")
     table = lancedb.connect(str(path)).create_table("chunks", ROWS)
-    table.create_index("text", config=FTS())
+    table.create_index("text", config=index.FTS())
     return str(path)
 
 
@@ -88,6 +88,21 @@ def test_filters_mean_what_they_mean_here(folder, where):
 
     wanted = {row["id"] for row, keep in zip(ROWS, parse(where).mask(Columns()), strict=True) if keep}
     assert set(found.ids.tolist()) == wanted
+
+
+def test_a_filter_over_an_index_gives_every_row_that_matches(tmp_path):
+    """With few probes and a rare filter the nearest lists hold next to nothing."""
+    vectors = np.random.default_rng(0).normal(size=(1200, 8)).astype(np.float32)
+    rows = [
+        {"id": f"r{i:04d}", "text": "t", "vector": vector.tolist(), "rare": i % 100 == 0}
+        for i, vector in enumerate(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    ]
+    table = lancedb.connect(str(tmp_path)).create_table("chunks", rows)
+    table.create_index("vector", config=index.IvfFlat(distance_type="cosine", num_partitions=24))
+    few = LanceTable(str(tmp_path), nprobes=1)
+    asked = np.array(rows[3]["vector"], np.float32)
+    assert len(ask(few, Query(vector=asked, where=parse("rare = true")), k=20)) == 12
+    assert len(ask(few, Query(vector=asked), k=20)) == 20
 
 
 def test_moments_and_scopes(folder):
