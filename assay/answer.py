@@ -14,20 +14,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from assay.protocols import Snapshot
+from assay.protocols import Fired, Snapshot
 from assay.types import Chunk, Note, Op, Query, Ranking
 
 _VIA = "via "
 _WAYS = 3
 """Ways that `why` names; `explain` names all."""
 SpanKind = Literal["embed", "leg", "fuse", "stage", "select"]
+Fate = Literal["ran", "not_triggered", "out_of_time", "failed", "unable"]
+"""What became of a step: it ran; its trigger did not fire; its time was over, or would have been; it broke; the store
+or the model lacks what it needs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
     """One step of the trace: how many candidates it took, what it gave, what it says about itself.
 
-    `skipped` is the reason a step did not run ("" when it did). `ms` is measured, so it is no part of any digest.
+    `skipped` is the reason a step did not run ("" when it did), `fate` the same in one word, `fired` what its trigger
+    said, if it has one. `ms` is measured, so it is no part of any digest.
     """
 
     name: str
@@ -37,6 +41,8 @@ class Span:
     skipped: str = ""
     notes: tuple[Note, ...] = ()
     ms: float = 0.0
+    fate: Fate = "ran"
+    fired: Fired | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from assay.beside import FIRST
 from assay.order import arrange, as_source
 from assay.protocols import Leg, Rater, Snapshot
 from assay.types import Note, Part, Query, Ranking, Rows
@@ -28,7 +29,7 @@ def completed(
     if len(known) < 2:
         return dict(found), ()
     union = np.unique(np.concatenate(known))
-    union = union[union >= 0]
+    union = union[(union >= 0) & (union < FIRST)]  # what was brought from elsewhere nobody here can rate
     whole, said = dict(found), []
     for name, ranking in found.items():
         leg = legs[name]

@@ -18,15 +18,17 @@ from assay.absence import reasons
 from assay.answer import Answer, Passage
 from assay.backend.addresses import hidden, open_backend, place_of
 from assay.backend.kept import Graphed, KeptBackend, KeptSnapshot, Progress
+from assay.beside import here
 from assay.closing import Closing
 from assay.config import load, with_digest
+from assay.deadlines import Deadlines
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
 from assay.pipeline import Pipeline, StepPlan
-from assay.protocols import Embedder
+from assay.protocols import Asker, Embedder
 from assay.reembed import fill, move
 from assay.registry import build
 from assay.score.importance import Importance
@@ -101,6 +103,7 @@ class KnowledgeBase(Closing):
         self._address = address
         self._lock = threading.Lock()
         self._compactor: threading.Thread | None = None
+        self._deadlines = Deadlines(time.monotonic)
         self._attach(backend)
 
     def _attach(self, backend: KeptBackend) -> None:
@@ -122,6 +125,7 @@ class KnowledgeBase(Closing):
     def close(self) -> None:
         if self._compactor is not None:
             self._compactor.join()
+        self._deadlines.close()
         self.backend.close()
 
     def check_settings(self, embedder: str, language: str, profile: str) -> None:
@@ -305,8 +309,12 @@ class KnowledgeBase(Closing):
             scope=scope,
         )
         view = self.snapshot(snapshot)
-        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter)
+        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter, asker=self.asker(chosen))
         return replace(answer, remarks=self._remarks(view))
+
+    def asker(self, pipeline: Pipeline) -> Asker:
+        """Keeps the deadlines of one query, which begins now."""
+        return self._deadlines.query(pipeline.digest, pipeline.budget_ms)
 
     def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
         """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place
@@ -323,8 +331,9 @@ class KnowledgeBase(Closing):
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
         answer = self.search(text, **options)
-        view = cast(KeptSnapshot, answer.snapshot)  # search took it from `snapshot`
-        full = self.full_id(chunk_id, view)
+        view, own = answer.snapshot, cast(KeptSnapshot, here(answer.snapshot))  # search took it from `snapshot`
+        elsewhere = chunk_id in {name for span in answer.trace for name in span.gave.ids.tolist()}
+        full = chunk_id if elsewhere else self.full_id(chunk_id, own)
         row = view.rows(np.array([full]))
         chunk = view.chunks(row)[0] if row[0] >= 0 else None
         place = answer.chosen.places().get(full)

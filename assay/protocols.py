@@ -7,7 +7,7 @@ built, never per query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -170,17 +170,69 @@ class Selector(Component, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A trigger's decision with the value it saw."""
+    """A trigger's decision: which one decided, the value it saw, and the sentence that the trace shows."""
 
     yes: bool
     why: str
+    name: str = ""
+    observed: float | None = None
 
 
 @runtime_checkable
 class Trigger(Protocol):
-    """Decides whether a leg runs, from the rankings so far and the config's k (never the caller's)."""
+    """Decides whether a leg runs, from what the legs before it found and the config's k (never the caller's).
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], k: int) -> Fired: ...
+    `check` runs when a pipeline is built: it sees the scores those legs can give, and refuses what cannot work.
+    """
+
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired: ...
+    def check(self, legs: Mapping[str, Range]) -> None: ...
+
+
+@runtime_checkable
+class Pending(Protocol):
+    """A question that can be called off: `result` blocks, `cancel` (from another thread) makes it end soon."""
+
+    def result(self) -> Ranking: ...
+    def cancel(self) -> None: ...
+
+
+@runtime_checkable
+class Cancellable(Protocol):
+    """A leg that can be called off half way. `begin` starts nothing yet; the work is done by `result`."""
+
+    def begin(self, query: Query, k: int) -> Pending: ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A leg with something to do once per process, before its first question."""
+
+    def prepare(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A leg or step about to run: how it is done and called off, what it may cost, what it is expected to cost.
+
+    Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
+    a leg that knows what this very query costs (a recording); else it gives None. `prepare` is what is done once per
+    process (a library loaded, a store opened): it belongs to no question, so no cap covers it.
+    """
+
+    name: str
+    run: Callable[[], Ranking]
+    cap_ms: float | None = None
+    cost_ms: float | None = None
+    cancel: Callable[[], None] = lambda: None
+    prepare: Callable[[], None] = lambda: None
+    known_ms: Callable[[], float | None] = lambda: None
+
+
+class Asker(Protocol):
+    """Sends errands, one after another, for one query; raises OutOfTime for one that is not run, or not to its end."""
+
+    def ask(self, errand: Errand) -> Ranking: ...
 
 
 @runtime_checkable

@@ -16,7 +16,7 @@ from assay.backend.graph_view import GraphView
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
 from assay.backend.related import parts_of, walked
 from assay.errors import QueryError, StoreError
-from assay.index.columns import NUMBERS, as_number, numbers_of
+from assay.index.columns import NUMBERS, number_of
 from assay.index.generation import Generation
 from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
@@ -377,14 +377,3 @@ class LocalSnapshot:
 
 def _all(mask: Mask | None, size: int) -> Mask:
     return np.ones(size, np.bool_) if mask is None else mask
-
-
-def number_of(chunk: Chunk, name: str) -> float:
-    """A numeric fact of a chunk, or of its metadata; NaN where it has none."""
-    if name in NUMBERS:
-        return numbers_of(chunk)[NUMBERS.index(name)]
-    value = chunk.meta.get(name)
-    for member in value if isinstance(value, list | tuple) else (value,):  # the first number counts
-        if isinstance(member, int | float) and not isinstance(member, bool):
-            return as_number(member)
-    return float("nan")

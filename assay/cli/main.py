@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "add": "assay.cli.add:add",
     "search": "assay.cli.search:search",
     "explain": "assay.cli.explain:explain",
+    "replay": "assay.cli.replay:replay",
     "ls": "assay.cli.ls:ls",
     "rm": "assay.cli.rm:rm",
     "watch": "assay.cli.watch:watch",

@@ -8,3 +8,12 @@ LEGS: Mapping[str, str] = {
     "exact": "assay.legs.exact:Exact",
     "graph": "assay.legs.graph:Graph",
 }
+
+SOURCES: Mapping[str, str] = {
+    "recorded": "assay.sources.recorded:Recorded",
+    "qmd": "assay.sources.qmd:Qmd",
+    "qmd_http": "assay.sources.qmd_http:QmdHttp",
+    "lance_table": "assay.sources.lance_table:LanceTable",
+    "store": "assay.sources.store:AnotherStore",
+}
+"""Legs that look elsewhere. They stand above the knowledge base, which one of them opens; here are only their names."""
