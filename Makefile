@@ -36,7 +36,6 @@ docs: $(VENV)/.installed ## Write the generated references anew
 	$(BIN)/python docs/numbers_from_receipts.py
 
 bench: $(VENV)/.installed model ## Search and ingest, compared in one run; writes receipts/ (needs ASSAY_DATA)
-	$(BIN)/pip install --quiet --require-hashes -r requirements/bench.txt
 	$(BIN)/python -m benchmarks.search --lance
 	$(BIN)/python -m benchmarks.ingest
 
@@ -55,8 +54,6 @@ $(VENV)/.installed: pyproject.toml requirements/dev.txt
 requirements: ## Pin everything anew (hashes, no index address)
 	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-trusted-host \
 	  --no-emit-find-links --no-annotate --extra all --output-file requirements/dev.txt pyproject.toml requirements/dev.in
-	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-trusted-host \
-	  --no-emit-find-links --no-annotate --constraint requirements/dev.txt --output-file requirements/bench.txt requirements/bench.in
 
 clean: ## Forget the virtual environment and caches
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
