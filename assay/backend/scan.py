@@ -96,11 +96,17 @@ def scan(roll: Roll, lists: Sequence[Posting], k: int, allowed: Mask | None, all
     if len(found) > k:
         scores = total[found]
         found = found[scores >= np.partition(scores, len(found) - k)[len(found) - k]]
-    counted = np.zeros((len(lists), len(found)))
+    return Scan(rate(roll, lists, found), whole, broadened)
+
+
+def rate(roll: Roll, lists: Sequence[Posting], wanted: Rows) -> Scored:
+    """These places, in their order, with what each term gives them, be it nothing."""
+    weights = roll.weights(lists)
+    counted = np.zeros((len(lists), len(wanted)))
     for line, (places, counts) in enumerate(lists):
-        counted[line] = _at(places, counts, found)
-    given = weights[:, None] * saturation(counted, roll.damped[found])
-    return Scan(Scored.of(found, given, float(weights.sum() * (K1 + 1.0))), whole, broadened)
+        counted[line] = _at(places, counts, wanted)
+    given = weights[:, None] * saturation(counted, roll.damped[wanted])
+    return Scored.of(wanted, given, float(weights.sum() * (K1 + 1.0)))
 
 
 def _at(places: Rows, counts: Floats, wanted: Rows) -> Floats:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.backend.lexical import MOST_TERMS
-from assay.backend.scan import Posting, Roll, scan
+from assay.backend.scan import Posting, Roll, rate, scan
 from assay.index.columns import number_of
 from assay.protocols import Found
 from assay.store.facts import Row
@@ -122,23 +122,35 @@ class ScannedSnapshot(ABC):
     # -- finding
 
     def lexical(self, query: Query, k: int) -> Found:
-        terms = self.analyser.query_terms(query.text)
+        terms, lists, notes = self._asked(query)
         if not terms or not self.size:
-            return Found(np.empty(0, np.int64), (), ideal=0.0)
-        lists = self._live(terms)
-        notes = []
-        if len(terms) > MOST_TERMS:
-            rarest = np.sort(np.lexsort((np.arange(len(terms)), -self.roll.weights(lists)))[:MOST_TERMS])
-            notes.append(Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used"))
-            terms, lists = [terms[i] for i in rarest], [lists[i] for i in rarest]
+            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         found = scan(self.roll, lists, k, self._allowed(query), self.all_first)
         if self.all_first and len(terms) > 1:
-            notes.append(_said(found.whole, len(terms), found.broadened))
+            notes = (*notes, _said(found.whole, len(terms), found.broadened))
         scored = found.scored
         rows = self.roll.seqs[scored.rows]
         place = self._best(rows, scored.score, k)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
-        return Found(rows[place], parts, scored.ideal, tuple(notes))
+        return Found(rows[place], parts, scored.ideal, notes)
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        terms, lists, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(rows, (), ideal=0.0, notes=notes)
+        scored = rate(self.roll, lists, self.roll.places(rows)[0])
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
+        return Found(rows, parts, scored.ideal, notes)
+
+    def _asked(self, query: Query) -> tuple[list[str], list[Posting], tuple[Note, ...]]:
+        """The terms of a query with their postings; of a very long one, its rarest."""
+        terms = self.analyser.query_terms(query.text)
+        lists = self._live(terms)
+        if len(terms) <= MOST_TERMS:
+            return terms, lists, ()
+        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self.roll.weights(lists)))[:MOST_TERMS])
+        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
+        return [terms[i] for i in rarest], [lists[i] for i in rarest], (said,)
 
     def exact(self, query: Query, k: int) -> Found:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
