@@ -17,12 +17,13 @@ from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, ReceiptError, write
 from assay.bench.router_report.arms import Arms
 from assay.bench.router_report.assemble import assemble, metrics
-from assay.bench.router_report.questions import Question, question
+from assay.bench.router_report.questions import Question, failed, question
 from assay.bench.rules import PERCENTILES, Rules
 from assay.bench.runner import Bench, Plan, ranking_digest
 from assay.bench.scored import scored
 from assay.bench.types import ALL, Dataset
 from assay.bench.workspace import Workspace
+from assay.errors import AssayError
 from assay.pipeline import Pipeline
 
 Progress = Callable[[str, int, int], None]
@@ -70,8 +71,11 @@ def asked_all(bench: Bench, pipeline: Pipeline, clock: Callable[[], float], prog
     rows = []
     for done, topic in enumerate(topics, 1):
         query = bench.query(topic)
-        answer = pipeline.run(query, view, k=view.size, clock=clock)
-        rows.append(question(pipeline, query, answer, bench.retrieved(topic, answer)))
+        try:
+            answer = pipeline.run(query, view, k=view.size, clock=clock)
+            rows.append(question(pipeline, query, answer, bench.retrieved(topic, answer)))
+        except AssayError as error:
+            rows.append(failed(topic, f"{type(error).__name__}: {error.message}"))
         progress("questions", done, len(topics))
     return tuple(rows)
 
