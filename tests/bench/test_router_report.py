@@ -158,6 +158,23 @@ def test_a_lost_recall_fails_and_is_quantified(words, tmp_path):
     close_all()
 
 
+def test_a_required_source_that_is_not_there_fails_its_questions(words, tmp_path):
+    missing = router(str(tmp_path / "none.json"), required=True)
+    done = measured(words, missing)
+    assert done.report["counters"] == {
+        "stage2_used": 0,
+        "stage2_skipped_budget": 0,
+        "stage2_not_triggered": 1,
+        "stage2_failed": 2,
+    }
+    assert [row["question_id"] for row in done.report["failures"]] == ["q2", "q3"]
+    assert "StoreError: the report" in done.report["failures"][0]["error"]
+    open_ = measured(words, router(str(tmp_path / "none.json")))
+    assert open_.report["counters"]["stage2_failed"] == 2
+    assert open_.report["failures"] == [], "fail-open: stage 1 answers alone, on the record"
+    assert "cannot be read" in open_.report["results"][1]["two_stage"]["stage2_skip_reason"]
+
+
 def test_the_summary_for_people(words, second):
     done = measured(words, router(second))
     said = markdown(done.report, done.gate.measured)

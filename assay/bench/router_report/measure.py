@@ -8,19 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assay.bench import lab
 from assay.bench.compare import comparisons
 from assay.bench.gates import judge
 from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, ReceiptError, write
 from assay.bench.router_report.arms import Arms
-from assay.bench.router_report.assemble import assemble, latency, metrics
-from assay.bench.router_report.questions import Question, question
-from assay.bench.rules import Rules
+from assay.bench.router_report.assemble import assemble, metrics
+from assay.bench.router_report.questions import Question, failed, question
+from assay.bench.rules import PERCENTILES, Rules
 from assay.bench.runner import Bench, Plan, ranking_digest
 from assay.bench.scored import scored
 from assay.bench.types import ALL, Dataset
 from assay.bench.workspace import Workspace
+from assay.errors import AssayError
 from assay.pipeline import Pipeline
 
 Progress = Callable[[str, int, int], None]
@@ -68,8 +71,11 @@ def asked_all(bench: Bench, pipeline: Pipeline, clock: Callable[[], float], prog
     rows = []
     for done, topic in enumerate(topics, 1):
         query = bench.query(topic)
-        answer = pipeline.run(query, view, k=view.size, clock=clock)
-        rows.append(question(pipeline, query, answer, bench.retrieved(topic, answer, pipeline.k)))
+        try:
+            answer = pipeline.run(query, view, k=view.size, clock=clock)
+            rows.append(question(pipeline, query, answer, bench.retrieved(topic, answer, pipeline.k)))
+        except AssayError as error:
+            rows.append(failed(topic, f"{type(error).__name__}: {error.message}"))
         progress("questions", done, len(topics))
     return tuple(rows)
 
@@ -86,9 +92,9 @@ def _checked(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
 
 def _timed(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
     """With the times of all questions, so that recorded stages count with what was recorded."""
-    seen = latency(questions)
-    total = {word: seen[f"search_ms_{word}"] for word in ("p50", "p95")}
-    times = {**receipt.measured.get("latency_ms", {}), "total": {**total, "p99": total["p95"]}}
+    seen = np.percentile([question.ms[0] for question in questions] or [0.0], [50, 95, 99])
+    total = {word: round(float(ms), 3) for word, ms in zip(PERCENTILES, seen, strict=True)}
+    times = {**receipt.measured.get("latency_ms", {}), "total": total}
     return replace(receipt, measured={**receipt.measured, "latency_ms": times})
 
 

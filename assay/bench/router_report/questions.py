@@ -48,6 +48,22 @@ def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrie
     return Question(query.id, retrieved, facts, (total + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
 
 
+def failed(topic: str, why: str) -> Question:
+    """A question without an answer: a source that it requires is not there."""
+    facts: dict[str, Any] = {
+        "must_retrieved_count": 0,
+        "stage2_should_trigger": True,
+        USED: False,
+        SKIPPED: False,
+        "outcome": FAILED,
+        "stage2_skip_reason": why,
+        "trigger": None,
+        "stage2_candidates_considered": 0,
+        "stage2_added_count": 0,
+    }
+    return Question(topic, Retrieved(topic, failed=why), facts, (0.0, 0.0, 0.0))
+
+
 def _taken(plan: LegPlan, query: Query, span: Span) -> float:
     """What a stage took: a recorded one what its recording says, and what is not run takes nothing of that."""
     cost: Callable[[Query], float | None] | None = getattr(plan.leg, "cost_ms", None)
