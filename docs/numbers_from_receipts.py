@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numbers_from_fusion import WRITERS as FUSION
 from numbers_from_lab import WRITERS as LAB
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +23,8 @@ _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL
 _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/fusion.md",
+    "docs/graph.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
 )
@@ -120,8 +123,51 @@ def rerank_times(receipt: dict[str, Any]) -> str:
     return table(["", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
 
 
+def graph(receipt: dict[str, Any]) -> str:
+    """One row per size: building beside the word index, and a walk beside BM25."""
+    rows = []
+    for found in receipt["sizes"]:
+        changed = next(value for key, value in found.items() if key.startswith("after "))
+        for state, asked in (("compacted", found["compacted"]), ("with a tail and deletions", changed)):
+            times = asked["times"]
+            rows.append(
+                [
+                    f"{found['chunks']:,}",
+                    state,
+                    f"{asked['things']:,}",
+                    *(f"{times[name]['p50_ms']} / {times[name]['p95_ms']}" for name in ("bm25", "walk")),
+                    " / ".join(str(value) for value in asked["ratios"].values()),
+                    asked["first_question_ms"],
+                ]
+            )
+    head = [
+        "chunks",
+        "index",
+        "things",
+        "bm25 p50 / p95 ms",
+        "walk p50 / p95 ms",
+        "walk over bm25",
+        "first question ms",
+    ]
+    built = [
+        [
+            f"{found['chunks']:,}",
+            f"{found['chunks_added_per_s']:,}",
+            found["index_s"],
+            found["graph_s"],
+            found["graph_mb_on_disk"],
+            f"{found['peak_mb']:,} / {found['peak_mb_of_a_helper']:,}",
+        ]
+        for found in receipt["sizes"]
+    ]
+    more = ["chunks", "added per s", "words and columns s", "graph s", "graph MB on disk", "peak MB, program / helper"]
+    return table(head, rows) + "\n" + table(more, built)
+
+
+TABLES = {**LAB, **FUSION}
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
+    "graph": ("graph", graph),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),
@@ -135,8 +181,8 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
 
 def _written(text: str) -> str:
     def block(found: re.Match[str]) -> str:
-        if found[2] in LAB:
-            return f"{found[1]}{LAB[found[2]]()}{found[4]}"
+        if found[2] in TABLES:
+            return f"{found[1]}{TABLES[found[2]]()}{found[4]}"
         name, writer = WRITERS[found[2]]
         receipt = json.loads((ROOT / "receipts" / f"{name}.json").read_text("utf-8"))["measured"]
         return f"{found[1]}{writer(receipt)}{found[4]}"
