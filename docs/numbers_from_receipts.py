@@ -15,11 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numbers_from_fusion import WRITERS as FUSION
 from numbers_from_lab import WRITERS as LAB
 from numbers_from_memory import WRITERS as MEMORY
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = {**LAB, **MEMORY}
+RUNS = {**LAB, **FUSION, **MEMORY}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
@@ -27,6 +28,8 @@ _DOCUMENTS = (
     "docs/benchmarks.md",
     "docs/memory.md",
     "docs/postgres.md",
+    "docs/fusion.md",
+    "docs/graph.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/router.md",
@@ -170,8 +173,50 @@ def _gain(found: list[float]) -> str:
     return f"{mean:+.3f} ({low:+.3f} … {high:+.3f})"
 
 
+def graph(receipt: dict[str, Any]) -> str:
+    """One row per size: building beside the word index, and a walk beside BM25."""
+    rows = []
+    for found in receipt["sizes"]:
+        changed = next(value for key, value in found.items() if key.startswith("after "))
+        for state, asked in (("compacted", found["compacted"]), ("with a tail and deletions", changed)):
+            times = asked["times"]
+            rows.append(
+                [
+                    f"{found['chunks']:,}",
+                    state,
+                    f"{asked['things']:,}",
+                    *(f"{times[name]['p50_ms']} / {times[name]['p95_ms']}" for name in ("bm25", "walk")),
+                    " / ".join(str(value) for value in asked["ratios"].values()),
+                    asked["first_question_ms"],
+                ]
+            )
+    head = [
+        "chunks",
+        "index",
+        "things",
+        "bm25 p50 / p95 ms",
+        "walk p50 / p95 ms",
+        "walk over bm25",
+        "first question ms",
+    ]
+    built = [
+        [
+            f"{found['chunks']:,}",
+            f"{found['chunks_added_per_s']:,}",
+            found["index_s"],
+            found["graph_s"],
+            found["graph_mb_on_disk"],
+            f"{found['peak_mb']:,} / {found['peak_mb_of_a_helper']:,}",
+        ]
+        for found in receipt["sizes"]
+    ]
+    more = ["chunks", "added per s", "words and columns s", "graph s", "graph MB on disk", "peak MB, program / helper"]
+    return table(head, rows) + "\n" + table(more, built)
+
+
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
+    "graph": ("graph", graph),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),

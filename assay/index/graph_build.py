@@ -93,14 +93,21 @@ class _Judge:
             self._seen[word] = max([self.words.frequency(number) for number in numbers], default=0)
         return self._seen[word]
 
-    def pair(self, key: str, rows: int) -> bool:
+    def accepts(self, kind: str, key: bytes, rows: int) -> bool:
+        """Does a candidate of this class, in so many rows, say what it seems to say?"""
+        if kind not in ("p", "f"):
+            return True
+        said = key[1:].decode("utf-8", "surrogatepass")
+        return self._belongs(said, rows) if kind == "p" else self._is_name(said, rows)
+
+    def _belongs(self, key: str, rows: int) -> bool:
         """Does this pair, in so many rows, belong together?"""
         if rows < PAIR_ROWS:
             return False
         one, other = (max(self._frequency(word), rows) for word in key.split(" ", 1))
         return npmi(rows, one, other, self.words.size) >= PAIR_NPMI
 
-    def name(self, key: str, rows: int) -> bool:
+    def _is_name(self, key: str, rows: int) -> bool:
         """Is this a name, or a word that somebody wrote large once?"""
         return " " in key or rows >= NAME_SHARE * self._frequency(key)
 
@@ -124,11 +131,10 @@ def _write_things(runs: Path, folder: Path, judge: _Judge) -> None:
             refused = False
             for _, kind, number in group:
                 held = every[start[number] : start[number + 1]]
-                test = {"p": judge.pair, "f": judge.name}.get(kind)
-                if test is None or test(key[1:].decode("utf-8", "surrogatepass"), len(held)):
+                if judge.accepts(kind, key, len(held)):
                     lists.append((held, CLASSES[kind]))
-                else:
-                    refused |= kind == "f"
+                elif kind == "f":
+                    refused = True
             if not any(bit & FIRM for _, bit in lists) and not key.startswith(b"a"):
                 if not refused:
                     continue

@@ -27,8 +27,8 @@ class Graph:
     What becomes of the seeds themselves: `keep = "all"` ranks them by all their mass, which is PageRank to the letter
     and leaves them where they were; `"reached"` counts only what came over things and links, so a seed stands high
     when others lead to it; `"new"` leaves the seeds out. `least` is the mass per neighbour below which nothing is
-    passed on. A query without things and seeds finds nothing here, which is no
-    degradation. Scale raw: the mass of one chunk says little beside that of another query's.
+    passed on. A query without things and seeds finds nothing here, which is no degradation. Scale raw: the mass of
+    one chunk says little beside that of another query's.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"graph"})
