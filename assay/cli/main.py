@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "pipeline": "assay.cli.pipeline:pipeline",
     "mcp": "assay.cli.mcp:mcp",
     "model": "assay.cli.model:model",
+    "bank": "assay.cli.bank:bank",
     "stats": "assay.cli.stats:stats",
     "doctor": "assay.cli.doctor:doctor",
     "optimize": "assay.cli.optimize:optimize",
