@@ -28,6 +28,8 @@ COMMANDS: Mapping[str, str] = {
     "mcp": "assay.cli.mcp:mcp",
     "model": "assay.cli.model:model",
     "bank": "assay.cli.bank:bank",
+    "lvm": "assay.cli.lvm:lvm",
+    "tmd": "assay.cli.tmd:tmd",
     "stats": "assay.cli.stats:stats",
     "doctor": "assay.cli.doctor:doctor",
     "optimize": "assay.cli.optimize:optimize",

@@ -1,0 +1,77 @@
+"""Training a next-vector model on a bank's training half; the last tenth of its windows is kept back to choose by.
+
+Documents stand together in a sequence file, so the windows kept back are of other documents, but for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.bank.bank import Bank
+from assay.bank.sequences import Pairs, Sequences
+from assay.bank.windows import windows
+from assay.errors import ConfigError
+from assay.lvm.model import NextVector
+from assay.lvm.ridge import DECAY, fit, save_ridge
+from assay.lvm.windows import Windows
+
+Model = Literal["ridge", "recurrent"]
+_KEPT_BACK = 0.1
+_MOST_KEPT = 5_000
+
+
+def train(
+    bank: Bank,
+    sequences: Sequences,
+    folder: Path,
+    model: Model = "ridge",
+    *,
+    context: int = 8,
+    decay: float = DECAY,
+    seed: int = 1,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> NextVector:
+    """A trained model in its folder. The manifest says on what: digests, windows, choices; no clock."""
+    if not 0.0 <= decay <= 1.0 or context < 0:
+        raise ConfigError(f"decay = {decay}, context = {context}", "a decay from 0 to 1, a context from 0")
+    count = len(sequences.train)
+    kept = min(_MOST_KEPT, round(_KEPT_BACK * count))
+    learned, held = _part(sequences.train, 0, count - kept), _part(sequences.train, count - kept, count)
+    said: dict[str, Any] = {
+        "bank": bank.digest,
+        "sequences": sequences.digest,
+        "windows": len(learned),
+        "kept_back": len(held),
+        "identity_cosine": _identity(bank, held),
+    }
+    if model == "ridge":
+        ridge, reached = fit(windows(bank, learned, context), list(windows(bank, held, context)), decay)
+        return save_ridge(folder, ridge, context, {"training": {**said, "cosine_by_alpha": reached}})
+    from assay.lvm.recurrent import fit_recurrent, save_recurrent
+
+    network, curve = fit_recurrent(
+        _whole(bank, learned, context), _whole(bank, held, context), seed=seed, progress=progress
+    )
+    return save_recurrent(folder, network, context, {"training": {**said, "seed": seed, "cosine_by_epoch": curve}})
+
+
+def _part(pairs: Pairs, start: int, end: int) -> Pairs:
+    part = slice(start, end)
+    return Pairs(pairs.current[part], pairs.following[part], pairs.context[part])
+
+
+def _whole(bank: Bank, pairs: Pairs, context: int) -> Windows:
+    (found,) = windows(bank, pairs, context, block=max(len(pairs), 1))
+    return found
+
+
+def _identity(bank: Bank, held: Pairs) -> float:
+    """The mean cosine of current and next: what a model must beat to have learned anything."""
+    if not len(held):
+        return 0.0
+    some = [np.vecdot(one.current, one.following) for one in windows(bank, held, 0)]
+    return round(float(np.concatenate(some).mean()), 6)
