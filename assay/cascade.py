@@ -108,7 +108,7 @@ class Cascade:
 
     def _pipeline(self, settings: Settings) -> Pipeline:
         legs = {name: {**leg, "k": settings.k0} for name, leg in self._config["legs"].items()}
-        own = {"k1": {"k": settings.k1}, "tmd": {"weight": settings.weight}}
+        own: Mapping[str, Mapping[str, Any]] = {"k1": {"k": settings.k1}, "tmd": {"weight": settings.weight}}
         steps = [{**step, **own.get(step.get("name", step["use"]), {})} for step in self._config["step"]]
         return from_dict({**self._config, "k": settings.k, "legs": legs, "step": steps}, self.base.name)
 
@@ -142,5 +142,5 @@ def open(bank: str | Path, index: str | Path, model: str | Path | None = None, p
             "train one on this bank: assay lvm train",
         )
     config = tomllib.loads(source(pipeline))
-    tmd = next((step for step in config.get("step", []) if step.get("use") == "tmd"), {})
+    tmd: Mapping[str, Any] = next((step for step in config.get("step", []) if step.get("use") == "tmd"), {})
     return cascade(BankSnapshot(held, listed, foresees, str(tmd.get("layout", "spec"))), pipeline)

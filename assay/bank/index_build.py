@@ -30,7 +30,7 @@ _PER_LIST = 64
 """Vectors that train each list; FAISS itself takes at most 256."""
 _ROUNDS = 10
 _LINKS, _BUILD_DEPTH = 32, 80
-_BLOCK = 65_536
+_BLOCK = 32_768
 _QUESTIONS = 200
 _DEPTHS = (10, 100, 500)
 _PROBES = (8, 16, 32, 64)
@@ -92,7 +92,7 @@ def measured_recall(bank: Bank, index: BankIndex) -> dict[str, Any]:
     rows = np.sort(np.random.default_rng(SEED).permutation(len(bank))[:_QUESTIONS])
     asked = np.asarray(bank.vectors[rows])
     deepest = min(max(_DEPTHS), len(bank))
-    truth = _true_nearest(bank.vectors, asked, deepest)
+    truth = true_nearest(bank.vectors, asked, deepest)
     probes: Sequence[int] = [0] if index.kind != "ivf_flat" else [n for n in _PROBES if n < index.nlist]
     found: dict[str, Any] = {"questions": len(rows), "of": "vectors of the bank"}
     for nprobe in probes or [index.nlist]:
@@ -150,16 +150,17 @@ def _filled(index: Any, bank: Bank, progress: Progress) -> None:
         progress("adding vectors", min(start + _BLOCK, len(bank)), len(bank))
 
 
-def _true_nearest(vectors: Vectors, asked: Vectors, depth: int) -> Rows:
-    """Rows of the nearest vectors of each question, best first, by looking at all of them."""
+def true_nearest(vectors: Vectors, asked: Vectors, depth: int) -> Rows:
+    """Rows of the nearest vectors of each question, best first by float32, by looking at all of them."""
     best, scores = np.empty((len(asked), 0), np.int64), np.empty((len(asked), 0), np.float32)
     for start in range(0, len(vectors), _BLOCK):
         part = np.arange(start, min(start + _BLOCK, len(vectors)))
         scores = np.concatenate([scores, asked @ vectors[start : start + _BLOCK].T], axis=1)
         best = np.concatenate([best, np.broadcast_to(part, (len(asked), len(part)))], axis=1)
-        near = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-        best, scores = np.take_along_axis(best, near, 1), np.take_along_axis(scores, near, 1)
-    return best
+        if scores.shape[1] > depth:
+            near = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
+            best, scores = np.take_along_axis(best, near, 1), np.take_along_axis(scores, near, 1)
+    return np.take_along_axis(best, np.argsort(-scores, axis=1, kind="stable"), 1)
 
 
 def _write(folder: Path, made: dict[str, Any]) -> None:

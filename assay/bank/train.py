@@ -16,7 +16,7 @@ from assay.bank.sequences import Pairs, Sequences
 from assay.bank.windows import windows
 from assay.errors import ConfigError
 from assay.lvm.model import NextVector
-from assay.lvm.ridge import DECAY, fit, save_ridge
+from assay.lvm.ridge import DECAY, Ridge, fit, reciprocal_rank, save_ridge
 from assay.lvm.windows import Windows
 
 Model = Literal["ridge", "recurrent"]
@@ -46,11 +46,11 @@ def train(
         "sequences": sequences.digest,
         "windows": len(learned),
         "kept_back": len(held),
-        "identity_cosine": _identity(bank, held),
+        "identity": _identity(bank, held),
     }
     if model == "ridge":
         ridge, reached = fit(windows(bank, learned, context), list(windows(bank, held, context)), decay)
-        return save_ridge(folder, ridge, context, {"training": {**said, "cosine_by_alpha": reached}})
+        return save_ridge(folder, ridge, context, {"training": {**said, "reciprocal_rank_by_alpha": reached}})
     from assay.lvm.recurrent import fit_recurrent, save_recurrent
 
     network, curve = fit_recurrent(
@@ -69,9 +69,11 @@ def _whole(bank: Bank, pairs: Pairs, context: int) -> Windows:
     return found
 
 
-def _identity(bank: Bank, held: Pairs) -> float:
-    """The mean cosine of current and next: what a model must beat to have learned anything."""
+def _identity(bank: Bank, held: Pairs) -> dict[str, float]:
+    """What staying where one is reaches on the windows kept back: a model that is no better has learned nothing."""
     if not len(held):
-        return 0.0
-    some = [np.vecdot(one.current, one.following) for one in windows(bank, held, 0)]
-    return round(float(np.concatenate(some).mean()), 6)
+        return {}
+    some = list(windows(bank, held, 0))
+    cosines = np.concatenate([np.vecdot(one.current, one.following) for one in some])
+    stay = Ridge(np.zeros((bank.dim, 2 * bank.dim), np.float32), 0.0)
+    return {"cosine": round(float(cosines.mean()), 6), "reciprocal_rank": reciprocal_rank(stay, some)}

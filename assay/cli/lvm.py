@@ -52,9 +52,12 @@ def train(bank: Path, sequences: Path, out: Path, model: str, context: int, deca
             progress=bar.step,
         )
     said = made.manifest["training"]
-    curve = said.get("cosine_by_alpha", {}).values() or said.get("cosine_by_epoch", [0.0])
     click.echo(f"{made.name}: {said['windows']:,} windows in {time.perf_counter() - start:.1f} s")
-    click.echo(f"  cosine with the next vector {max(curve):.4f}, of the current one {said['identity_cosine']:.4f}")
+    by_alpha = said.get("reciprocal_rank_by_alpha")
+    name = "reciprocal_rank" if by_alpha else "cosine"
+    reached = max(by_alpha.values() if by_alpha else said["cosine_by_epoch"])
+    stay = said["identity"][name]
+    click.echo(f"  {name.replace('_', ' ')} {reached:.4f} on windows kept back; staying put reaches {stay:.4f}")
     click.echo(click.style(f"  {out}  digest {made.digest[:12]}", dim=True))
 
 

@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "bank": "assay.cli.bank:bank",
     "lvm": "assay.cli.lvm:lvm",
     "tmd": "assay.cli.tmd:tmd",
+    "serve-hybrid": "assay.cli.serve_hybrid:serve_hybrid",
     "stats": "assay.cli.stats:stats",
     "doctor": "assay.cli.doctor:doctor",
     "optimize": "assay.cli.optimize:optimize",
