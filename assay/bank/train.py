@@ -18,6 +18,7 @@ from assay.errors import ConfigError
 from assay.lvm.model import NextVector
 from assay.lvm.ridge import DECAY, Ridge, fit, reciprocal_rank, save_ridge
 from assay.lvm.windows import Windows
+from assay.types import Rows
 
 Model = Literal["ridge", "recurrent"]
 _KEPT_BACK = 0.1
@@ -33,14 +34,19 @@ def train(
     context: int = 8,
     decay: float = DECAY,
     seed: int = 1,
+    most: int = 0,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> NextVector:
-    """A trained model in its folder. The manifest says on what: digests, windows, choices; no clock."""
+    """A trained model in its folder. The manifest says on what: digests, windows, choices; no clock.
+
+    `most` learns from so many windows, spread over all.
+    """
     if not 0.0 <= decay <= 1.0 or context < 0:
         raise ConfigError(f"decay = {decay}, context = {context}", "a decay from 0 to 1, a context from 0")
-    count = len(sequences.train)
+    pairs = _spread(sequences.train, most)
+    count = len(pairs)
     kept = min(_MOST_KEPT, round(_KEPT_BACK * count))
-    learned, held = _part(sequences.train, 0, count - kept), _part(sequences.train, count - kept, count)
+    learned, held = _part(pairs, slice(0, count - kept)), _part(pairs, slice(count - kept, count))
     said: dict[str, Any] = {
         "bank": bank.digest,
         "sequences": sequences.digest,
@@ -59,8 +65,13 @@ def train(
     return save_recurrent(folder, network, context, {"training": {**said, "seed": seed, "cosine_by_epoch": curve}})
 
 
-def _part(pairs: Pairs, start: int, end: int) -> Pairs:
-    part = slice(start, end)
+def _spread(pairs: Pairs, most: int) -> Pairs:
+    if not most or len(pairs) <= most:
+        return pairs
+    return _part(pairs, np.linspace(0, len(pairs) - 1, most).astype(np.int64))
+
+
+def _part(pairs: Pairs, part: slice | Rows) -> Pairs:
     return Pairs(pairs.current[part], pairs.following[part], pairs.context[part])
 
 

@@ -23,8 +23,9 @@ def lvm() -> None:
 @click.option("--model", type=click.Choice(["ridge", "recurrent"]), default="ridge", show_default=True)
 @click.option("--context", default=8, show_default=True, type=click.IntRange(0), help="Vectors before the current one.")
 @click.option("--decay", default=0.5, show_default=True, help="Weight of each older vector (ridge).")
+@click.option("--most", default=0, type=click.IntRange(0), help="Learn from so many windows.  [default: all]")
 @click.option("--seed", default=1, show_default=True, help="Seed of the training (recurrent).")
-def train(bank: Path, sequences: Path, out: Path, model: str, context: int, decay: float, seed: int) -> None:
+def train(bank: Path, sequences: Path, out: Path, model: str, context: int, decay: float, most: int, seed: int) -> None:
     """Train a model on the training half of a bank's sequences.
 
     `ridge` is solved in closed form, in seconds; `recurrent` is a small network trained with torch (the extra `lvm`)
@@ -49,6 +50,7 @@ def train(bank: Path, sequences: Path, out: Path, model: str, context: int, deca
             context=context,
             decay=decay,
             seed=seed,
+            most=most,
             progress=bar.step,
         )
     said = made.manifest["training"]

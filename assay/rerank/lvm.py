@@ -9,7 +9,6 @@ import numpy as np
 
 from assay.errors import LawBroken
 from assay.facts import vectors_of
-from assay.index.vectors import exact_scores
 from assay.order import arrange
 from assay.protocols import Foreseeing, Snapshot
 from assay.types import Note, Part, Query, Range, Ranking
@@ -23,7 +22,7 @@ class Lvm:
     """score = cos(ŷ, vector) with ŷ = l2(x + Δ̂), the place where the next-vector model expects what follows.
 
     The model belongs to the snapshot, as its vectors do: it is trained on them, and the snapshot's digest covers it.
-    One product scores all candidates; each sum runs by itself in float64. A candidate without a vector keeps its
+    One product scores all candidates, each sum by itself. A candidate without a vector keeps its
     score. Without a model the ranking stays as it is, on the record. Gives raw scores in [−1, 1].
     """
 
@@ -40,7 +39,8 @@ class Lvm:
         unit = np.abs(squares - 1.0) <= _TOLERANCE
         if not (unit | (squares == 0.0)).all():
             raise LawBroken("lvm: a candidate's vector is not of length 1, so its product is no cosine")
-        cosine = np.where(unit, np.clip(exact_scores(vectors, expected), -1.0, 1.0), np.nan)
+        # Each row's product is summed by itself: the same bits for any number of threads and any rows beside it.
+        cosine = np.where(unit, np.clip(np.vecdot(vectors, expected), -1.0, 1.0), np.nan).astype(np.float64)
         return arrange(ranking.scored(Part("lvm", "set", cosine), scale="raw"))
 
     def gives(self, given: Range) -> Range:

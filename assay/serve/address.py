@@ -28,11 +28,13 @@ def loopback(address: str) -> tuple[str, int]:
 
 
 def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # who is told the address may come at once, and waits
     except OSError as error:
         listening.close()
         raise ConfigError(
@@ -42,4 +44,5 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def bracketed(host: str) -> str:
+    """A host as it stands in an address."""
     return f"[{host}]" if ":" in host else host
