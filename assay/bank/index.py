@@ -87,16 +87,15 @@ class BankIndex:
             probes = min(probes * 4, self.nlist)
 
     def _parameters(self, probes: int, fetch: int) -> Any:
-        """FAISS's settings of one search, made once for each value because making them is slow."""
-        key = probes if self.kind == "ivf_flat" else fetch
-        if key not in self._settings:
-            import faiss
+        """FAISS's settings of one search; those of an inverted file are made once for each nprobe: making is slow."""
+        import faiss
 
-            kinds: Any = faiss  # its stubs do not know these classes
-            ivf = self.kind == "ivf_flat"
-            made = kinds.SearchParametersIVF if ivf else kinds.SearchParametersHNSW
-            self._settings[key] = made(nprobe=key) if ivf else made(efSearch=max(2 * key, 64))
-        return self._settings[key]
+        kinds: Any = faiss  # its stubs do not know these classes
+        if self.kind != "ivf_flat":
+            return kinds.SearchParametersHNSW(efSearch=max(2 * fetch, 64))
+        if probes not in self._settings:
+            self._settings[probes] = kinds.SearchParametersIVF(nprobe=probes)
+        return self._settings[probes]
 
     def _everyone(self, query: Vector, k: int) -> Rows:
         """Those of all rows that can be among the k best, whatever float32 got wrong."""

@@ -23,6 +23,7 @@ from assay.types import Rows
 Model = Literal["ridge", "recurrent"]
 _KEPT_BACK = 0.1
 _MOST_KEPT = 5_000
+_RUN = 512
 
 
 def train(
@@ -39,7 +40,7 @@ def train(
 ) -> NextVector:
     """A trained model in its folder. The manifest says on what: digests, windows, choices; no clock.
 
-    `most` learns from so many windows, spread over all.
+    `most` learns from so many windows.
     """
     if not 0.0 <= decay <= 1.0 or context < 0:
         raise ConfigError(f"decay = {decay}, context = {context}", "a decay from 0 to 1, a context from 0")
@@ -66,9 +67,12 @@ def train(
 
 
 def _spread(pairs: Pairs, most: int) -> Pairs:
+    """At most so many pairs: runs of neighbours, spread over all, so that documents stay together."""
     if not most or len(pairs) <= most:
         return pairs
-    return _part(pairs, np.linspace(0, len(pairs) - 1, most).astype(np.int64))
+    runs = -(-most // _RUN)
+    starts = np.linspace(0, len(pairs) - _RUN, runs).astype(np.int64) if len(pairs) > _RUN else np.zeros(1, np.int64)
+    return _part(pairs, np.unique(starts[:, None] + np.arange(_RUN))[:most])
 
 
 def _part(pairs: Pairs, part: slice | Rows) -> Pairs:
@@ -87,4 +91,4 @@ def _identity(bank: Bank, held: Pairs) -> dict[str, float]:
     some = list(windows(bank, held, 0))
     cosines = np.concatenate([np.vecdot(one.current, one.following) for one in some])
     stay = Ridge(np.zeros((bank.dim, 2 * bank.dim), np.float32), 0.0)
-    return {"cosine": round(float(cosines.mean()), 6), "reciprocal_rank": reciprocal_rank(stay, some)}
+    return {"cosine": round(float(cosines.mean()), 6), "reciprocal_rank": reciprocal_rank(stay, some)[0]}

@@ -4,8 +4,9 @@
     Δ̂ = W f                             W = argmin Σ ‖y − x − W f‖² + α ‖W‖²  =  (Σ Δ fᵀ)(Σ f fᵀ + α I)⁻¹
 
 In closed form: no seed, no epochs, seconds for ten thousand windows. α is the one, of those offered, under which the
-truth stands highest among the vectors of windows that were kept back (mean reciprocal rank; ties to the larger α). Not
-the one of the best cosine: what is nearest to the mean of all answers has a fine cosine and no rank (decision 0029).
+truth stands highest among the vectors of windows that were kept back (mean reciprocal rank; then the mean cosine, then
+the larger α). Not the one of the best cosine: what is nearest to the mean of all answers has a fine cosine and no rank
+(decision 0029).
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ def solve(gram: Floats, cross: Floats, alpha: float) -> Vectors:
 def fit(
     train: Iterable[Windows], kept_back: Sequence[Windows], decay: float = DECAY, alphas: Sequence[float] = ALPHAS
 ) -> tuple[Ridge, dict[str, float]]:
-    """The best of the α offered, and the mean reciprocal rank that each reached on the windows kept back."""
+    """The best of the α offered, and the mean reciprocal rank that each reached on the windows kept back.
+
+    The last of them decide: neighbours in the file are neighbours in a document, and make the harder candidates.
+    """
     gram: Floats | None = None
     for some in train:
         f = features(some.current, some.context, decay).astype(np.float64)
@@ -66,28 +70,25 @@ def fit(
     if gram is None:
         raise ModelError("there are no windows to learn from", "give sequences with a training half")
     reached: dict[str, float] = {}
-    best, chosen = -1.0, Ridge(solve(gram, cross, alphas[-1]), decay)
+    best, chosen = (-1.0, -1.0), Ridge(solve(gram, cross, alphas[-1]), decay)
     for alpha in alphas:
         one = Ridge(solve(gram, cross, alpha), decay)
-        score = reciprocal_rank(one, kept_back) if kept_back else 0.0
-        reached[f"{alpha:g}"] = score
+        score = reciprocal_rank(one, kept_back) if kept_back else (0.0, 0.0)
+        reached[f"{alpha:g}"] = score[0]
         if score >= best:
             best, chosen = score, one
     return chosen, reached
 
 
-def reciprocal_rank(ridge: Ridge, kept_back: Sequence[Windows]) -> float:
-    """Mean of 1 / rank of the truth by cos(ŷ, ·) among all current and next vectors of these windows.
+def reciprocal_rank(ridge: Ridge, kept_back: Sequence[Windows]) -> tuple[float, float]:
+    """Mean of 1 / rank of the truth by cos(ŷ, ·) among all current and next vectors of these windows, and mean cosine.
 
     The current vector itself is no candidate; equal scores count for the truth. Scores are rounded to nine digits, so
     that the order in which a product adds up decides nothing.
     """
-    current = np.concatenate([some.current for some in kept_back])
-    context = np.concatenate([some.context for some in kept_back])
-    following = np.concatenate([some.following for some in kept_back])
-    if len(current) > _RANKED:
-        some_of = np.linspace(0, len(current) - 1, _RANKED).astype(np.int64)
-        current, context, following = current[some_of], context[some_of], following[some_of]
+    current = np.concatenate([some.current for some in kept_back])[-_RANKED:]
+    context = np.concatenate([some.context for some in kept_back])[-_RANKED:]
+    following = np.concatenate([some.following for some in kept_back])[-_RANKED:]
     moved = current.astype(np.float64) + ridge.steps(current, context)
     moved /= np.maximum(np.sqrt(np.vecdot(moved, moved))[:, None], 1e-12)
     candidates = np.concatenate([following, current]).astype(np.float64)
@@ -95,7 +96,8 @@ def reciprocal_rank(ridge: Ridge, kept_back: Sequence[Windows]) -> float:
     own = np.arange(len(current))
     truth = scores[own, own]
     scores[own, own + len(current)] = -np.inf
-    return round(float(np.mean(1.0 / (1.0 + (scores > truth[:, None]).sum(axis=1)))), 6)
+    ranks = 1.0 + (scores > truth[:, None]).sum(axis=1)
+    return round(float(np.mean(1.0 / ranks)), 6), round(float(truth.mean()), 6)
 
 
 def save_ridge(folder: Path, ridge: Ridge, context: int, said: Mapping[str, Any]) -> NextVector:

@@ -30,7 +30,7 @@ from assay.answer import Answer
 from assay.bank.sequences import Sequences
 from assay.bench.hybrid.offline import offline
 from assay.cascade import Cascade, Settings
-from assay.errors import AssayError
+from assay.errors import AssayError, QueryError
 from assay.serve.failures import words
 from assay.serve.hybrid_request import FIELDS, OfflineRequest, Refused, SearchRequest, ask_of, parsed
 from assay.serve.hybrid_telemetry import Served, Telemetry, log
@@ -195,7 +195,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": words(error)}, 500)
+    return JSONResponse({"detail": words(error)}, 422 if isinstance(error, QueryError) else 500)
 
 
 async def _http(_: Request, error: Exception) -> Response:

@@ -10,8 +10,8 @@ import pytest
 
 from assay.bank.planted import Plan, plant, turned
 from assay.bank.sequences import open_sequences
-from assay.bank.train import train
-from assay.errors import ConfigError, ModelError, QueryError
+from assay.bank.train import _spread, train
+from assay.errors import ConfigError, MissingExtra, ModelError, QueryError
 from assay.lvm.model import NORMALISATION, NextVector, open_model
 from assay.lvm.onnx import adopt
 from assay.lvm.ridge import Ridge, fit, save_ridge, solve
@@ -44,6 +44,15 @@ def test_a_ridge_finds_the_rotation():
     assert reached["1e-06"] == 1.0
     assert reached["1000"] < 0.5
     assert np.allclose(current + ridge.steps(current, some.context), following, atol=1e-3)
+
+
+def test_equal_ranks_go_to_the_better_cosine():
+    """Two windows far apart: every α ranks the truth first, and only the cosine says which has learned the step."""
+    current = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], np.float32)
+    some = Windows(current, np.zeros((2, 0, 4), np.float32), turned(current, 0.5))
+    ridge, reached = fit([some], [some], alphas=(0.001, 10_000.0))
+    assert reached == {"0.001": 1.0, "10000": 1.0}
+    assert np.allclose(current + ridge.steps(current, some.context), some.following, atol=0.01)
 
 
 def test_ties_go_to_the_larger_alpha():
@@ -255,3 +264,19 @@ def test_a_recurrent_model_is_trained_written_and_run_without_torch(planted, tmp
 
 def test_save_ridge_names_its_shape(tmp_path):
     assert save_ridge(tmp_path, Ridge(np.zeros((4, 8), np.float32), 0.5), 3, {}).name == "ridge_4_ctx3"
+
+
+def test_without_torch_the_cure_is_named(monkeypatch, planted, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match="not installed") as raised:
+        train(*planted, tmp_path, "recurrent")
+    assert "assay[lvm]" in raised.value.cure
+
+
+def test_fewer_windows_are_runs_of_neighbours(planted):
+    pairs = planted[1].train
+    some = _spread(pairs, 600)
+    assert len(some) == 600
+    assert np.isin(some.current, pairs.current).all()
+    assert (np.diff(np.searchsorted(pairs.current, some.current)) == 1).mean() > 0.95
+    assert _spread(pairs, 0) is pairs

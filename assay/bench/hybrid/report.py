@@ -45,8 +45,8 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
         "",
         f"No id stands in both halves (else the file does not open). Twins in the bank: {leak['twins_in_the_bank']}; "
         f"held-out targets with a learned vector at cosine ≥ {leak['near']}: {leak['targets_near_a_learned_vector']} "
-        f"of {leak['held_out_targets']}; pairs that stand twice: {leak['repeated_pairs']}. A twin of the answer counts "
-        "as the answer.",
+        f"of {leak['targets_looked_at']}; pairs that stand twice: {leak['repeated_pairs']}. A twin of the answer "
+        "counts as the answer.",
         "",
         *[f"- Doubt: {text}" for text in said["doubts"]],
         *([""] if said["doubts"] else []),
