@@ -104,6 +104,15 @@ class Related(Protocol):
 
 
 @runtime_checkable
+class Foreseeing(Protocol):
+    """A snapshot that may know which vector comes next (specification 001)."""
+
+    def expected(self, query: Query) -> Vector | None:
+        """The unit vector where the next one should lie, from the query's and those before it; None without a model."""
+        ...
+
+
+@runtime_checkable
 class Backend(Protocol):
     """A store with its indexes. A write that returned is durable, and the next snapshot sees it."""
 

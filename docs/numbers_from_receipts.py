@@ -15,17 +15,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numbers_from_cascade import WRITERS as CASCADE
 from numbers_from_fusion import WRITERS as FUSION
 from numbers_from_lab import WRITERS as LAB
 from numbers_from_memory import WRITERS as MEMORY
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = {**LAB, **FUSION, **MEMORY}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/cascade.md",
     "docs/memory.md",
     "docs/postgres.md",
     "docs/fusion.md",

@@ -7,6 +7,7 @@ LEGS: Mapping[str, str] = {
     "dense": "assay.legs.dense:Dense",
     "exact": "assay.legs.exact:Exact",
     "graph": "assay.legs.graph:Graph",
+    "ivf": "assay.legs.ivf:Ivf",
 }
 
 SOURCES: Mapping[str, str] = {
