@@ -118,6 +118,9 @@ class BankSnapshot:
     def lexical(self, query: Query, k: int) -> Found:
         raise StoreError(self.lacks("lexical"))
 
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        raise StoreError(self.lacks("lexical"))
+
     def exact(self, query: Query, k: int) -> Found:
         raise StoreError(self.lacks("exact"))
 
