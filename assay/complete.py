@@ -8,6 +8,8 @@ another one found, and "nothing" is a bad guess: it stood at rank 101 as often a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import cast
 
 import numpy as np
 
@@ -33,13 +35,18 @@ def completed(
     whole, said = dict(found), []
     for name, ranking in found.items():
         leg = legs[name]
-        if not isinstance(leg, Rater) or not len(ranking) or ranking.rows is None:
+        if not _rates(type(leg)) or not len(ranking) or ranking.rows is None:
             continue
         missing = union[~np.isin(union, ranking.rows)]
         if len(missing):
-            whole[name] = _joined(ranking, leg.rate(query, snapshot, missing), missing, snapshot)
+            whole[name] = _joined(ranking, cast(Rater, leg).rate(query, snapshot, missing), missing, snapshot)
             said.append(f"{name} scored {len(missing)} more")
-    return whole, (Note("info", "complete: " + ", ".join(said)),) if said else ()
+    return whole, (Note("detail", "complete: " + ", ".join(said)),) if said else ()
+
+
+@cache
+def _rates(kind: type) -> bool:
+    return issubclass(kind, Rater)  # a protocol: asking it again for every query costs more than the rating
 
 
 def _joined(ranking: Ranking, rated: Sequence[Part], rows: Rows, snapshot: Snapshot) -> Ranking:

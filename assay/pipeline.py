@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from assay.answer import Answer, Fate, Span, SpanKind, Verdict
 from assay.asking import Planned, leg_errand
@@ -14,7 +15,7 @@ from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTi
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
 from assay.plan import LegPlan, StepPlan
-from assay.protocols import Asker, Errand, Fired, Fuser, Snapshot, Stage
+from assay.protocols import Asker, Errand, Fired, Fuser, Selector, Snapshot, Stage
 from assay.types import Note, Query, Ranking, Vector
 
 __all__ = ["LegPlan", "Pipeline", "StepPlan"]
@@ -176,17 +177,18 @@ class _Run:
     def step(self, plan: StepPlan, query: Query, before: Ranking) -> Ranking:
         start = self.clock()
         chosen = plan.step
-        kind: SpanKind = "stage" if isinstance(chosen, Stage) else "select"
+        stage = chosen if isinstance(chosen, Stage) else None
+        kind: SpanKind = "stage" if stage else "select"
         why_not = self._lacking(plan.step.needs, query)
         if why_not:
             return self._skip(plan.name, kind, before, start, why_not, "unable")
         given, view = before.silent(), self.snapshot
-        work = chosen.apply if isinstance(chosen, Stage) else chosen.select
+        work = stage.apply if stage else cast(Selector, chosen).select
         try:
             after = self.asker.ask(Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms))
         except OutOfTime as late:
             return self._skip(plan.name, kind, before, start, _said(late), "out_of_time")
-        if isinstance(chosen, Stage):
+        if stage:
             check_same_ids(before, after, plan.name)
             check_tier_kept(before, after, plan.name)
         else:
