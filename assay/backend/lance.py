@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.backend.kept import Erased, Progress
+from assay.backend.lance_held import HeldVectors, HeldWords
 from assay.backend.lance_snapshot import Known, LanceSnapshot
 from assay.backend.scanned import RowCache
 from assay.errors import StoreError
@@ -20,8 +21,10 @@ from assay.store.lance_tables import told
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
-FTS_FROM = 5_000
-"""Rows from which compacting makes a text index; below, reading every row's words is as fast."""
+FTS_FROM = 50_000
+"""Rows from which Lance's text index gives the posting lists; fewer are held in memory, some 1.5 kB each."""
+MOST_HELD = 64_000_000
+"""Bytes of vectors that are held in memory; beyond, Lance searches them."""
 COMPACT_FROM = 64
 """Versions since the last compaction from which another pays: each leaves files of its own."""
 _LONGEST = 4_096
@@ -34,15 +37,22 @@ class LanceBackend:
     no_vectors = ""
     wants_index = False
 
-    def __init__(self, store: LanceRecord, *, fts_from: int = FTS_FROM) -> None:
+    def __init__(self, store: LanceRecord, *, fts_from: int = FTS_FROM, most_held: int = MOST_HELD) -> None:
         self._store = store
-        self._fts_from = fts_from
+        self._fts_from, self._most_held = fts_from, most_held
         self.analyser = Analyser(language=store.settings["language"])
         if store.setting("analyser") != self.analyser.digest:
             store.read_words_anew(self.analyser)
         self._lock = threading.Lock()
         self._cache = RowCache()
+        self._start_over()
+
+    def _start_over(self) -> None:
+        """Forget what was read: rows may be gone that it names."""
+        self._cache.clear()
         self._known: tuple[int, Known] | None = None
+        self._words = HeldWords(self._store)
+        self._vectors = HeldVectors.none(self._store)
         self._current: LanceSnapshot | None = None
 
     @property
@@ -72,15 +82,24 @@ class LanceBackend:
 
     def _read(self) -> Known:
         known = self._store.known
-        with told(self._store.folder):
-            indexed = [index.columns for index in self._store.tables["chunk"].list_indices()]
+        few = len(known.seqs) < self._fts_from or not self._has_index()
+        if few:
+            self._words = self._words.grown(known.last_seq)
+        light = 4 * self._store.settings["dim"] * len(known.seqs) <= self._most_held
+        if light and self._store.settings["dim"]:
+            self._vectors = self._vectors.grown(known.last_seq, known.said["setting"].get("filled", ""))
         return Known(
             np.array(known.seqs, np.int64),
             np.array(known.lengths, np.float64),
             bytes(known.marks),
             list(known.ids),
-            fts=["body"] in indexed,
+            words=self._words if few else None,
+            vectors=self._vectors if light else None,
         )
+
+    def _has_index(self) -> bool:
+        with told(self._store.folder):
+            return any(index.columns == ["body"] for index in self._store.tables["chunk"].list_indices())
 
     def _view(self, version: int) -> LanceSnapshot:
         assert self._known is not None
@@ -131,7 +150,7 @@ class LanceBackend:
 
     def index(self) -> Mapping[str, Any] | None:
         view = self.snapshot()
-        kind = "Lance text index" if view._known.fts else "none needed yet"
+        kind = "in memory" if view._known.words else "Lance's text index"
         return {"name": kind, "chunks": view.size, "version": view.version}
 
     def sizes(self) -> Mapping[str, int]:
@@ -161,7 +180,7 @@ class LanceBackend:
         from lancedb.index import FTS
 
         with told(self._store.folder):
-            if not any(index.columns == ["body"] for index in table.list_indices()):
+            if not self._has_index():
                 config = FTS(
                     with_position=False,
                     base_tokenizer="whitespace",
@@ -209,13 +228,11 @@ class LanceBackend:
             with told(store.folder):
                 for name in store.tables.names():
                     store.tables[name].optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
-        self._cache.clear()
-        self._known = None
         store.start_over()
+        self._start_over()
 
     def close(self) -> None:
-        self._cache.clear()
-        self._known = self._current = None
+        self._start_over()
         self._store.close()
 
 

@@ -1,8 +1,9 @@
 """A view of a store in Lance tables: its indexes propose, we score; whatever is proposed holds all that can matter.
 
-Words: Lance's text index over our analysed terms gives every row that holds one of a query's terms (no limit, so its
-scores decide nothing), and the terms are counted in what it gives. Vectors: a flat search in float32 proposes, growing
-until the k-th exact score is out of reach of everybody it left out.
+While a store is small, posting lists and vectors are held in memory and searched there. Beyond that, Lance's text
+index over our analysed terms gives every row that holds one of a query's terms (no limit, so its scores decide
+nothing), and the terms are counted in what it gives; and a flat search in float32 proposes vectors, growing until the
+k-th exact score is out of reach of everybody it left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from assay.backend.filters import check_comparison, check_field
+from assay.backend.lance_held import HeldVectors, HeldWords
 from assay.backend.scan import Posting, Roll
 from assay.backend.scanned import RowCache, ScannedSnapshot
 from assay.errors import QueryError, StoreError
@@ -50,7 +52,8 @@ class Known:
     lengths: Floats
     marks: bytes
     ids: list[str]
-    fts: bool
+    words: HeldWords | None
+    vectors: HeldVectors | None
     postings: dict[str, Posting] = field(default_factory=dict)
     held: int = 0
 
@@ -81,6 +84,8 @@ class LanceSnapshot(ScannedSnapshot):
 
     def postings(self, terms: Sequence[str]) -> list[Posting]:
         known = self._known
+        if known.words is not None:
+            return [known.words.posting(term) for term in terms]
         unread = [term for term in terms if term not in known.postings]
         if unread:
             if known.held > _MOST_POSTINGS:
@@ -93,18 +98,14 @@ class LanceSnapshot(ScannedSnapshot):
         return [known.postings[term] for term in terms]
 
     def _holding_any(self, terms: Sequence[str]) -> tuple[Rows, Any]:
-        """Rows, ascending, that may hold one of these terms, with their analysed words."""
-        tables = self._store.tables
-        if self._known.fts:
-            import lancedb.query
+        """Rows, ascending, that hold one of these terms, with their analysed words."""
+        import lancedb.query
 
-            match: Any = lancedb.query.MatchQuery
-            asked = match(" ".join(map(spelt, terms)), "body")
-            with told(self._store.folder):
-                query = tables["chunk"].search(asked, query_type="fts").select(["seq", "body", "_score"])
-                found = query.limit(max(len(self._known.seqs), 1)).to_arrow()
-        else:
-            found = tables.read("chunk", ("seq", "body"))
+        match: Any = lancedb.query.MatchQuery
+        asked = match(" ".join(map(spelt, terms)), "body")
+        with told(self._store.folder):
+            query = self._store.tables["chunk"].search(asked, query_type="fts").select(["seq", "body", "_score"])
+            found = query.limit(max(len(self._known.seqs), 1)).to_arrow()
         order = np.argsort(found["seq"].to_numpy(), kind="stable")
         table = found.take(arrow().array(order))
         return table["seq"].to_numpy().astype(np.int64), table["body"]
@@ -123,7 +124,10 @@ class LanceSnapshot(ScannedSnapshot):
             )
         allowed = self._allowed(query)
         count = self.size if allowed is None else int(np.count_nonzero(allowed))
-        if count <= max(k, GATHER):
+        held = self._known.vectors
+        if held is not None:
+            rows, scores = held.nearest(query.vector, k, self._seen(held.seqs, allowed))
+        elif count <= max(k, GATHER):
             rows = self.roll.seqs if allowed is None else self.roll.seqs[allowed]
             vectors = self.vectors(rows)
             has = vectors.any(axis=1)
@@ -132,6 +136,11 @@ class LanceSnapshot(ScannedSnapshot):
             rows, scores = self._proposed(query, k, allowed, count)
         place = self._best(rows, scores, k)
         return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
+
+    def _seen(self, rows: Rows, allowed: Mask | None) -> Mask:
+        """Which of these rows are alive here, and allowed."""
+        places, alive = self.roll.places(rows)
+        return alive if allowed is None or not self.size else alive & allowed.take(places, mode="clip")
 
     def _proposed(self, query: Query, k: int, allowed: Mask | None, count: int) -> tuple[Rows, Floats]:
         """The best rows with exact scores, once nobody left out can be among them."""
@@ -150,9 +159,7 @@ class LanceSnapshot(ScannedSnapshot):
                     .to_arrow()
                 )
             seqs = found["seq"].to_numpy().astype(np.int64)
-            places, alive = self.roll.places(seqs)
-            if allowed is not None:
-                alive &= allowed.take(places, mode="clip")
+            alive = self._seen(seqs, allowed)
             rows, first = np.unique(seqs[alive], return_index=True)  # a row embedded twice has one vector
             held = found["value"].combine_chunks().flatten().to_numpy().reshape(-1, self._dim)[alive][first]
             has = held.any(axis=1)
@@ -167,7 +174,8 @@ class LanceSnapshot(ScannedSnapshot):
     def vectors(self, rows: Rows) -> Vectors:
         if not self._dim:
             return np.zeros((len(rows), 1), np.float32)
-        return self._store.vectors(rows.tolist(), self._dim)
+        held = self._known.vectors
+        return self._store.vectors(rows.tolist(), self._dim) if held is None else held.of(rows)
 
     # -- filters
 

@@ -14,10 +14,16 @@ from assay.text.analyse import Analyser
 SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
 
 
-def backend(folder: Path, fts_from: int = 5_000) -> LanceBackend:
+def backend(folder: Path, **options: int) -> LanceBackend:
     said = {**SETTINGS, "analyser": Analyser().digest}
     store = LanceRecord.open(folder) if LanceRecord.exists(folder) else LanceRecord.create(folder, said)
-    return LanceBackend(store, fts_from=fts_from)
+    return LanceBackend(store, **options)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_segments_are_merged(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.backend.lance_held._MOST_SEGMENTS", 2)
+    check_backend(lambda: backend(tmp_path / "kb.lance"), seed + 10, rounds=6)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -29,4 +35,4 @@ def test_contract(tmp_path: Path, seed: int) -> None:
 def test_lances_indexes_propose(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every short cut switched off, its proposals must still lead to the very same answers."""
     monkeypatch.setattr("assay.backend.lance_snapshot.GATHER", 0)
-    check_backend(lambda: backend(tmp_path / "kb.lance", fts_from=0), seed, rounds=6)
+    check_backend(lambda: backend(tmp_path / "kb.lance", fts_from=0, most_held=0), seed, rounds=6)
