@@ -45,7 +45,7 @@ def test_contract_without_vectors(database: str) -> None:
 
 def test_frequent_terms_never_change_an_answer(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the first guess at the rare terms is, what is proven equals brute force."""
-    monkeypatch.setattr("assay.backend.postgres.lexical._LIKELY", 1e9)
+    monkeypatch.setattr("assay.backend.postgres.cover._LIKELY", 1e9)
     check_backend(lambda: opened(database), 11, rounds=4)
 
 
@@ -161,7 +161,7 @@ def test_frequent_terms_do_not_propose(database: str) -> None:
     texts = ["common zebra"] * 3 + ["common word here"] * 200
     ids, note = said(database, texts, "zebra common nowhere", 3)
     assert ids == ["c0", "c1", "c2"]
-    assert "any of the 1 rarest (proven to be enough)" in note
+    assert "enough of them (proven)" in note
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.backend.lexical import Scored
 from assay.backend.postgres import textsearch
+from assay.backend.postgres.cover import Cover, covers, likely_floor, smallest_sets
 from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.view import View
 from assay.index.words import K1, B, damping, saturation
@@ -27,8 +28,8 @@ _MANY = 20_000
 """Postings of a query from which pg_textsearch, where it is there, proposes in place of our own index."""
 _OVER = 4
 """Its proposals per answer asked for."""
-_LIKELY = 1.5
-"""The k-th best score as a multiple of the weight of the rarest terms that k chunks hold: a guess, proven later."""
+_REACHABLE = 0.7
+"""No guess at the k-th best score is higher than this share of what a chunk with every term at its best would have."""
 
 
 @dataclass(frozen=True)
@@ -150,30 +151,24 @@ def _proposed(view: View, ask: Ask, k: int) -> tuple[Scored, Note] | None:
 
 
 def _broadened(view: View, ask: Ask, k: int) -> tuple[Scored, str]:
-    """Any term will do. Frequent ones propose nobody as long as they cannot decide who is best:
-
-    a chunk without any rare term scores at most Σ idf·(k1+1) over the frequent ones. When the k-th best among the
-    holders of rare terms is above that, nobody else can be among the best k; else the rare ones become more.
-    """
-    rarest = sorted(ask.known, key=lambda i: (ask.holders[i], i))
-    caps = [float(ask.weights[i]) * (K1 + 1.0) for i in rarest]
-    asked = _first_guess(ask, rarest, caps, k)
-    while True:
-        found = best(view, ask, k, holding_any([ask.numbers[i] for i in rarest[:asked]]))
-        floor = float(found.score.min()) if len(found.rows) == k else 0.0
-        if asked == len(rarest) or floor > sum(caps[asked:]):
-            break
-        asked = next((n for n in range(asked + 1, len(rarest)) if floor > sum(caps[n:])), len(rarest))
-    which = "any of them" if asked == len(rarest) else f"any of the {asked} rarest (proven to be enough)"
-    return found, which
+    """Any term will do, but not every holder of a frequent one is looked at: `cover` says whose absence is proven."""
+    known = ask.known
+    caps = [float(ask.weights[i]) * (K1 + 1.0) for i in known]
+    every = tuple((place,) for place in range(len(known)))
+    guess = likely_floor([ask.holders[i] for i in known], ask.weights[known].tolist(), view.size, k)
+    asked = smallest_sets(caps, min(guess, _REACHABLE * sum(caps)))
+    found = best(view, ask, k, _holding(asked, ask))
+    needed = smallest_sets(caps, float(found.score.min())) if len(found.rows) == k else every
+    if not covers(asked, needed):
+        asked = needed
+        found = best(view, ask, k, _holding(asked, ask))
+    return found, "any of them" if covers(asked, every) else "enough of them (proven)"
 
 
-def _first_guess(ask: Ask, rarest: Sequence[int], caps: Sequence[float], k: int) -> int:
-    """How many of the rarest terms may be enough: k chunks hold some of the first, so the k-th best has about the
-    weight of the last of these; what all the others together can give must not be much more."""
-    held = np.cumsum([ask.holders[i] for i in rarest])
-    first = int(np.searchsorted(held, k))
-    if first >= len(rarest):
-        return len(rarest)
-    likely = _LIKELY * float(ask.weights[rarest[first]])
-    return next((n for n in range(first + 1, len(rarest)) if sum(caps[n:]) < likely), len(rarest))
+def _holding(cover: Cover, ask: Ask) -> Condition:
+    """Chunks that hold all terms of some set."""
+    numbers = [ask.numbers[i] for i in ask.known]
+    single = [numbers[places[0]] for places in cover if len(places) == 1]
+    parts = [holding_all([numbers[i] for i in places]) for places in cover if len(places) > 1]
+    parts += [holding_any(single)] if single else []
+    return Condition(f"({' OR '.join(part.sql for part in parts)})", tuple(v for part in parts for v in part.given))
