@@ -119,12 +119,13 @@ def held_out() -> str:
         own = {name: best(members, [name]) for name in names}
         for how, picked in (("the other sets' dev", strange), ("its own dev", own)):
             gained = [mean(name, "test", picked[name]) - mean(name, "test", BASE) for name in names]
-            rows.append((family, how, *(_setting(picked[name]) for name in names), f"{np.mean(gained):+.4f}"))
+            rows.append((family, how, *(_setting(family, picked[name]) for name in names), f"{np.mean(gained):+.4f}"))
     return table(Table(("family", "chosen on", *names, "mean Δ to rrf-60, test"), tuple(rows)))
 
 
-def _setting(member: str) -> str:
-    return member.rpartition("-")[2]
+def _setting(family: str, member: str) -> str:
+    """What is varied in a family; plain RRF is the weighted one with weight 1."""
+    return "1" if family == "weighted rrf" and member == BASE else member.rpartition("-")[2]
 
 
 def sensitivity() -> str:
@@ -136,7 +137,7 @@ def sensitivity() -> str:
     rows = [
         (
             family,
-            ", ".join(f"{_setting(m)}: {v:.3f}" for m, v in zip(FAMILIES[family], values, strict=True)),
+            ", ".join(f"{_setting(family, m)}: {v:.3f}" for m, v in zip(FAMILIES[family], values, strict=True)),
             f"{max(values) - min(values):.3f}",
         )
         for family, values in spread.items()

@@ -50,11 +50,12 @@ def walk(
     at_things = np.zeros(view.things)
     np.add.at(at_things, things[0], _on_grid(things[1]))
     begun, received, sent = waiting.copy(), waiting.copy(), np.zeros(view.things)
+    enough = least * view.frequency
     for _ in range(MOST_ROUNDS):
         here = np.flatnonzero(waiting > least)
         _from_rows(view, here, waiting[here], damping, at_things)
         waiting[here] = 0.0
-        there = np.flatnonzero(at_things > least * view.frequency)
+        there = np.flatnonzero(at_things > enough)
         if not len(there):
             break
         share = _from_things(view, there, at_things[there], damping, allowed, (received, waiting))

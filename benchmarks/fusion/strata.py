@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.bench.collection import Collection, Document
+from assay.bench.collection import Collection, Document, Passage
 from assay.bench.datasets import load
 from assay.bench.synth.made import drawn
 from assay.bench.synth.suite import KINDS, make
@@ -39,9 +39,7 @@ def suite(split: str) -> list[Dataset]:
 def exact(corpus: str, split: str) -> Dataset:
     """Identifiers, phrases and quoted phrases of a corpus's own documents."""
     whole = load(corpus, "test")
-    documents = tuple(
-        Document(r["id"], str(r.get("title") or ""), str(r.get("text") or ""), (), {}) for r in whole.documents
-    )
+    documents = tuple(_document(record) for record in whole.documents)
     kinds = {name: KINDS[name] for name in ("identifier", "phrase")}
     made = make(Collection(documents), 2 * EACH, 0, kinds=kinds)
     topics, judged = {}, {}
@@ -56,6 +54,12 @@ def exact(corpus: str, split: str) -> Dataset:
                 topics[name] = Topic(name, text, strata=(f"kind={stratum}",))
                 judged[name] = relevant
     return _dataset(f"exact_{corpus}", split, _Same(whole.documents, whole.document_count), topics, judged)
+
+
+def _document(record: Mapping[str, Any]) -> Document:
+    """A document with its whole text as one passage."""
+    text = str(record.get("text") or "")
+    return Document(record["id"], str(record.get("title") or ""), text, (Passage(record["id"], 0, text, ""),), {})
 
 
 def paraphrase(split: str) -> Dataset:

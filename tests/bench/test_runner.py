@@ -15,6 +15,7 @@ import pytest
 
 from assay.bench import lab
 from assay.bench.receipt import read
+from assay.bench.report import gather, html, markdown
 from assay.bench.runner import Bench, Plan
 from assay.bench.systems import System, of, system, systems
 from assay.bench.types import Retrieved
@@ -330,3 +331,6 @@ def test_a_receipt_says_what_each_leg_alone_brought(words: Workspace, tmp_path: 
     legs = done.receipts["with-graph"].measured["legs"]
     assert legs["bm25"]["chosen"] == legs["bm25"]["alone"] + (legs["graph"]["chosen"] - legs["graph"]["alone"])
     assert "legs" not in done.receipts["bm25"].measured  # one leg brings everything
+    said = markdown(gather(list(done.receipts.values())))
+    assert f"| with-graph | graph | {legs['graph']['chosen']} | {legs['graph']['alone']} |" in said
+    assert "it alone had found" in html(gather(list(done.receipts.values())))
