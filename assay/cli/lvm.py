@@ -13,7 +13,7 @@ _FILE = click.Path(path_type=Path)
 
 @click.group(cls=Group)
 def lvm() -> None:
-    """Train and adopt models that say which vector comes next (docs/cascade.md)."""
+    """Train and adopt models that say which vector comes next."""
 
 
 @lvm.command()

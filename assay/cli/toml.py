@@ -13,12 +13,13 @@ from assay.pipeline import Pipeline
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+_TABLES = ("legs", "fuse", "step")
+
+
 def resolved_toml(pipeline: Pipeline) -> str:
     """The whole config of a pipeline."""
     config = to_config(pipeline)
-    lines = [f"name = {_value(pipeline.name)}", f"k = {pipeline.k}"]
-    if "budget_ms" in config:
-        lines.append(f"budget_ms = {config['budget_ms']}")
+    lines = [f"name = {_value(pipeline.name)}", *_settings({k: v for k, v in config.items() if k not in _TABLES})]
     return "\n".join([*lines, *_parts(config, "")]) + "\n"
 
 
@@ -26,7 +27,7 @@ def _parts(config: Mapping[str, Any], above: str) -> Iterator[str]:
     """The tables of a pipeline, or of one inside a leg."""
     for name, leg in config["legs"].items():
         place = f"{above}legs.{_key(name)}"
-        inner = {key: leg[key] for key in ("legs", "fuse", "step") if key in leg}
+        inner = {key: leg[key] for key in _TABLES if key in leg}
         yield from ("", f"[{place}]", *_settings({key: value for key, value in leg.items() if key not in inner}))
         if inner:
             yield from _parts(inner, f"{place}.")
