@@ -120,6 +120,25 @@ def rerank_times(receipt: dict[str, Any]) -> str:
     return table(["", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
 
 
+def backends(receipt: dict[str, Any]) -> str:
+    """One row per kind of question and backend, with the ratio to the embedded store; then what adding costs."""
+    rows = []
+    for what, found in receipt["times"].items():
+        for name, times in found.items():
+            ratio = "" if name == "local" else f"{times['p50_ms'] / found['local']['p50_ms']:.1f}"
+            rows.append([what, name, f"{times['p50_ms']:.2f}", f"{times['p95_ms']:.2f}", ratio])
+    made = [
+        [name, f"{m['added_per_s']:,}", m["compact_s"], m["mb"], _share(receipt["agreement"].get(name))]
+        for name, m in receipt["made"].items()
+    ]
+    searched = table([f"{receipt['chunks']:,} chunks", "backend", "p50 ms", "p95 ms", "p50 / local"], rows)
+    return searched + "\n" + table(["backend", "added/s", "compact s", "MB", "same hundred as local"], made)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "growth": ("growth", growth),
@@ -127,6 +146,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "large_folder": ("large_folder", large_folder),
     "statistics": ("statistics", statistics),
     "mcp": ("mcp", mcp),
+    "backends": ("backends", backends),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
 }

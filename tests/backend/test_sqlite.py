@@ -172,6 +172,21 @@ def test_snapshots_stay_as_they_were(tmp_path: Path) -> None:
     store.close()
 
 
+def test_rows_that_another_process_erased_stay_gone(tmp_path: Path) -> None:
+    store, other = backend(tmp_path / "notes.sqlite"), backend(tmp_path / "notes.sqlite")
+    store.put([(chunk("a", "signing key"), None), (chunk("b", "office key"), None)])
+    assert other.snapshot().size == 2
+    store.remove(["a"])
+    assert other.snapshot().size == 1
+    assert store.forget(store.store.version()) == 1
+    store.put([(chunk("c", "third key"), None)])
+    view = other.snapshot()
+    assert view.size == 2
+    assert sorted(view.ids(view.lexical(Query("key"), 9).rows).tolist()) == ["b", "c"]
+    store.close()
+    other.close()
+
+
 def test_the_same_rows_in_another_order_have_the_same_digest(tmp_path: Path) -> None:
     one, other = backend(tmp_path / "a.sqlite"), backend(tmp_path / "b.sqlite")
     one.put([(chunk("a", "x"), None), (chunk("b", "y"), None)])
