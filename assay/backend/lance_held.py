@@ -6,6 +6,7 @@ Both are values: what has grown by the rows committed since is a new one, and sn
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +99,10 @@ class HeldVectors:
         together = np.concatenate([base.seqs, rows]), np.concatenate([base.matrix, values[first]])
         return HeldVectors(self.store, *together, upto, filled)
 
+    @cached_property
+    def _has(self) -> NDArray[np.bool_]:
+        return self.matrix.any(axis=1)
+
     def of(self, rows: Rows) -> Vectors:
         """Vectors of rows in their order; zero where a row has none."""
         out = np.zeros((len(rows), self.matrix.shape[1]), np.float32)
@@ -109,8 +114,10 @@ class HeldVectors:
 
     def nearest(self, query: Vector, k: int, allowed: NDArray[np.bool_]) -> tuple[Rows, Floats]:
         """The best k of the allowed (a mask over `seqs`) with exact scores, ties of the last included."""
-        places = np.flatnonzero(allowed & self.matrix.any(axis=1))
+        places = np.flatnonzero(allowed & self._has)
         if len(places) > k:
-            rough = self.matrix[places] @ query
+            rough = (self.matrix @ query)[
+                places
+            ]  # all of them: gathering the allowed ones costs more than the products
             places = places[rough >= np.partition(rough, len(rough) - k)[len(rough) - k] - _NOISE]
         return self.seqs[places], exact_scores(self.matrix, query, places)
