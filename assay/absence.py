@@ -46,7 +46,7 @@ def _too_deep(answer: Answer, pipeline: Pipeline, chunk_id: str) -> Iterator[str
     alone = replace(query, where=me if query.where is None else query.where & me)
     spans = {span.name: span for span in answer.trace}
     for plan in pipeline.legs:
-        if spans[plan.name].skipped or chunk_id in spans[plan.name].gave.ids:
+        if getattr(plan.leg, "elsewhere", False) or spans[plan.name].skipped or chunk_id in spans[plan.name].gave.ids:
             continue
         found = plan.leg.find(alone, view, 1)
         if not len(found):

@@ -14,17 +14,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from assay.protocols import Snapshot
+from assay.protocols import Fired, Snapshot
 from assay.types import Chunk, Note, Op, Query, Ranking
 
+_VIA = "via "
+_WAYS = 3
+"""Ways that `why` names; `explain` names all."""
 SpanKind = Literal["embed", "leg", "fuse", "stage", "select"]
+Fate = Literal["ran", "not_triggered", "out_of_time", "failed", "unable"]
+"""What became of a step: it ran; its trigger did not fire; its time was over, or would have been; it broke; the store
+or the model lacks what it needs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
     """One step of the trace: how many candidates it took, what it gave, what it says about itself.
 
-    `skipped` is the reason a step did not run ("" when it did). `ms` is measured, so it is no part of any digest.
+    `skipped` is the reason a step did not run ("" when it did), `fate` the same in one word, `fired` what its trigger
+    said, if it has one. `ms` is measured, so it is no part of any digest.
     """
 
     name: str
@@ -34,6 +41,8 @@ class Span:
     skipped: str = ""
     notes: tuple[Note, ...] = ()
     ms: float = 0.0
+    fate: Fate = "ran"
+    fired: Fired | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,17 @@ class Passage:
     lines: tuple[Line, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What one leg did for an answer: candidates it found, how many of them were chosen, and how many of those no
+    other leg had found. A leg that brings nothing alone can only reorder what the others bring."""
+
+    leg: str
+    found: int
+    chosen: int
+    alone: int
+
+
 @dataclass(frozen=True)
 class Hit:
     """One result: a chunk at its rank, with the way to say why."""
@@ -99,8 +119,15 @@ class Hit:
         return self.answer.waterfall(self.id)
 
     def why(self) -> str:
-        """The score as a sum a person can check: `0.9919 = bm25 #1 +0.01639, dense #2 +0.01613, normalise ×30.5`."""
-        return f"{self.score:.4f} = " + ", ".join(_spell(line) for line in self.waterfall)
+        """The score as a sum a person can check: `0.9919 = bm25 #1 +0.01639, dense #2 +0.01613, normalise ×30.5`.
+
+        Where a leg knows the way it came, that stands beside it: `graph #3 +0.005556 over anna, link docs/keys`.
+        """
+        return f"{self.score:.4f} = " + ", ".join(self._spell(line) for line in self.waterfall)
+
+    def _spell(self, line: Line) -> str:
+        ways = self.answer.via(self.id, line.name)[:_WAYS]
+        return _spell(line) + (f" over {', '.join(ways)}" if ways else "")
 
 
 def _spell(line: Line) -> str:
@@ -180,6 +207,31 @@ class Answer:
                 present = False
         return tuple(account)
 
+    def brought(self, k: int | None = None) -> tuple[Brought, ...]:
+        """What each leg did for the first `k` chosen (all of them when no k is named)."""
+        chosen = self.chosen.ids[:k]
+        held = {span.name: np.isin(chosen, span.gave.ids) for span in self.trace if span.kind == "leg"}
+        times = np.sum(list(held.values()), axis=0)
+        return tuple(
+            Brought(
+                span.name,
+                len(span.gave),
+                int(np.count_nonzero(held[span.name])),
+                int(np.count_nonzero(held[span.name] & (times == 1))),
+            )
+            for span in self.trace
+            if span.kind == "leg"
+        )
+
+    def via(self, chunk_id: str, leg: str) -> tuple[str, ...]:
+        """Over what a leg came to a chunk, strongest first: its parts that are called `via …`, without the `via`."""
+        for span in self.trace:
+            if span.kind == "leg" and span.name == leg:
+                ways = [line for line in _lines(span.gave, chunk_id, {}) if line.name.startswith(_VIA)]
+                ways.sort(key=lambda line: (-line.value, line.name))
+                return tuple(line.name.removeprefix(_VIA) for line in ways)
+        return ()
+
     def _leg_ranks(self, chunk_id: str) -> dict[str, int]:
         places = {span.name: _place(span.gave, chunk_id) for span in self.trace if span.kind == "leg"}
         return {name: place + 1 for name, place in places.items() if place is not None}
@@ -230,6 +282,9 @@ class Answer:
                     "ms": round(span.ms, 3),
                 }
                 for span in self.trace
+            ],
+            "legs": [
+                {"leg": one.leg, "found": one.found, "chosen": one.chosen, "alone": one.alone} for one in self.brought()
             ],
             "digests": {**self.digests, "answer": self.digest},
         }

@@ -31,7 +31,7 @@ def backup(store: Record, target: Path, *, replace: bool = False, progress: Prog
     if not isinstance(store, Store):
         raise StoreError(
             f"{store.address} is no SQLite database, so `assay backup` cannot copy it",
-            "use the means of its own backend (docs/backends.md), or: assay export",
+            "use its own means (PostgreSQL: pg_dump; see docs/backends.md), or: assay export",
         )
     if target.exists() and not replace:
         raise StoreError(f"{target} is already there", "give another name, or replace it: --force")

@@ -2,8 +2,9 @@
 
 k = 10                       # what triggers read, and the default length of an answer
 complete = true              # every leg also scores what the other legs found
+budget_ms = 1500             # the most that all legs and steps may take together
 [legs.bm25]                  # the name of the leg; `use` defaults to it
-k = 100                      # how deep the leg looks; also: priority, when, after
+k = 100                      # how deep the leg looks; the other keys: plan_config.py
 [fuse]
 use = "rrf"
 c = 60
@@ -17,19 +18,33 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast
 
 from assay.errors import ConfigError, nearest
+from assay.fuse.grouped import Grouped
+from assay.nested import Nested
 from assay.pipeline import LegPlan, Pipeline, StepPlan
+from assay.plan_config import (
+    leg_config,
+    leg_plan,
+    milliseconds,
+    place_config,
+    positive,
+    step_plan,
+    table,
+    trigger_config,
+    typed,
+    used,
+)
 from assay.preflight import check_scales
-from assay.registry import build, settings_of, short_name
+from assay.protocols import Fuser
+from assay.registry import Kind, build, settings_of, short_name
 
-T = TypeVar("T")
-
-_TOP = ("name", "about", "k", "complete", "legs", "fuse", "step")
-_LEG = ("use", "k", "priority", "when", "after")
+_TOP = ("name", "about", "k", "complete", "budget_ms", "legs", "fuse", "step")
+_INSIDE = ("k", "complete", "legs", "fuse", "step")
 
 
 def presets() -> list[str]:
@@ -68,70 +83,107 @@ def loads(text: str, name: str = "pipeline") -> Pipeline:
 def from_dict(config: Mapping[str, Any], name: str = "pipeline") -> Pipeline:
     """A pipeline from its config as plain data; raises ConfigError for anything that cannot work."""
     _known(config, _TOP, "the pipeline")
-    legs = tuple(_leg(leg, given) for leg, given in _table(config.get("legs", {}), "legs").items())
-    fuse = config.get("fuse")
-    fuser = None
-    if fuse is not None:
-        fuse = dict(_table(fuse, "fuse"))
-        fuser = build("fuser", _use(fuse, "fuse"), fuse, "fuse")
-    steps = config.get("step", [])
-    if not isinstance(steps, list):
-        raise ConfigError("step must be a list of tables", "write [[step]], with two brackets")
-    pipeline = Pipeline(
-        name=_typed(config, "name", str, name),
-        legs=legs,
-        fuser=fuser,
-        steps=tuple(_step(i, given) for i, given in enumerate(steps)),
-        k=_positive(_typed(config, "k", int, 10), "k"),
-        complete=_typed(config, "complete", bool, False),
-    )
-    if pipeline.complete and fuser is None:
-        raise ConfigError("complete = true has no effect without [fuse]", "add a fuser, or drop it")
-    _typed(config, "about", str, "")
-    for plan in legs:
-        for other in plan.after:
-            if other not in [p.name for p in legs[: legs.index(plan)]]:
-                raise ConfigError(f"legs.{plan.name}.after names {other!r}", "name legs that stand before it")
+    pipeline = _pipeline(config, typed(config, "name", str, name))
+    typed(config, "about", str, "")
     check_scales(pipeline)
     return with_digest(pipeline)
 
 
+def _inner(config: Mapping[str, Any], where: str) -> Pipeline:
+    """The pipeline inside a leg. Times are kept outside: one deadline, one keeper."""
+    _known(config, _INSIDE, where)
+    pipeline = _pipeline(config, where)
+    plans: list[LegPlan | StepPlan] = [*pipeline.legs, *pipeline.steps]
+    for plan in plans:
+        if place_config(plan):
+            timed = next(iter(place_config(plan)))
+            raise ConfigError(f"{where}: {plan.name} has {timed}, inside a leg", f"give {timed} to {where} itself")
+    return pipeline
+
+
+def _pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
+    legs = tuple(leg_plan(leg, given, _inner) for leg, given in table(config.get("legs", {}), "legs").items())
+    steps = config.get("step", [])
+    if not isinstance(steps, list):
+        raise ConfigError("step must be a list of tables", "write [[step]], with two brackets")
+    for place, plan in enumerate(legs):
+        for other in plan.after:
+            if other not in [p.name for p in legs[:place]]:
+                raise ConfigError(f"legs.{plan.name}.after names {other!r}", "name legs that stand before it")
+    return Pipeline(
+        name=name,
+        legs=legs,
+        fuser=None if config.get("fuse") is None else _fuser(config["fuse"]),
+        steps=tuple(step_plan(i, given) for i, given in enumerate(steps)),
+        k=positive(typed(config, "k", int, 10), "k"),
+        complete=typed(config, "complete", bool, False),
+        budget_ms=milliseconds(config, "budget_ms", "the pipeline"),
+    )
+
+
+def _fuser(given: Any) -> Fuser:
+    """A fuser; with `by`, one candidate for each value of that field."""
+    settings = dict(table(given, "fuse"))
+    by = settings.pop("by", None)
+    fuser: Fuser = build("fuser", used(settings, "fuse"), settings, "fuse")
+    return fuser if by is None else cast(Fuser, Grouped(fuser, by))  # its class attributes are its inner one's
+
+
 def to_dict(pipeline: Pipeline) -> dict[str, Any]:
-    """The whole config, defaults included, as plain data; what the digest covers (the name is not behaviour)."""
+    """The whole config, defaults included, as plain data; what the digest covers (the name is not behaviour).
+
+    Keys that came later are there only where they are used, so that older pipelines keep their digests.
+    """
     return {
         "k": pipeline.k,
         **_told(pipeline),
-        "legs": {
-            plan.name: {
-                "use": _name_of(plan.leg),
-                "k": plan.k,
-                "priority": plan.priority,
-                "when": None if plan.when is None else {"use": _name_of(plan.when), **settings_of(plan.when)},
-                "after": list(plan.after),
-                "settings": settings_of(plan.leg),
-            }
-            for plan in pipeline.legs
-        },
-        "fuse": None
-        if pipeline.fuser is None
-        else {"use": _name_of(pipeline.fuser), "settings": settings_of(pipeline.fuser)},
-        "steps": [{"use": _name_of(plan.step), "settings": settings_of(plan.step)} for plan in pipeline.steps],
+        "legs": {plan.name: _leg_dict(plan) for plan in pipeline.legs},
+        "fuse": None if pipeline.fuser is None else _fuse_dict(pipeline.fuser),
+        "steps": [
+            {"use": _name_of("step", plan.step), "settings": settings_of(plan.step), **place_config(plan)}
+            for plan in pipeline.steps
+        ],
+        **({} if pipeline.budget_ms is None else {"budget_ms": pipeline.budget_ms}),
     }
+
+
+def _leg_dict(plan: LegPlan) -> dict[str, Any]:
+    return {
+        "use": _name_of("leg", plan.leg),
+        "k": plan.k,
+        "priority": plan.priority,
+        "when": trigger_config(plan.when, _name_of),
+        "after": list(plan.after),
+        "settings": to_dict(plan.leg.pipeline) if isinstance(plan.leg, Nested) else settings_of(plan.leg),
+        **place_config(plan),
+    }
+
+
+def _fuse_dict(fuser: Fuser) -> dict[str, Any]:
+    inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
+    return {"use": _name_of("fuser", inner), "settings": settings_of(inner), **by}
 
 
 def to_config(pipeline: Pipeline) -> dict[str, Any]:
     """The whole config as `from_dict` takes it: registered names, every setting, what is not set left out."""
-    legs = {}
-    for plan in pipeline.legs:
-        when = plan.when and {"use": short_name("trigger", plan.when), **settings_of(plan.when)}
-        placed = {"k": plan.k, "priority": plan.priority, "when": when, "after": list(plan.after)}
-        legs[plan.name] = _said({"use": short_name("leg", plan.leg), **placed, **settings_of(plan.leg)})
-    config: dict[str, Any] = {"k": pipeline.k, **_told(pipeline), "legs": legs}
-    if pipeline.fuser is not None:
-        config["fuse"] = _said({"use": short_name("fuser", pipeline.fuser), **settings_of(pipeline.fuser)})
+    config: dict[str, Any] = {"k": pipeline.k, **_told(pipeline)}
+    if pipeline.budget_ms is not None:
+        config["budget_ms"] = pipeline.budget_ms
+    config["legs"] = {plan.name: _said(leg_config(plan, to_config)) for plan in pipeline.legs}
+    fuser = pipeline.fuser
+    if fuser is not None:
+        inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
+        config["fuse"] = _said({"use": short_name("fuser", inner), **by, **settings_of(inner)})
     if pipeline.steps:
         config["step"] = [
-            _said({"use": short_name("step", plan.step), "name": plan.name, **settings_of(plan.step)})
+            _said(
+                {
+                    "use": short_name("step", plan.step),
+                    "name": plan.name,
+                    **place_config(plan),
+                    **settings_of(plan.step),
+                }
+            )
             for plan in pipeline.steps
         ]
     return config
@@ -142,83 +194,20 @@ def _told(pipeline: Pipeline) -> dict[str, Any]:
     return {"complete": True} if pipeline.complete else {}
 
 
-def _said(table: Mapping[str, Any]) -> dict[str, Any]:
+def _said(settings: Mapping[str, Any]) -> dict[str, Any]:
     """TOML has no null: a setting that is not set is left out."""
-    return {key: value for key, value in table.items() if value is not None}
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 def with_digest(pipeline: Pipeline) -> Pipeline:
     """The pipeline with the digest of its config filled in."""
     canonical = json.dumps(to_dict(pipeline), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return Pipeline(
-        pipeline.name,
-        pipeline.legs,
-        pipeline.fuser,
-        pipeline.steps,
-        pipeline.k,
-        pipeline.complete,
-        hashlib.sha256(canonical.encode()).hexdigest(),
-    )
+    return replace(pipeline, digest=hashlib.sha256(canonical.encode()).hexdigest())
 
 
-def _name_of(component: Any) -> str:
+def _name_of(_: Kind, component: Any) -> str:
     cls = type(component)
     return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def _leg(name: str, given: Any) -> LegPlan:
-    settings = dict(_table(given, f"legs.{name}"))
-    plan = {key: settings.pop(key) for key in _LEG if key in settings}
-    where = f"legs.{name}"
-    trigger = plan.get("when")
-    if trigger is not None:
-        trigger = dict(_table(trigger, f"{where}.when"))
-        trigger = build("trigger", _use(trigger, f"{where}.when"), trigger, f"{where}.when")
-    after = plan.get("after", [])
-    if not isinstance(after, list) or not all(isinstance(a, str) for a in after):
-        raise ConfigError(f"{where}.after must be a list of leg names", 'after = ["bm25"]')
-    return LegPlan(
-        name=name,
-        leg=build("leg", _typed(plan, "use", str, name), settings, where),
-        k=_positive(_typed(plan, "k", int, 100), f"{where}.k"),
-        priority=_typed(plan, "priority", int, 0),
-        when=trigger,
-        after=tuple(after),
-    )
-
-
-def _step(index: int, given: Any) -> StepPlan:
-    where = f"step {index + 1}"
-    settings = dict(_table(given, where))
-    use = _use(settings, where)
-    name = settings.pop("name", use)
-    return StepPlan(str(name), build("step", use, settings, where))
-
-
-def _use(settings: dict[str, Any], where: str) -> str:
-    use = settings.pop("use", None)
-    if not isinstance(use, str):
-        raise ConfigError(f"{where} does not say what it uses", 'add use = "…"')
-    return use
-
-
-def _table(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{where} must be a table", f"write [{where}]")
-    return value
-
-
-def _typed(config: Mapping[str, Any], key: str, kind: type[T], default: T) -> T:
-    value = config.get(key, default)
-    if type(value) is not kind:
-        raise ConfigError(f"{key} = {value!r} should be of type {kind.__name__}", f"got {type(value).__name__}")
-    return value
-
-
-def _positive(value: int, where: str) -> int:
-    if value < 1:
-        raise ConfigError(f"{where} = {value} is below 1", "give a whole number from 1")
-    return value
 
 
 def _known(config: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:

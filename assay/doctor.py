@@ -18,6 +18,7 @@ from assay import embed
 from assay.backend.addresses import open_backend
 from assay.backend.kept import KeptBackend
 from assay.backend.local import COMPACT_FROM, LocalBackend
+from assay.backend.postgres.backend import PostgresBackend
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
@@ -51,11 +52,13 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
     store = backend.store
     try:
         kept = "read-only here" if store.readonly else "readable and writable"
-        found = [Check("store", "ok", f"{address} is format {store.settings['format']}, {kept}")]
+        found = [Check("store", "ok", f"{store.address} is format {store.settings['format']}, {kept}")]
         sound = _integrity(store, deep)
         found.append(sound)
         if sound.state == "ok":
-            found += [check(backend) for check in CHECKS if type(store) is Store or check not in OF_FOLDERS]
+            folder, server = type(store) is Store, isinstance(backend, PostgresBackend)
+            left_out = (frozenset() if folder else OF_FOLDERS) | (frozenset() if server else OF_SERVERS)
+            found += [check(backend) for check in CHECKS if check not in left_out]
         return found
     except (sqlite3.DatabaseError, AssayError) as error:
         return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
@@ -135,7 +138,7 @@ def _model(backend: KeptBackend) -> Check:
     if model is None or model.digest != made_with:
         here = model.digest[:12] if model else "none"
         text = f"the vectors were made with {spec} {made_with[:12]}; the model here is {here}"
-        return Check("model", "fail", text, "install that model, or embed anew: assay optimize --embed")
+        return Check("model", "fail", text, "install that model, or move to this one: assay reembed")
     return Check("model", "ok", f"{spec} {made_with[:12]} is installed")
 
 
@@ -164,9 +167,7 @@ def _languages(backend: KeptBackend) -> Check:
         return Check("languages", "ok", "none was told")
     if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
         text = f"{share:.0%} of the chunks are not in English, and {store.settings['embedder']} reads English only"
-        return Check(
-            "languages", "warn", text, "assay optimize --embed --embedder onnx:/path/to/a/multilingual/encoder"
-        )
+        return Check("languages", "warn", text, "assay reembed --embedder onnx:/path/to/a/multilingual/encoder")
     return Check(
         "languages", "ok", f"{1 - share:.0%} English or untold; words are stemmed as {store.settings['language']}"
     )
@@ -194,6 +195,18 @@ def _sources(backend: KeptBackend) -> Check:
         cure = "moved: assay add NEWPATH --as NAME --moved; deleted: assay rm NAME"
         return Check("sources", "warn", f"no longer there: {', '.join(gone)}", cure)
     return Check("sources", "ok", f"{len(store.sources())} known, all still there")
+
+
+def _server(backend: PostgresBackend) -> Check:
+    """What serves, and whether a commit is as durable as we promise."""
+    facts = backend.server()
+    text = f"PostgreSQL {facts.version}; pgvector {facts.pgvector or 'not switched on'}; words by {facts.words}"
+    if facts.lazy:
+        unsafe = ", ".join(facts.lazy)
+        return Check(
+            "server", "warn", f"{text}; a crash of its machine may lose commits: {unsafe}", "switch it on there"
+        )
+    return Check("server", "ok", text)
 
 
 def _leftovers(backend: LocalBackend) -> Check:
@@ -241,6 +254,7 @@ def _alive(store: Store) -> int:
 
 
 CHECKS: tuple[Callable[[Any], Check], ...] = (
+    _server,
     _index,
     _tail,
     _vectors,
@@ -252,3 +266,5 @@ CHECKS: tuple[Callable[[Any], Check], ...] = (
 )
 OF_FOLDERS = frozenset({_index, _tail, _disk, _leftovers})
 """Checks of the embedded store, whose indexes lie beside its truth."""
+OF_SERVERS = frozenset({_server})
+"""Checks of a PostgreSQL store."""

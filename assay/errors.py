@@ -45,6 +45,12 @@ class StoreBusy(StoreError):
     """Another process holds the write lock for longer than we were willing to wait."""
 
 
+class OutOfTime(AssayError):
+    """A step was left out, or called off, to keep to its time."""
+
+    exit_code = 3
+
+
 class ModelError(AssayError):
     """An embedding model or reranker is missing, damaged, or not the one the store was made with."""
 

@@ -16,17 +16,22 @@ import numpy as np
 from assay import embed
 from assay.absence import reasons
 from assay.answer import Answer, Passage
-from assay.backend.addresses import open_backend, place_of
-from assay.backend.kept import KeptBackend, KeptSnapshot, Progress
+from assay.backend.addresses import hidden, open_backend, place_of
+from assay.backend.kept import Graphed, KeptBackend, KeptSnapshot, Progress
+from assay.beside import here
 from assay.closing import Closing
 from assay.config import load, with_digest
+from assay.deadlines import Deadlines
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
 from assay.pipeline import Pipeline, StepPlan
-from assay.protocols import Embedder
+from assay.protocols import Asker, Embedder
+from assay.reembed import fill, move
+from assay.registry import build
+from assay.score.importance import Importance
 from assay.select.budget import Budget
 from assay.store.record import Record
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
@@ -56,11 +61,12 @@ def open(
     """
     place, address = place_of(path)
     if place.exists(address):
-        kb = KnowledgeBase(place.open(address))
+        kb = KnowledgeBase(place.open(address), path)
         kb.check_settings(embedder, language, profile)
         return kb
     if not create:
-        raise StoreError(f"there is no store at {path}", f"make one: assay add ./my-docs --store {path}")
+        said = hidden(str(path))
+        raise StoreError(f"there is no store at {said}", f"make one: assay add ./my-docs --store {said}")
     if profile not in PROFILES:
         raise ConfigError(f"there is no chunking profile {profile!r}", nearest(profile, PROFILES))
     analyser = Analyser(language=language)
@@ -76,7 +82,7 @@ def open(
         "language": analyser.language,
         "profile": profile,
     }
-    return KnowledgeBase(place.create(address, settings))
+    return KnowledgeBase(place.create(address, settings), path)
 
 
 @dataclass(frozen=True)
@@ -93,9 +99,11 @@ class Explanation:
 class KnowledgeBase(Closing):
     """One store with its indexes and model. Safe to share between threads; use as a context manager or close it."""
 
-    def __init__(self, backend: KeptBackend) -> None:
+    def __init__(self, backend: KeptBackend, address: str | Path) -> None:
+        self._address = address
         self._lock = threading.Lock()
         self._compactor: threading.Thread | None = None
+        self._deadlines = Deadlines(time.monotonic)
         self._attach(backend)
 
     def _attach(self, backend: KeptBackend) -> None:
@@ -117,6 +125,7 @@ class KnowledgeBase(Closing):
     def close(self) -> None:
         if self._compactor is not None:
             self._compactor.join()
+        self._deadlines.close()
         self.backend.close()
 
     def check_settings(self, embedder: str, language: str, profile: str) -> None:
@@ -141,7 +150,7 @@ class KnowledgeBase(Closing):
                     raise ModelError(
                         f"this store's vectors were made with {self.spec} {made_with[:12]}; "
                         f"the model here is {model.digest[:12] if model else 'none'}",
-                        "install that model, or embed anew: assay optimize --embed",
+                        "install that model, or move to this one: assay reembed",
                     )
                 self._embedder = CachedEmbedder(model)
             return self._embedder
@@ -237,32 +246,34 @@ class KnowledgeBase(Closing):
         """Build the indexes now; False when they already are in step."""
         return self.backend.compact(progress, force)
 
+    def build_graph(self, progress: Progress = lambda *_: None) -> int:
+        """Build the graph now that pipelines with a graph leg walk, instead of for the first question to one; how
+        many chunks it covers. From then on every index is built with it."""
+        if not isinstance(self.backend, Graphed):
+            raise StoreError(
+                f"{self.store.address} keeps no graph", "keep it as a folder: assay export, then assay add"
+            )
+        return self.backend.build_graph(progress)
+
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
-        """Give every chunk a vector: after a model was installed, or to move to another model."""
+        """Give every chunk a vector: after a model was installed, or to move to another model (see `reembed`)."""
         if self.backend.no_vectors:
             what, _, cure = self.backend.no_vectors.partition("; cure: ")
             raise StoreError(f"{self.store.address} cannot hold vectors: {what}", cure)
-        spec = (self.spec if self.spec != "none" else embed.default_spec()) if spec == "auto" else spec
+        begun = self.store.setting("staged")
+        own = self.spec if self.spec != "none" else embed.default_spec()
+        spec = spec if spec != "auto" else begun["embedder"] if begun else own
         model = embed.load(spec)
         if model is None:
             raise ModelError("no embedding model is installed", "assay model install")
-        if model.digest != self.store.settings["model"]:
-            with self.store.write(f"embed with {spec}") as writer:
-                for key, value in (("embedder", spec), ("model", model.digest), ("dim", model.dim)):
-                    writer.set(key, value)
-                writer.drop_vectors()
-        lacking = self.store.lacking_vectors()
-        for start in range(0, len(lacking), 256):
-            part = self.store.rows(lacking[start : start + 256])
-            made = model.encode([row.chunk.indexed_text for row in part])
-            with self.store.write("embed") as writer:
-                writer.put_vectors((row.seq, vector) for row, vector in zip(part, made, strict=True))
-            progress("embedding", start + len(part), len(lacking))
-        address = self.store.address
+        if model.digest == self.store.settings["model"]:
+            made = fill(self.store, model, progress)
+        else:
+            made = move(self.store, spec, model, progress)
         self.backend.close()
-        self._attach(open_backend(address))
+        self._attach(open_backend(self._address))
         self.optimize(progress, force=True)
-        return len(lacking)
+        return made
 
     # -- reading
 
@@ -281,13 +292,15 @@ class KnowledgeBase(Closing):
         scope: str | None = None,
         snapshot: str | None = None,
         budget: int | None = None,
+        sort: str = "relevance",
         vector: Vector | None = None,
     ) -> Answer:
         """Answer a question. `at` is the scoring clock and hides chunks created later; `snapshot` reads an old
-        state; `budget` keeps what fits into so many tokens. See docs/tutorial.md for each of them at work."""
+        state; `budget` keeps what fits into so many tokens; `sort` puts the best in another order (recency,
+        importance). See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
-        chosen = self.pipeline(pipeline, budget)
+        chosen = self.pipeline(pipeline, budget, sort)
         query = Query(
             text=_clean(text),
             vector=vector,
@@ -296,21 +309,31 @@ class KnowledgeBase(Closing):
             scope=scope,
         )
         view = self.snapshot(snapshot)
-        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter)
+        answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter, asker=self.asker(chosen))
         return replace(answer, remarks=self._remarks(view))
 
-    def pipeline(self, pipeline: str | Pipeline, budget: int | None = None) -> Pipeline:
-        """A pipeline by preset name, path or value, with a token budget as its last step when one is given."""
+    def asker(self, pipeline: Pipeline) -> Asker:
+        """Keeps the deadlines of one query, which begins now."""
+        return self._deadlines.query(pipeline.digest, pipeline.budget_ms)
+
+    def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
+        """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place
+        of a prior by importance; a token budget becomes the last step."""
         chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
-        if budget is None:
-            return chosen
-        return with_digest(replace(chosen, steps=(*chosen.steps, StepPlan("budget", Budget(tokens=budget)))))
+        steps = list(chosen.steps)
+        if sort != "relevance":
+            steps = [plan for plan in steps if not isinstance(plan.step, Importance)]
+            steps.append(StepPlan("sort", build("step", "sort", {"by": sort}, "sort")))
+        if budget is not None:
+            steps.append(StepPlan("budget", Budget(tokens=budget)))
+        return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))
 
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
         answer = self.search(text, **options)
-        view = cast(KeptSnapshot, answer.snapshot)  # search took it from `snapshot`
-        full = self.full_id(chunk_id, view)
+        view, own = answer.snapshot, cast(KeptSnapshot, here(answer.snapshot))  # search took it from `snapshot`
+        elsewhere = chunk_id in {name for span in answer.trace for name in span.gave.ids.tolist()}
+        full = chunk_id if elsewhere else self.full_id(chunk_id, own)
         row = view.rows(np.array([full]))
         chunk = view.chunks(row)[0] if row[0] >= 0 else None
         place = answer.chosen.places().get(full)

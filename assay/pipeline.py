@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-import numpy as np
-
-from assay.answer import Answer, Span, SpanKind, Verdict
+from assay.answer import Answer, Fate, Span, SpanKind, Verdict
+from assay.asking import Planned, leg_errand
+from assay.beside import Brought, laid
 from assay.complete import completed
-from assay.errors import AssayError, ConfigError, LawBroken, ModelError, QueryError
+from assay.digests import query_digest, ranking_digest, unit
+from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTime, QueryError
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
-from assay.protocols import Fuser, Leg, Selector, Snapshot, Stage, Trigger
+from assay.plan import LegPlan, StepPlan
+from assay.protocols import Asker, Errand, Fired, Fuser, Selector, Snapshot, Stage
 from assay.types import Note, Query, Ranking, Vector
 
-
-@dataclass(frozen=True, slots=True)
-class LegPlan:
-    """A leg in its place: how deep it looks, who wins its ties, when it runs, whose finds it may see."""
-
-    name: str
-    leg: Leg
-    k: int = 100
-    priority: int = 0
-    when: Trigger | None = None
-    after: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StepPlan:
-    """A stage or selector under its name in the config."""
-
-    name: str
-    step: Stage | Selector
+__all__ = ["LegPlan", "Pipeline", "StepPlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +27,7 @@ class Pipeline:
 
     `k` is what triggers read and what a caller gets who names no other; asking for fewer gives a prefix (law 9).
     With `complete` the fuser sees every leg's score of every candidate, see complete.py.
+    `budget_ms` bounds all legs and steps together.
     """
 
     name: str
@@ -53,12 +37,15 @@ class Pipeline:
     k: int = 10
     complete: bool = False
     digest: str = field(default="", compare=False)
+    budget_ms: float | None = None
 
     def __post_init__(self) -> None:
         if not self.legs:
             raise ConfigError(f"pipeline {self.name!r} has no legs", "add one, e.g. [legs.bm25]")
         if self.fuser is None and len(self.legs) > 1:
             raise ConfigError(f"pipeline {self.name!r} has {len(self.legs)} legs and no [fuse]", '[fuse] use = "rrf"')
+        if self.fuser is None and self.complete:
+            raise ConfigError("complete = true has no effect without [fuse]", "add a fuser, or drop it")
 
     def run(
         self,
@@ -68,10 +55,12 @@ class Pipeline:
         *,
         k: int | None = None,
         clock: Callable[[], float] = lambda: 0.0,
+        asker: Asker | None = None,
     ) -> Answer:
-        """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures."""
-        run = _Run(snapshot, clock)
-        query = run.embed(query, self._needs("vector"), embed)
+        """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures; `asker`
+        sends the legs and steps and keeps their times, by the plan's own costs when none is given."""
+        run = _Run(snapshot, clock, asker or Planned(self.budget_ms))
+        query = run.embed(query, self.needs("vector"), embed)
         found: dict[str, Ranking] = {plan.name: Ranking.empty(plan.leg.gives().scale) for plan in self.legs}
         for plan in self.legs:
             found[plan.name] = run.leg(plan, query, found, self)
@@ -84,8 +73,13 @@ class Pipeline:
             chosen=chosen,
             trace=tuple(run.spans),
             verdict=Verdict(len(chosen), tuple(run.degraded)),
-            digests={"pipeline": self.digest, "snapshot": snapshot.digest, "query": query_digest(query)},
-            snapshot=snapshot,
+            digests={
+                "pipeline": self.digest,
+                "snapshot": snapshot.digest,
+                "query": query_digest(query),
+                **run.brought,
+            },
+            snapshot=run.snapshot,
         )
 
     def seeds(self, after: tuple[str, ...], query: Query, found: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
@@ -95,17 +89,19 @@ class Pipeline:
         seen = {n: r if n in after else Ranking.empty(r.scale) for n, r in found.items()}
         return self.fuser.fuse(query, seen, snapshot)
 
-    def _needs(self, what: str) -> bool:
+    def needs(self, what: str) -> bool:
         parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps))
-        return any(what in part.needs for part in parts if part is not None)
+        return any(what in getattr(part, "wants", part.needs) for part in parts if part is not None)
 
 
 class _Run:
     """One run's trace in the making; every step passes through here, so every law is checked in one place."""
 
-    def __init__(self, snapshot: Snapshot, clock: Callable[[], float]) -> None:
+    def __init__(self, snapshot: Snapshot, clock: Callable[[], float], asker: Asker) -> None:
         self.snapshot = snapshot
         self.clock = clock
+        self.asker = asker
+        self.brought: dict[str, str] = {}
         self.spans: list[Span] = []
         self.degraded: list[str] = []
         self.no_vector = "the pipeline did not ask for a query vector"
@@ -113,7 +109,7 @@ class _Run:
     def embed(self, query: Query, needed: bool, embed: Callable[[str], Vector] | None) -> Query:
         """Fill `query.vector` once. Without a model, what needs a vector is skipped, on the record."""
         if query.vector is not None:
-            return replace(query, vector=_unit(query.vector))
+            return replace(query, vector=unit(query.vector))
         if not needed:
             return query
         start = self.clock()
@@ -130,31 +126,41 @@ class _Run:
                 self.no_vector = ""
             except ModelError as error:
                 self.no_vector = f"{error.message}; cure: {error.cure}"
-        self._span("embed", "embed", 0, Ranking.empty("unit"), start, self.no_vector)
+        fate: Fate = "unable" if self.no_vector else "ran"
+        self._span("embed", "embed", 0, Ranking.empty("unit"), start, self.no_vector, fate)
         return query
 
     def leg(self, plan: LegPlan, query: Query, found: Mapping[str, Ranking], pipeline: Pipeline) -> Ranking:
         start = self.clock()
-        empty = found[plan.name]
+        empty, fired = found[plan.name], None
         if plan.when is not None:
-            fired = plan.when.fires(query, found, pipeline.k)
+            before = {p.name: found[p.name] for p in pipeline.legs[: pipeline.legs.index(plan)]}
+            fired = plan.when.fires(query, before, self.snapshot, pipeline.k)
             if not fired.yes:
                 # A leg that was not wanted is no degradation: the plan says so.
-                return self._span(plan.name, "leg", 0, empty, start, f"not triggered: {fired.why}")
+                why = f"not triggered: {fired.why}"
+                return self._span(plan.name, "leg", 0, empty, start, why, "not_triggered", fired)
         why_not = self._lacking(plan.leg.needs, query)
         if why_not:
-            return self._skip(plan.name, "leg", empty, start, why_not)
+            return self._skip(plan.name, "leg", empty, start, why_not, "unable", fired)
         seeds = pipeline.seeds(plan.after, query, found, self.snapshot) if plan.after else None
         try:
-            ranking = plan.leg.find(query, self.snapshot, plan.k, seeds)
+            ranking = self.asker.ask(leg_errand(plan, query, self.snapshot, seeds))
         except (LawBroken, QueryError):
             raise
         except AssayError as error:
-            cure = f"; cure: {error.cure}" if error.cure else ""
-            return self._skip(plan.name, "leg", empty, start, f"{error.message}{cure}")
+            late = isinstance(error, OutOfTime)
+            if plan.required and not late:
+                raise
+            return self._skip(plan.name, "leg", empty, start, _said(error), "out_of_time" if late else "failed", fired)
+        if isinstance(ranking, Brought):
+            self.snapshot, ranking = laid(self.snapshot, ranking)
+            self.brought[f"legs.{plan.name}"] = ranking_digest(top(ranking, plan.k))
         self._check_rows(ranking, plan.leg, plan.name)
         ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
-        return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start)
+        if fired is not None:
+            ranking = ranking.noted(Note("info", f"triggered: {fired.why}"))
+        return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start, fired=fired)
 
     def fuse(self, pipeline: Pipeline, fuser: Fuser, query: Query, found: Mapping[str, Ranking]) -> Ranking:
         start = self.clock()
@@ -171,17 +177,21 @@ class _Run:
     def step(self, plan: StepPlan, query: Query, before: Ranking) -> Ranking:
         start = self.clock()
         chosen = plan.step
-        kind: SpanKind = "stage" if isinstance(chosen, Stage) else "select"
+        stage = chosen if isinstance(chosen, Stage) else None
+        kind: SpanKind = "stage" if stage else "select"
         why_not = self._lacking(plan.step.needs, query)
         if why_not:
-            return self._skip(plan.name, kind, before, start, why_not)
-        given = before.silent()
-        if isinstance(chosen, Stage):
-            after = chosen.apply(query, given, self.snapshot)
+            return self._skip(plan.name, kind, before, start, why_not, "unable")
+        given, view = before.silent(), self.snapshot
+        work = stage.apply if stage else cast(Selector, chosen).select
+        try:
+            after = self.asker.ask(Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms))
+        except OutOfTime as late:
+            return self._skip(plan.name, kind, before, start, _said(late), "out_of_time")
+        if stage:
             check_same_ids(before, after, plan.name)
             check_tier_kept(before, after, plan.name)
         else:
-            after = chosen.select(query, given, self.snapshot)
             check_subset(before, after, plan.name)
         self._check_rows(after, chosen, plan.name)
         return self._span(plan.name, kind, len(before), after, start)
@@ -200,31 +210,38 @@ class _Run:
         if not type(component).__module__.startswith("assay."):
             check_rows(gave, self.snapshot, name)
 
-    def _skip(self, name: str, kind: SpanKind, ranking: Ranking, start: float, why: str) -> Ranking:
+    def _skip(
+        self,
+        name: str,
+        kind: SpanKind,
+        ranking: Ranking,
+        start: float,
+        why: str,
+        fate: Fate,
+        fired: Fired | None = None,
+    ) -> Ranking:
         self.degraded.append(f"{name} skipped: {why}")
-        return self._span(name, kind, len(ranking), ranking, start, why)
+        return self._span(name, kind, len(ranking), ranking, start, why, fate, fired)
 
-    def _span(self, name: str, kind: SpanKind, took: int, gave: Ranking, start: float, skipped: str = "") -> Ranking:
+    def _span(
+        self,
+        name: str,
+        kind: SpanKind,
+        took: int,
+        gave: Ranking,
+        start: float,
+        skipped: str = "",
+        fate: Fate = "ran",
+        fired: Fired | None = None,
+    ) -> Ranking:
         if not skipped:
             check_ranking(gave, name)
         self.degraded.extend(f"{name}: {note.text}" for note in gave.notes if note.kind in ("degraded", "skipped"))
         ms = (self.clock() - start) * 1000.0
         notes, gave = gave.notes, gave.silent()
-        self.spans.append(Span(name, kind, took, gave, skipped, notes, ms))
+        self.spans.append(Span(name, kind, took, gave, skipped, notes, ms, fate, fired))
         return gave
 
 
-def _unit(vector: Vector) -> Vector:
-    """A caller's own query vector, checked and brought to unit length."""
-    given = np.asarray(vector, dtype=np.float64)
-    norm = math.sqrt(given @ given) if given.ndim == 1 else 0.0
-    if not 0.0 < norm < math.inf:
-        raise QueryError("query.vector must be one-dimensional, finite and not all zero", "pass float32[d]")
-    return (given / norm).astype(np.float32)
-
-
-def query_digest(query: Query) -> str:
-    """Identifies a query with all that can change its answer, its vector's bytes included."""
-    vector = b"" if query.vector is None else np.asarray(query.vector, "<f4").tobytes()
-    said = repr((query.text, query.at, str(query.where), query.scope, sorted(query.extra.items())))
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass") + b"\0" + vector).hexdigest()
+def _said(error: AssayError) -> str:
+    return f"{error.message}; cure: {error.cure}" if error.cure else error.message

@@ -7,7 +7,7 @@ score and the rest near its worst. That is the kindest case for the chunk, so "i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, cast
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.errors import AssayError
 from assay.order import arrange, as_source
-from assay.pipeline import LegPlan, Pipeline
+from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 
@@ -34,27 +34,56 @@ def check_scales(pipeline: Pipeline) -> list[tuple[str, Range, Range]]:
 
     Returns (step, range given, range made) for every step, the fuser first.
     """
-    legs = {plan.name: plan.leg.gives() for plan in pipeline.legs}
+    legs: dict[str, Range] = {}
+    for plan in pipeline.legs:
+        if plan.when is not None:
+            plan.when.check(legs)
+        legs[plan.name] = plan.leg.gives()
     current = pipeline.fuser.gives(legs) if pipeline.fuser else next(iter(legs.values()))
     walked = [("fuse", current, current)]
-    for plan in pipeline.steps:
-        made = plan.step.gives(current)
-        walked.append((plan.name, current, made))
+    for step in pipeline.steps:
+        made = step.step.gives(current)
+        walked.append((step.name, current, made))
         current = made
     return walked
 
 
 def preflight(pipeline: Pipeline) -> list[Finding]:
     """Everything worth saying about a pipeline before it runs."""
-    return [*_thresholds(pipeline), *_reachability(pipeline), *_depth(pipeline)]
+    inner = [
+        replace(finding, where=f"legs.{plan.name}.{finding.where}")
+        for plan in pipeline.legs
+        if isinstance(inside := getattr(plan.leg, "pipeline", None), Pipeline)
+        for finding in (*_thresholds(inside), *_reachability(inside))
+    ]
+    return [*_thresholds(pipeline), *_reachability(pipeline), *_depth(pipeline), *_times(pipeline), *inner]
 
 
 def _depth(pipeline: Pipeline) -> list[Finding]:
-    return [
-        Finding("warning", f"legs.{plan.name}", f"looks {plan.k} deep, but an answer has k = {pipeline.k}")
-        for plan in pipeline.legs
-        if plan.k < pipeline.k and pipeline.fuser is None
-    ]
+    """Legs too shallow for an answer: alone, or as the one that runs while the others wait for their triggers."""
+    always = [plan for plan in pipeline.legs if plan.when is None]
+    if len(always) != 1 or always[0].k >= pipeline.k:
+        return []
+    (plan,) = always
+    text = f"looks {plan.k} deep, but an answer has k = {pipeline.k}"
+    if len(pipeline.legs) > 1:
+        text += ": when no other leg is triggered, the answer is short"
+    return [Finding("warning", f"legs.{plan.name}", text)]
+
+
+def _times(pipeline: Pipeline) -> list[Finding]:
+    """Costs above caps, and caps above the budget."""
+    findings = []
+    placed: list[tuple[str, LegPlan | StepPlan]] = [(f"legs.{plan.name}", plan) for plan in pipeline.legs]
+    placed += [(plan.name, plan) for plan in pipeline.steps]
+    for where, plan in placed:
+        if plan.cost_ms is not None and plan.cap_ms is not None and plan.cost_ms > plan.cap_ms:
+            text = f"is expected to cost {plan.cost_ms:g} ms, above its cap of {plan.cap_ms:g}: it is skipped"
+            findings.append(Finding("warning", where, text))
+        if pipeline.budget_ms is not None and (plan.cap_ms or 0.0) > pipeline.budget_ms:
+            text = f"its cap of {plan.cap_ms:g} ms is above the whole budget of {pipeline.budget_ms:g}"
+            findings.append(Finding("warning", where, text))
+    return findings
 
 
 def _thresholds(pipeline: Pipeline) -> list[Finding]:
@@ -121,7 +150,8 @@ def _fused(pipeline: Pipeline, rankings: dict[str, Ranking]) -> Ranking | None:
         return next(iter(rankings.values()))
     try:
         ordered = {plan.name: rankings[plan.name] for plan in pipeline.legs}
-        return pipeline.fuser.fuse(Query(), ordered, cast(Snapshot, _Nothing()))
+        fuser = getattr(pipeline.fuser, "inner", pipeline.fuser)  # simulated chunks are of different groups
+        return cast(Ranking, fuser.fuse(Query(), ordered, cast(Snapshot, _Nothing())))
     except (AssayError, NotImplementedError):
         return None  # a fuser that must read the store cannot be simulated; nothing is claimed about it
 

@@ -7,9 +7,9 @@ built, never per query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class Snapshot(Protocol):
 
     Every look-up obeys `query.where`, `query.scope` and `query.at` while it searches, so a list is never
     short while matching chunks exist. What a backend cannot do is absent from `capabilities`
-    ("lexical", "dense", "exact"), and asking for it raises StoreError.
+    ("lexical", "dense", "exact", "graph"), and asking for it raises StoreError.
     """
 
     @property
@@ -83,6 +83,35 @@ class Snapshot(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """How a graph is walked: from which rows beside the query's own things, and how far (see legs/graph.py)."""
+
+    seeds: Rows
+    damping: float
+    entity_share: float
+    keep: Literal["all", "reached", "new"]
+    least: float
+
+
+@runtime_checkable
+class Related(Protocol):
+    """What a snapshot with the capability "graph" can do beside the others."""
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        """Rows that a walk over the things and links of chunks reaches, with the parts of their scores."""
+        ...
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A snapshot that may know which vector comes next (specification 001)."""
+
+    def expected(self, query: Query) -> Vector | None:
+        """The unit vector where the next one should lie, from the query's and those before it; None without a model."""
+        ...
+
+
 @runtime_checkable
 class Backend(Protocol):
     """A store with its indexes. A write that returned is durable, and the next snapshot sees it."""
@@ -98,7 +127,8 @@ class Backend(Protocol):
 
 
 class Component(Protocol):
-    """`needs` lists what the pipeline must prepare: "vector" (the query's), "lexical", "dense", "exact"."""
+    """`needs` lists what the pipeline must prepare: "vector" (the query's), "lexical", "dense", "exact",
+    "graph"."""
 
     needs: ClassVar[frozenset[str]]
 
@@ -149,17 +179,69 @@ class Selector(Component, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A trigger's decision with the value it saw."""
+    """A trigger's decision: which one decided, the value it saw, and the sentence that the trace shows."""
 
     yes: bool
     why: str
+    name: str = ""
+    observed: float | None = None
 
 
 @runtime_checkable
 class Trigger(Protocol):
-    """Decides whether a leg runs, from the rankings so far and the config's k (never the caller's)."""
+    """Decides whether a leg runs, from what the legs before it found and the config's k (never the caller's).
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], k: int) -> Fired: ...
+    `check` runs when a pipeline is built: it sees the scores those legs can give, and refuses what cannot work.
+    """
+
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired: ...
+    def check(self, legs: Mapping[str, Range]) -> None: ...
+
+
+@runtime_checkable
+class Pending(Protocol):
+    """A question that can be called off: `result` blocks, `cancel` (from another thread) makes it end soon."""
+
+    def result(self) -> Ranking: ...
+    def cancel(self) -> None: ...
+
+
+@runtime_checkable
+class Cancellable(Protocol):
+    """A leg that can be called off half way. `begin` starts nothing yet; the work is done by `result`."""
+
+    def begin(self, query: Query, k: int) -> Pending: ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A leg with something to do once per process, before its first question."""
+
+    def prepare(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A leg or step about to run: how it is done and called off, what it may cost, what it is expected to cost.
+
+    Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
+    a leg that knows what this very query costs (a recording); else it gives None. `prepare` is what is done once per
+    process (a library loaded, a store opened): it belongs to no question, so no cap covers it.
+    """
+
+    name: str
+    run: Callable[[], Ranking]
+    cap_ms: float | None = None
+    cost_ms: float | None = None
+    cancel: Callable[[], None] = lambda: None
+    prepare: Callable[[], None] = lambda: None
+    known_ms: Callable[[], float | None] = lambda: None
+
+
+class Asker(Protocol):
+    """Sends errands, one after another, for one query; raises OutOfTime for one that is not run, or not to its end."""
+
+    def ask(self, errand: Errand) -> Ranking: ...
 
 
 @runtime_checkable

@@ -12,22 +12,24 @@ from typing import Any, Literal
 
 from assay.errors import ConfigError, nearest
 from assay.fuse import FUSERS
-from assay.legs import LEGS
+from assay.legs import LEGS, SOURCES
 from assay.rerank import RERANKERS
 from assay.score import SCORERS
 from assay.select import SELECTORS
 from assay.triggers import TRIGGERS
 
-Kind = Literal["leg", "fuser", "step", "trigger"]
+Kind = Literal["leg", "source", "fuser", "step", "trigger"]
 
 TABLES: Mapping[str, Mapping[str, str]] = {
     "leg": LEGS,
+    "source": SOURCES,
     "fuser": FUSERS,
     "step": {**RERANKERS, **SCORERS, **SELECTORS},
     "trigger": TRIGGERS,
 }
 GROUPS: Mapping[str, str] = {
     "leg": "assay.legs",
+    "source": "assay.sources",
     "fuser": "assay.fusers",
     "step": "assay.steps",
     "trigger": "assay.triggers",
@@ -72,6 +74,11 @@ def short_name(kind: Kind, component: Any) -> str:
             return name
     others = (point.name for point in entry_points(group=GROUPS[kind]) if point.value == place)
     return next(others, place)
+
+
+def is_source(component: Any) -> bool:
+    """Does this leg look elsewhere?"""
+    return bool(getattr(component, "elsewhere", False))
 
 
 def settings_of(component: Any) -> dict[str, Any]:

@@ -115,10 +115,10 @@ class Note:
     """Something a component did that its columns do not show.
 
     kind: "dropped" (these ids left, and why) | "skipped" (a step did not run) | "degraded" (it ran, but not
-    as planned) | "info".
+    as planned) | "info" | "detail" (what it does every time: on the trace, but no remark under an answer).
     """
 
-    kind: Literal["dropped", "skipped", "degraded", "info"]
+    kind: Literal["dropped", "skipped", "degraded", "info", "detail"]
     text: str
     ids: tuple[str, ...] = ()
 

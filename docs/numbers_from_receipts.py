@@ -15,15 +15,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numbers_from_cascade import WRITERS as CASCADE
+from numbers_from_fusion import WRITERS as FUSION
 from numbers_from_lab import WRITERS as LAB
+from numbers_from_memory import WRITERS as MEMORY
 
 ROOT = Path(__file__).resolve().parent.parent
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE}
+"""Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/cascade.md",
+    "docs/memory.md",
+    "docs/postgres.md",
+    "docs/fusion.md",
+    "docs/graph.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
+    "docs/router.md",
 )
 
 
@@ -139,8 +150,94 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
 
 
+def postgres(receipt: dict[str, Any]) -> str:
+    """Times of both backends and of plain ts_rank, how alike they answer, and the kinds of vector index."""
+    times = table(["what", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
+    kinds = [
+        [n, *(i[k] for k in ("build_s", "mb", "recall_at_100_of_200", "p50_ms"))] for n, i in receipt["indexes"].items()
+    ]
+    alike = table(["answers", ""], [[name, value] for name, value in receipt["answers"].items()])
+    head = ["index of the vectors", "build s", "MB", "recall@100 among 200", "p50 ms"]
+    return f"{receipt['chunks']:,} chunks.\n\n{times}\n{alike}\n{table(head, kinds)}"
+
+
+def router_alone(receipt: dict[str, Any]) -> str:
+    """Every source by itself."""
+    rows = [
+        [name, who, f"{seen['R@10']:.3f}", f"{seen['nDCG@10']:.3f}", f"{seen['p50_ms']:.1f}", f"{seen['p95_ms']:.1f}"]
+        for name, found in receipt.items()
+        for who, seen in found["alone"].items()
+    ]
+    return table(["set", "source", "R@10", "nDCG@10", "p50 ms", "p95 ms"], rows)
+
+
+SHOWN = {"hybrid": "rrf", "words": "rrf", "five words": "append_fill"}
+"""The fusion that is shown for each first source; `always` is shown with all three."""
+
+
+def router_triggers(receipt: dict[str, Any]) -> str:
+    """How often each trigger asked, what it gained against the first source alone, and what a question cost."""
+    rows = []
+    for name, found in receipt.items():
+        for row in found["triggers"]:
+            if row["fusion"] == SHOWN[row["first"]] or row["trigger"] == "always":
+                threshold = "" if row["threshold"] is None else f" {row['threshold']:g}"
+                gains = [_gain(row["gain"][metric]) for metric in ("R@10", "nDCG@10")]
+                asked, spent = f"{row['used']:.1%}", [f"{row['ms'][key]:.1f}" for key in ("mean", "p95")]
+                rows.append([name, row["first"], row["trigger"] + threshold, row["fusion"], asked, *gains, *spent])
+    head = ["set", "first", "trigger", "fusion", "asked", "gain R@10", "gain nDCG@10", "mean ms", "p95 ms"]
+    return table(head, rows)
+
+
+def _gain(found: list[float]) -> str:
+    mean, low, high = found
+    return f"{mean:+.3f} ({low:+.3f} … {high:+.3f})"
+
+
+def graph(receipt: dict[str, Any]) -> str:
+    """One row per size: building beside the word index, and a walk beside BM25."""
+    rows = []
+    for found in receipt["sizes"]:
+        changed = next(value for key, value in found.items() if key.startswith("after "))
+        for state, asked in (("compacted", found["compacted"]), ("with a tail and deletions", changed)):
+            times = asked["times"]
+            rows.append(
+                [
+                    f"{found['chunks']:,}",
+                    state,
+                    f"{asked['things']:,}",
+                    *(f"{times[name]['p50_ms']} / {times[name]['p95_ms']}" for name in ("bm25", "walk")),
+                    " / ".join(str(value) for value in asked["ratios"].values()),
+                    asked["first_question_ms"],
+                ]
+            )
+    head = [
+        "chunks",
+        "index",
+        "things",
+        "bm25 p50 / p95 ms",
+        "walk p50 / p95 ms",
+        "walk over bm25",
+        "first question ms",
+    ]
+    built = [
+        [
+            f"{found['chunks']:,}",
+            f"{found['chunks_added_per_s']:,}",
+            found["index_s"],
+            found["graph_s"],
+            found["graph_mb_on_disk"],
+            f"{found['peak_mb']:,} / {found['peak_mb_of_a_helper']:,}",
+        ]
+        for found in receipt["sizes"]
+    ]
+    more = ["chunks", "added per s", "words and columns s", "graph s", "graph MB on disk", "peak MB, program / helper"]
+    return table(head, rows) + "\n" + table(more, built)
+
+
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
+    "graph": ("graph", graph),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),
@@ -149,14 +246,17 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "backends": ("backends", backends),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
+    "postgres": ("postgres", postgres),
+    "router_alone": ("router", router_alone),
+    "router_triggers": ("router", router_triggers),
 }
 """Block → its receipt, and what writes it."""
 
 
 def _written(text: str) -> str:
     def block(found: re.Match[str]) -> str:
-        if found[2] in LAB:
-            return f"{found[1]}{LAB[found[2]]()}{found[4]}"
+        if found[2] in RUNS:
+            return f"{found[1]}{RUNS[found[2]]()}{found[4]}"
         name, writer = WRITERS[found[2]]
         receipt = json.loads((ROOT / "receipts" / f"{name}.json").read_text("utf-8"))["measured"]
         return f"{found[1]}{writer(receipt)}{found[4]}"

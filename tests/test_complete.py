@@ -41,7 +41,7 @@ def test_every_leg_scores_every_candidate():
         everywhere = dict(zip(deep[name].ids, deep[name].score, strict=True))
         assert dict(zip(ranking.ids, ranking.score, strict=True)) == {i: everywhere[i] for i in union}
         assert set(ranking.priority) == set(short[name].priority)
-    assert [note.kind for note in notes] == ["info"]
+    assert [note.kind for note in notes] == ["detail"]
     assert "scored" in notes[0].text
 
 

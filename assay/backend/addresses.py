@@ -26,6 +26,7 @@ BACKENDS: Mapping[str, str] = {
     "local": "assay.backend.local_place:PLACE",
     "sqlite": "assay.backend.sqlite:PLACE",
     "lance": "assay.backend.lance:PLACE",
+    "postgres": "assay.backend.postgres.place:PLACE",
 }
 """Scheme → module:attribute of its Place."""
 ALIASES: Mapping[str, str] = {"postgresql": "postgres", "folder": "local", "file": "local"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from assay.protocols import Snapshot
 from assay.store.record import Record
@@ -117,3 +117,17 @@ class Place(Protocol):
     def exists(self, address: str) -> bool: ...
     def create(self, address: str, settings: Mapping[str, Any]) -> KeptBackend: ...
     def open(self, address: str) -> KeptBackend: ...
+
+
+@runtime_checkable
+class Graphed(Protocol):
+    """A backend that can build the graph which pipelines with a graph leg walk."""
+
+    @property
+    def graph_due(self) -> bool:
+        """Would the first walk build a large graph? Then do it where somebody can watch."""
+        ...
+
+    def build_graph(self, progress: Progress = ...) -> int:
+        """Build it now; how many chunks it covers."""
+        ...

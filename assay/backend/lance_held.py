@@ -101,7 +101,8 @@ class HeldVectors:
 
     @cached_property
     def _has(self) -> NDArray[np.bool_]:
-        return self.matrix.any(axis=1)
+        has: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
+        return has
 
     def of(self, rows: Rows) -> Vectors:
         """Vectors of rows in their order; zero where a row has none."""
@@ -116,8 +117,6 @@ class HeldVectors:
         """The best k of the allowed (a mask over `seqs`) with exact scores, ties of the last included."""
         places = np.flatnonzero(allowed & self._has)
         if len(places) > k:
-            rough = (self.matrix @ query)[
-                places
-            ]  # all of them: gathering the allowed ones costs more than the products
+            rough = (self.matrix @ query)[places]  # of all: gathering the allowed ones costs more
             places = places[rough >= np.partition(rough, len(rough) - k)[len(rough) - k] - _NOISE]
         return self.seqs[places], exact_scores(self.matrix, query, places)

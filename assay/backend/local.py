@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -294,14 +294,16 @@ class LocalBackend:
             name, times = f"{version:08d}", 1
             while (self.folder / name).exists():  # never write into a folder that may be in use
                 name, times = f"{version:08d}-{times}", times + 1
-            self._index(version, self.folder / name, progress)
+            made = self._index(version, self.folder / name, progress)
+            if before is not None and (self.folder / before / "graph").is_dir():
+                self._graph(made, progress)  # somebody uses it: the next one must not make them wait
             with self.store.write("compact") as writer:
                 writer.set("generation", name)
             _sweep(self.folder, [name])
             return name
 
     def _index(self, version: int, folder: Path, progress: Progress = lambda *_: None) -> Generation:
-        try:
+        with _index_errors():
             return build_generation(
                 self.store,
                 version,
@@ -312,10 +314,26 @@ class LocalBackend:
                 tantivy_from=self._tantivy_from,
                 ivf_from=self._ivf_from,
             )
-        except (OSError, RuntimeError, ValueError) as error:  # tantivy and FAISS have their own names for a full disk
-            raise StoreError(
-                f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
-            ) from error
+
+    @property
+    def graph_due(self) -> bool:
+        generation = self.generation
+        return generation is not None and generation.size > MOST_TAIL and not generation.graph_folder.is_dir()
+
+    def build_graph(self, progress: Progress = lambda *_: None) -> int:
+        """Build the graph of the current generation now, instead of for the first question; how many chunks it covers.
+
+        Every later generation is built with one. 0 when there is no generation yet: then a graph costs nothing.
+        """
+        generation = self.generation
+        if generation is None:
+            return 0
+        self._graph(generation, progress)
+        return generation.size
+
+    def _graph(self, generation: Generation, progress: Progress) -> None:
+        with _index_errors():
+            generation.graph(self.store, self.analyser, progress)
 
     no_vectors = ""
 
@@ -335,6 +353,17 @@ class LocalBackend:
             self._temporary.cleanup()
             self._temporary = None
         self.store.close()
+
+
+@contextlib.contextmanager
+def _index_errors() -> Iterator[None]:
+    """tantivy and FAISS have their own names for a full disk."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreError(
+            f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
+        ) from error
 
 
 def _weight(folder: Path) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.scan import Posting, Roll, rate, scan
-from assay.backend.snapshot import number_of
+from assay.index.columns import number_of
 from assay.protocols import Found
 from assay.store.facts import Row
 from assay.store.record import Record

@@ -12,13 +12,15 @@ from functools import cached_property
 import numpy as np
 
 from assay.backend.filters import SnapshotColumns
+from assay.backend.graph_view import GraphView
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
+from assay.backend.related import parts_of, walked
 from assay.errors import QueryError, StoreError
-from assay.index.columns import NUMBERS, as_number, numbers_of
+from assay.index.columns import NUMBERS, number_of
 from assay.index.generation import Generation
 from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
-from assay.protocols import Found
+from assay.protocols import Found, Walk
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser, identifiers, normal
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
@@ -78,7 +80,7 @@ class LocalSnapshot:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return frozenset({"lexical", "exact", "dense"} if self._dim else {"lexical", "exact"})
+        return frozenset({"lexical", "exact", "graph", *(("dense",) if self._dim else ())})
 
     def lacks(self, capability: str) -> str:
         if capability in self.capabilities:
@@ -169,6 +171,27 @@ class LocalSnapshot:
         place = self._best(rows, score, k)
         parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
         return Found(rows[place], parts, ideal=1.0)
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        """Rows that a walk over names, identifiers, word pairs and links reaches (see walk.py)."""
+        view = self._graph_view
+        old, new = self._allowed(query)
+        allowed = None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
+        found = walked(view, query, walk, allowed)
+        if found is None:
+            return Found(np.empty(0, np.int64), (), ideal=1.0)
+        score = found.received if walk.keep == "all" else found.received - found.begun
+        if walk.keep == "new":
+            score[walk.seeds] = 0.0
+        rows = np.flatnonzero(score > 0.0)
+        rows = rows[self._best(rows, score[rows], k)]
+        return Found(rows, parts_of(view, found, rows, walk), ideal=1.0)
+
+    @cached_property
+    def _graph_view(self) -> GraphView:
+        graph = self._generation.graph(self._store, self.analyser) if self._generation else None
+        tail = self._tail.graph(graph)
+        return GraphView(graph, tail, self._tail, self._dead, self._tail_live, self.analyser.language)
 
     def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""
@@ -352,12 +375,5 @@ class LocalSnapshot:
         return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
 
 
-def number_of(chunk: Chunk, name: str) -> float:
-    """A numeric fact of a chunk, or of its metadata; NaN where it has none."""
-    if name in NUMBERS:
-        return numbers_of(chunk)[NUMBERS.index(name)]
-    value = chunk.meta.get(name)
-    for member in value if isinstance(value, list | tuple) else (value,):  # the first number counts
-        if isinstance(member, int | float) and not isinstance(member, bool):
-            return as_number(member)
-    return float("nan")
+def _all(mask: Mask | None, size: int) -> Mask:
+    return np.ones(size, np.bool_) if mask is None else mask

@@ -183,7 +183,7 @@ def _change(asked: Asked, old: Answer, new: Answer, ms: tuple[float, float]) -> 
     before, after = old.chosen.ids.tolist(), new.chosen.ids.tolist()
     ranks_before, ranks_after = _ranks(before), _ranks(after)
     different = [i for i in dict.fromkeys([*after, *before]) if ranks_before.get(i) != ranks_after.get(i)]
-    chunks = _chunks(old, different)
+    chunks = _chunks((old, new), different)
     moved = tuple(
         Moved(
             id=name,
@@ -220,7 +220,11 @@ def _ranks(ids: Sequence[str]) -> dict[str, int]:
     return {name: place + 1 for place, name in enumerate(ids)}
 
 
-def _chunks(answer: Answer, ids: Sequence[str]) -> dict[str, Chunk]:
-    view = answer.snapshot
-    found = view.chunks(view.rows(np.array(ids, np.str_))) if ids else []
-    return {chunk.id: chunk for chunk in found}
+def _chunks(answers: Sequence[Answer], ids: Sequence[str]) -> dict[str, Chunk]:
+    """The chunks behind the ids; an answer may show some that were brought from elsewhere."""
+    found: dict[str, Chunk] = {}
+    for answer in answers if ids else ():
+        view = answer.snapshot
+        rows = view.rows(np.array(ids, np.str_))
+        found |= {chunk.id: chunk for chunk in view.chunks(rows[rows >= 0])}
+    return found

@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.bench import suspicion
 from assay.bench.receipt import Receipt, ReceiptError, read, write
-from assay.bench.runner import Bench, Plan
+from assay.bench.runner import Bench, Plan, legs
 from assay.bench.systems import System
 from assay.bench.timing import latency
 from assay.bench.types import Dataset
@@ -57,6 +57,7 @@ def run(
     start = time.perf_counter()
     findings = suspicion.of_dataset(dataset, workspace)
     receipts: dict[str, Receipt] = {}
+    brought: dict[str, Any] = {}
     reused = []
     for system in systems:
         path = out / file_name(dataset, system.name) if out else None
@@ -65,7 +66,9 @@ def run(
             reused.append(system.name)
             receipts[system.name] = kept
             continue
-        receipts[system.name] = bench.receipt(system, bench.run(system, progress), findings)
+        results = bench.run(system, progress)
+        brought[system.name] = legs(results)
+        receipts[system.name] = bench.receipt(system, results, findings)
         if path:
             write(receipts[system.name], path)
     fresh = [system for system in systems if system.name not in reused]
@@ -75,6 +78,8 @@ def run(
         measured["texts"] = {topic: dataset.topics[topic].text for topic in dataset.scored}
     for system in fresh:
         own = {"latency_ms": times[system.name]} if system.name in times else {}
+        if len(brought[system.name]) > 1:
+            own["legs"] = brought[system.name]
         receipts[system.name] = replace(receipts[system.name], measured={**measured, **own})
         if out:
             write(receipts[system.name], out / file_name(dataset, system.name))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.protocols import Found, Snapshot
+from assay.errors import StoreError
+from assay.protocols import Found, Related, Snapshot, Walk
 from assay.types import Chunk, Floats, Ids, Query, Rows, Vectors
 
 
@@ -44,6 +45,13 @@ class Remembering:
 
     def exact(self, query: Query, k: int) -> Found:
         return self._once("exact", query, k, self.inner.exact)
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        if not isinstance(self.inner, Related):
+            raise StoreError("this store has no graph", "use a store that has")
+        how = (walk.seeds.tobytes(), walk.damping, walk.entity_share, walk.keep, walk.least)
+        inner = self.inner
+        return self._once(f"related {how}", query, k, lambda asked, most: inner.related(asked, most, walk))
 
     @property
     def digest(self) -> str:

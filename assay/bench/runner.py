@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import assay
+from assay.answer import Answer
 from assay.bench.abstention import abstention
 from assay.bench.bounds import PIECES, drawn, known
 from assay.bench.metrics import defaults, parse, score
@@ -25,10 +26,12 @@ from assay.bench.remember import Remembering
 from assay.bench.systems import ORACLE, System
 from assay.bench.types import ALL, Dataset, Piece, Retrieved, Run
 from assay.bench.workspace import Workspace
+from assay.beside import FIRST
 from assay.errors import AssayError
 from assay.pipeline import Pipeline
 from assay.preflight import Finding, preflight
-from assay.types import Query
+from assay.protocols import Snapshot
+from assay.types import Query, Rows
 
 DEPTH = 100
 """Documents kept for each topic; no metric may look deeper."""
@@ -103,19 +106,33 @@ class Bench:
 
     def _search(self, pipeline: Pipeline, topic: str) -> Retrieved:
         answer = pipeline.run(self.query(topic), self.snapshot, k=self.snapshot.size)
-        rows = answer.chosen.rows
-        rows = self.snapshot.rows(answer.chosen.ids) if rows is None else rows
+        return self.retrieved(topic, answer, pipeline.k)
+
+    def retrieved(self, topic: str, answer: Answer, k: int) -> Retrieved:
+        """An answer as the metrics read it: documents by their best chunk, this store's and those from elsewhere.
+
+        `k` is how many of its chunks count when it is asked what each leg brought.
+        """
+        view, rows = answer.snapshot, answer.chosen.rows
+        rows = view.rows(answer.chosen.ids) if rows is None else rows
         best: dict[str, float] = {}
-        for name, value in zip(self.workspace.documents[rows].tolist(), answer.chosen.score.tolist(), strict=True):
+        for name, value in zip(self._documents(view, rows), answer.chosen.score.tolist(), strict=True):
             best.setdefault(name, value)
             if len(best) == self.plan.depth:
                 break
         pieces: tuple[Piece, ...] = ()
         if self.dataset.evidence.get(topic):
-            chunks = self.snapshot.chunks(rows[:PIECES])
-            pieces = tuple(Piece(chunk.doc_id, chunk.text, chunk.tokens) for chunk in chunks)
+            pieces = tuple(Piece(chunk.doc_id, chunk.text, chunk.tokens) for chunk in view.chunks(rows[:PIECES]))
         empty = tuple(span.name for span in answer.trace if span.kind == "leg" and not len(span.gave))
-        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty)
+        brought = tuple((one.leg, one.chosen, one.alone) for one in answer.brought(k))
+        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty, brought)
+
+    def _documents(self, view: Snapshot, rows: Rows) -> list[str]:
+        own = rows < FIRST
+        if own.all():
+            names: list[str] = self.workspace.documents[rows].tolist()
+            return names
+        return [chunk.doc_id for chunk in view.chunks(rows)]
 
     def inputs(self, system: System) -> dict[str, Any]:
         """What decides a run's numbers, as its receipt says it."""
@@ -195,6 +212,17 @@ def unmeasured(system: System, snapshot: Remembering, results: Run) -> str:
         if count == len(results):
             return f"degraded for every query: {reason}"
     return ""
+
+
+def legs(results: Run) -> dict[str, dict[str, int]]:
+    """What each leg did for all answers together: places it had a part in, and places that it alone filled."""
+    total: dict[str, dict[str, int]] = {}
+    for result in results:
+        for leg, chosen, alone in result.brought:
+            found = total.setdefault(leg, {"chosen": 0, "alone": 0})
+            found["chosen"] += chosen
+            found["alone"] += alone
+    return total
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:

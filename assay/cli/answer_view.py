@@ -9,6 +9,7 @@ from rich.text import Text
 
 from assay.answer import Answer, Hit
 from assay.backend.kept import kept
+from assay.beside import here
 from assay.cli.footer import footer
 from assay.cli.layout import ends, flow, wrapped
 from assay.cli.nothing_view import nothing_found
@@ -71,7 +72,7 @@ def _whereabouts(hit: Hit) -> Text:
 
 def short_id(chunk_id: str, answer: Answer) -> str:
     """What `--id` needs to name this chunk and no other."""
-    view = kept(answer.snapshot)
+    view = kept(here(answer.snapshot))
     if view is None:
         return chunk_id
     lengths = range(SHORTEST_ID, len(chunk_id), 4)
@@ -91,7 +92,7 @@ def excerpt(chunk: Chunk, answer: Answer, width: int) -> Text:
 
 
 def _terms(answer: Answer) -> tuple[list[str], Analyser]:
-    view = kept(answer.snapshot)
+    view = kept(here(answer.snapshot))
     analyser = view.analyser if view else Analyser()
     return analyser.query_terms(answer.query.text), analyser
 

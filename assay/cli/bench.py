@@ -14,6 +14,7 @@ BENCH_COMMANDS: Mapping[str, str] = {
     "compare": "assay.cli.bench_compare:compare",
     "gate": "assay.cli.bench_gate:gate",
     "grid": "assay.cli.bench_grid:grid",
+    "router": "assay.cli.bench_router:router",
     "report": "assay.cli.bench_report:report",
     "synth": "assay.cli.bench_synth:synth",
     "diff": "assay.cli.bench_diff:diff",

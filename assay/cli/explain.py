@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import opened, query_text, question, search_options
+from assay.cli.options import opened, query_text, question, search_options, with_graph
 
 
 @click.command()
@@ -20,6 +20,7 @@ def explain(
     at: str | None,
     scope: str | None,
     snapshot: str | None,
+    sort: str,
     budget: int | None,
     store: str,
     as_data: bool,
@@ -33,7 +34,10 @@ def explain(
     from assay.cli.terminal import as_json
 
     with opened(store) as base:
-        asked = question(k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, budget=budget)
+        with_graph(base, pipeline)
+        asked = question(
+            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+        )
         found = base.explain(query_text(query), chunk_id, **asked)
         if as_data:
             click.echo(as_json(explanation_json(found), indent=2))

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from assay.answer import Answer, Span
 from assay.backend.kept import kept
+from assay.beside import here
 from assay.cli.layout import flow
 from assay.cli.terminal import count, safe
 
@@ -40,7 +41,7 @@ def remarks(answer: Answer) -> Iterator[Text]:
 
 
 def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
-    view = answer.snapshot
+    view = here(answer.snapshot)
     found = answer.verdict.found
     pool = max((len(span.gave) for span in answer.trace), default=0)
     known = kept(view)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from assay.answer import Answer
 from assay.backend.kept import KeptSnapshot, kept
+from assay.beside import here
 from assay.cli.terminal import count, day, safe
 from assay.errors import QueryError
 from assay.where import Compare, Filter
@@ -33,7 +34,7 @@ def _reasons(answer: Answer) -> Iterator[str]:
     not_run = [safe(span.name) for span in legs if span.skipped]
     searched = f"The store has {count(size, 'chunk')}; {', '.join(ran) if ran else 'no leg could run'}"
     yield searched + (f"; {', '.join(not_run)} did not run" if not_run and ran else "")
-    view = kept(answer.snapshot)
+    view = kept(here(answer.snapshot))
     if view is not None:
         yield from _hidden(answer, view)
     for span in answer.trace:

@@ -27,13 +27,22 @@ if TYPE_CHECKING:
     flag_value="",
     help="Make the token vectors ahead that late_interaction reads: as this pipeline sets it, or as by default.",
 )
+@click.option(
+    "--graph", is_flag=True, help="Build the graph ahead that a graph leg walks; later indexes come with one."
+)
 @click.option("--force", is_flag=True, help="Build the index even when it is in step.")
 @click.option(
     "--forget-before", metavar="vN|TAG", help="Erase what was dead by then; older snapshots are gone for good."
 )
 @store_option
 def optimize(
-    embed_too: bool, embedder: str | None, tokens: str | None, force: bool, forget_before: str | None, store: str
+    embed_too: bool,
+    embedder: str | None,
+    tokens: str | None,
+    graph: bool,
+    force: bool,
+    forget_before: str | None,
+    store: str,
 ) -> None:
     """Build the index now, instead of when enough has changed.
 
@@ -48,7 +57,9 @@ def optimize(
     said: list[str] = []
     with opened(store) as base, bars() as bar:
         if base.store.readonly:
-            raise StoreError(f"the store {store} is read-only here", "copy it to a folder you may write to")
+            raise StoreError(
+                f"the store {base.store.address} is read-only here", "copy it to a folder you may write to"
+            )
         swept = _sweep(base.store)
         if embed_too or embedder:
             made = base.embed_missing(embedder or "auto", bar.step)
@@ -57,6 +68,8 @@ def optimize(
             said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
         if base.optimize(bar.step, force):
             said.append(f"indexed {count(base.snapshot().size, 'chunk')}")
+        if graph:
+            said.append(f"built the graph of {count(base.build_graph(bar.step), 'chunk')}")
         if tokens is not None:
             said.append(f"made the token vectors of {count(_make_tokens(base, tokens, bar.step), 'chunk')}")
         if swept:

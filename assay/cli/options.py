@@ -40,6 +40,12 @@ def search_options(command: F) -> F:
         click.option("--at", metavar="DATE|now", help="The scoring clock; hides chunks created later."),
         click.option("--scope", metavar="NAME", help="Only chunks of this scope."),
         click.option("--snapshot", metavar="vN|TAG", help="Read the store as it was at a version or tag."),
+        click.option(
+            "--sort",
+            type=click.Choice(["relevance", "recency", "importance"]),
+            default="relevance",
+            help="The order of the best results.",
+        ),
         click.option("--budget", type=click.IntRange(1), metavar="TOKENS", help="Keep what fits into so many tokens."),
         store_option,
         json_option,
@@ -81,3 +87,16 @@ def opened(store: str) -> KnowledgeBase:
         with bars() as bar:
             base.optimize(bar.step)
     return base
+
+
+def with_graph(base: KnowledgeBase, pipeline: str) -> None:
+    """A pipeline that walks the graph of a large store gets it built now, where a person can watch."""
+    from assay.backend.kept import Graphed
+
+    if not any("graph" in plan.leg.needs for plan in base.pipeline(pipeline).legs):
+        return
+    if isinstance(base.backend, Graphed) and base.backend.graph_due:
+        from assay.cli.progress import bars
+
+        with bars() as bar:
+            base.build_graph(bar.step)

@@ -108,6 +108,7 @@ stand. An unknown, missing or ill-typed key is an error that names the nearest r
 ```toml
 about = "Words and meaning"    # free text
 k = 10                         # the length of an answer, and what triggers read
+budget_ms = 1500               # the most that all legs and steps may take together
 
 [legs.bm25]                    # one table per leg; its name is yours
 use = "bm25"                   # which leg; by default the table's name
@@ -115,19 +116,33 @@ k = 100                        # how deep it looks
 priority = 0                   # who wins a tie: the lower number
 when = { use = "fewer_than", count = 3 }   # a trigger; without one the leg always runs
 after = ["dense"]              # legs before it whose finds it may see
+cap_ms = 600                   # the most it may take: past it, it is called off and skipped, on the record
+cost_ms = 40                   # what it is expected to take, until a record says otherwise
+required = false               # true: a failure fails the query, instead of being a skip on the record
+
+[legs.elsewhere]               # a leg that looks in another place: a source instead of `use`
+source = { use = "qmd", collection = "notes" }
+
+[legs.both.legs.bm25]          # a leg with legs of its own is a pipeline of its own
+[legs.both.legs.dense]
+[legs.both.fuse]
+use = "rrf"
 
 [fuse]
 use = "rrf"
+by = "doc_id"                  # one candidate for each value of this field; without it, for each chunk
 
 [[step]]                       # reranking, scoring and selecting, in this order
 use = "importance"
 name = "importance"            # its name on the trace; by default what it uses
+cap_ms = 200                   # as for legs; so is cost_ms
 ```
 
 The keys of a component stand beside these."""
 
 _TITLES = {
     "leg": ("Legs", "`[legs.NAME]`: find candidates; nothing else adds any."),
+    "source": ("Sources", "`source = { use = … }` of a leg: find candidates elsewhere (docs/router.md)."),
     "fuser": ("Fusers", "`[fuse]`: merge the legs' rankings into one."),
     "step": ("Steps", "`[[step]]`: rerank, score or select what was found."),
     "trigger": ("Triggers", "`when = { use = … }` of a leg: does it run?"),

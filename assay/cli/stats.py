@@ -21,6 +21,7 @@ def stats(store: str, as_data: bool) -> None:
 
     Chunks, documents, tokens, languages, versions, tags, index, model and sizes on disk.
     """
+    from assay.backend.addresses import hidden
     from assay.cli.terminal import as_json, safe
     from assay.inventory import stats as counted
 
@@ -29,7 +30,7 @@ def stats(store: str, as_data: bool) -> None:
     if as_data:
         click.echo(as_json(asdict(found), indent=2))
         return
-    for name, text in _lines(store, found):
+    for name, text in _lines(hidden(store), found):
         click.echo(f"{click.style(f'{name:>10}', bold=True)}  {safe(text)}")
 
 

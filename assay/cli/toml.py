@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.config import to_config
@@ -17,13 +17,23 @@ def resolved_toml(pipeline: Pipeline) -> str:
     """The whole config of a pipeline."""
     config = to_config(pipeline)
     lines = [f"name = {_value(pipeline.name)}", f"k = {pipeline.k}"]
+    if "budget_ms" in config:
+        lines.append(f"budget_ms = {config['budget_ms']}")
+    return "\n".join([*lines, *_parts(config, "")]) + "\n"
+
+
+def _parts(config: Mapping[str, Any], above: str) -> Iterator[str]:
+    """The tables of a pipeline, or of one inside a leg."""
     for name, leg in config["legs"].items():
-        lines += ["", f"[legs.{_key(name)}]", *_settings(leg)]
+        place = f"{above}legs.{_key(name)}"
+        inner = {key: leg[key] for key in ("legs", "fuse", "step") if key in leg}
+        yield from ("", f"[{place}]", *_settings({key: value for key, value in leg.items() if key not in inner}))
+        if inner:
+            yield from _parts(inner, f"{place}.")
     if "fuse" in config:
-        lines += ["", "[fuse]", *_settings(config["fuse"])]
+        yield from ("", f"[{above}fuse]", *_settings(config["fuse"]))
     for step in config.get("step", ()):
-        lines += ["", "[[step]]", *_settings(step)]
-    return "\n".join(lines) + "\n"
+        yield from ("", f"[[{above}step]]", *_settings(step))
 
 
 def _settings(table: Mapping[str, Any]) -> list[str]:

@@ -14,8 +14,9 @@ from assay.fuse.weighted import check_planned, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Floats, Query, Range, Ranking
 
-MINIMA: Mapping[str, float] = {"bm25": 0.0, "dense": -1.0}
-"""The theoretical minima of legs with these names: BM25 is never negative, a cosine never below -1."""
+MINIMA: Mapping[str, float] = {"bm25": 0.0, "dense": -1.0, "graph": 0.0}
+"""The theoretical minima of legs with these names: BM25 is never negative, a cosine never below -1, the mass
+of a walk never negative."""
 
 NORMS = ("min-max", "tm2c2")
 
@@ -28,7 +29,7 @@ class Convex:
 
     `high` is the leg's best score for this query. `low` is its worst one (`norm = "min-max"`), or the lowest
     score it could ever give (`norm = "tm2c2"`, the theoretical minimum of 004's challenger), from `minima` by
-    leg name, else 0 for a leg called bm25 and -1 for one called dense. A leg that missed a candidate adds 0.
+    leg name, else 0 for a leg called bm25 or graph and -1 for one called dense. A leg that missed a candidate adds 0.
 
     When high = low there is nothing to stretch: under min-max all those hits are the leg's best, n = 1; under
     tm2c2 they are at the bottom of the scale, n = 0. `weights` gives w by leg name, 1 where not named.

@@ -61,6 +61,17 @@ def numbers_of(chunk: Chunk) -> tuple[float, float, float, float]:
     return chunk.created, chunk.importance, float(chunk.tokens), float(len(chunk.text))
 
 
+def number_of(chunk: Chunk, name: str) -> float:
+    """A numeric fact of a chunk, of a list the first; NaN where it has none."""
+    if name in NUMBERS:
+        return numbers_of(chunk)[NUMBERS.index(name)]
+    value = chunk.meta.get(name)
+    for member in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(member, int | float) and not isinstance(member, bool):
+            return as_number(member)
+    return float("nan")
+
+
 def kind_of(value: Value) -> str:
     return "flag" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import shutil
+import tempfile
+import threading
+import weakref
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,16 @@ import numpy as np
 
 from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder
+from assay.index.graph import GraphIndex
+from assay.index.graph_build import build_graph
 from assay.index.rows import BLOCK, Work, blocks, seqs_of
 from assay.index.strings import Strings, StringsWriter
 from assay.index.vectors import VectorIndex
 from assay.index.vectors_build import IVF_FROM, build_vectors
+from assay.index.whole import read_manifest, whole, write_manifest
 from assay.index.words import TANTIVY_FROM, Words
 from assay.index.words_build import WordsBuilder
-from assay.store.locks import InUse
+from assay.store.locks import InUse, in_turn
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 
@@ -44,11 +49,13 @@ class Generation:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._in_use = InUse(folder / "manifest.json")  # parts open later; until we are gone they must stay
-        self.manifest = _manifest(folder)
+        self.manifest = read_manifest(folder, FORMAT, _MANIFEST)
         self.version: int = self.manifest["version"]
         self.last_seq: int = self.manifest["last_seq"]
         self.size: int = self.manifest["chunks"]
         self.digest: str = self.manifest["digest"]
+        self._graph: GraphIndex | None = None
+        self._graph_lock = threading.Lock()
 
     @cached_property
     def ids(self) -> Strings:
@@ -76,6 +83,32 @@ class Generation:
         dim = self.manifest["dim"]
         return VectorIndex(self.folder, self.size, dim) if dim else None
 
+    @property
+    def graph_folder(self) -> Path:
+        return self.folder / "graph"
+
+    def graph(self, store: Store, analyser: Analyser, progress: Progress = lambda *_: None) -> GraphIndex:
+        """The graph of these rows; built now when nobody has asked for it before. Whoever else asks meanwhile waits.
+
+        It follows from the rows and the analyser alone, so it changes no digest.
+        """
+        with self._graph_lock:
+            if self._graph is None:
+                self._graph = self._opened_graph(store, analyser, progress)
+            return self._graph
+
+    def _opened_graph(self, store: Store, analyser: Analyser, progress: Progress) -> GraphIndex:
+        with contextlib.suppress(OSError, ValueError):
+            return GraphIndex(self.graph_folder)
+        if store.readonly:
+            aside = tempfile.mkdtemp(prefix="assay-graph-")
+            weakref.finalize(self, shutil.rmtree, aside, ignore_errors=True)
+            return build_graph(store, self.folder, self.words, Path(aside) / "graph", analyser, progress)
+        with in_turn(self.folder / ".graph.lock"):
+            with contextlib.suppress(OSError, ValueError):
+                return GraphIndex(self.graph_folder)  # built while we waited
+            return build_graph(store, self.folder, self.words, self.graph_folder, analyser, progress)
+
 
 def build_generation(
     store: Store,
@@ -89,7 +122,7 @@ def build_generation(
     ivf_from: int = IVF_FROM,
 ) -> Generation:
     """Index every chunk alive at `version` into `folder`. `model` is (digest, dimension); 0 means no vectors."""
-    with _whole(folder) as aside:
+    with whole(folder) as aside:
         last_seq = store.last_seq(version)
         size = _write_ids(store, version, aside)
         work = Work(store.folder, aside, analyser, with_bodies=size >= tantivy_from, block=BLOCK)
@@ -130,8 +163,7 @@ def build_generation(
             json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode()
         )
         manifest["digest"] = content.hexdigest()
-        manifest["files"] = _sizes(aside)
-        (aside / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
+        write_manifest(aside, manifest)
         progress("vectors", 1, 1)
     return Generation(folder)
 
@@ -147,48 +179,4 @@ def _write_ids(store: Store, version: int, folder: Path) -> int:
     return len(seqs)
 
 
-@contextlib.contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
-    """A folder aside to build in; it takes its name when the block ends, and vanishes when the block fails."""
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    try:
-        yield aside
-        _sync(aside)
-        shutil.rmtree(folder, ignore_errors=True)
-        aside.rename(folder)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    """What a generation says of itself, once every file is there and as long as it was when written."""
-    said = json.loads((folder / "manifest.json").read_text("utf-8"))
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise ValueError(f"{folder} is no generation of format {FORMAT}")
-    if not said.keys() >= _MANIFEST or not isinstance(said["files"], dict):
-        raise ValueError(f"the manifest of {folder} lacks a part")
-    for name, size in said["files"].items():
-        if (folder / name).stat().st_size != size:
-            raise ValueError(f"{folder / name} is not {size} bytes long")
-    return said
-
-
-_MANIFEST = frozenset({"version", "last_seq", "chunks", "dim", "model", "analyser", "digest", "files"})
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    """Every file under a folder by its relative name, with its bytes."""
-    return {str(p.relative_to(folder)): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
-
-
-def _sync(folder: Path) -> None:
-    """To the disk, the folders that name the files included: a machine that loses power must not keep half of it."""
-    for path in (*folder.rglob("*"), folder):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+_MANIFEST = frozenset({"version", "last_seq", "chunks", "dim", "model", "analyser", "digest"})

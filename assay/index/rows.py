@@ -7,10 +7,11 @@ which are taken in order, so the files are the same wherever a range was worked 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from assay.index.postings import PostingsWriter
 from assay.parallel import Crashed, Crew, NoHelpers, workers
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
+
+T = TypeVar("T")
+Place = tuple[int, int]
+"""A range of rows: the first, and the one beyond the last."""
 
 BLOCK = 2_000
 """Rows handed over together. The digest of a generation takes facts and vectors in turns of so many."""
@@ -49,20 +54,30 @@ class Block(NamedTuple):
 
 def blocks(store: Store, work: Work, size: int) -> Generator[Block, None, None]:
     """All rows of the generation whose `seqs` lie in the folder, in order."""
+    return in_ranges(size, work.block, lambda place: indexed(store, work, place), ("assay.index.worker", work))
+
+
+def in_ranges(
+    size: int, block: int, done_here: Callable[[Place], Iterator[T]], helper: tuple[str, object]
+) -> Generator[T, None, None]:
+    """What `done_here` gives for ranges that cover `size` rows, in order; in helper processes where that pays.
+
+    `helper` is the module that does the same in a process of its own, and what it is told at its start.
+    """
     helpers = workers() if size >= HELPED_ROWS else 0
-    step = min(RANGE, work.block * -(-size // (work.block * max(helpers, 1)))) or RANGE
+    step = min(RANGE, block * -(-size // (block * max(helpers, 1)))) or RANGE
     ranges = [(first, min(first + step, size)) for first in range(0, size, step)]
     done = 0
     if helpers:
         try:
-            with Crew("assay.index.worker", work, ranges, helpers) as crew:
+            with Crew(*helper, ranges, helpers) as crew:
                 for place, parts in zip(ranges, crew, strict=True):
-                    yield from _whole_range(store, work, place, parts)
+                    yield from _whole_range(parts, partial(done_here, place))
                     done += 1
         except NoHelpers:
             pass  # what is left is done here
     for place in ranges[done:]:
-        yield from indexed(store, work, place)
+        yield from done_here(place)
 
 
 def seqs_of(folder: Path, first: int, end: int) -> list[int]:
@@ -71,18 +86,18 @@ def seqs_of(folder: Path, first: int, end: int) -> list[int]:
     return part
 
 
-def _whole_range(store: Store, work: Work, place: tuple[int, int], parts: Iterator[Block]) -> Iterator[Block]:
-    """The blocks of a range; if its helper dies, the rest of it is done here."""
+def _whole_range(parts: Iterator[T], done_here: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """The parts of a range; if its helper dies, the rest of it is done here."""
     seen = 0
     try:
-        for block in parts:
+        for part in parts:
             seen += 1
-            yield block
+            yield part
     except Crashed:
-        yield from islice(indexed(store, work, place), seen, None)
+        yield from islice(done_here(), seen, None)
 
 
-def indexed(store: Store, work: Work, place: tuple[int, int]) -> Iterator[Block]:
+def indexed(store: Store, work: Work, place: Place) -> Iterator[Block]:
     """The blocks of one range (first row, beyond its last); its postings are left as runs."""
     first, end = place
     postings = PostingsWriter(work.folder, first)

@@ -6,13 +6,16 @@ Snapshots share one tail; each sees only the first rows it knew of, so a tail ma
 from __future__ import annotations
 
 import hashlib
+import threading
 from array import array
 from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.index.graph import GraphIndex
 from assay.index.tail_columns import TailColumns
+from assay.index.tail_graph import TailGraph
 from assay.store.sqlite import Row
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector, Vectors
@@ -33,6 +36,8 @@ class Tail:
         self.columns = TailColumns()
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
+        self._graph: TailGraph | None = None
+        self._graph_lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -63,6 +68,13 @@ class Tail:
         places = np.array(rows[:], np.int64)
         known = int(np.searchsorted(places, size))
         return places[:known], np.array(counts[:known], np.float64)
+
+    def graph(self, known: GraphIndex | None) -> TailGraph:
+        """What the tail's rows speak of, beside the graph of its generation."""
+        with self._graph_lock:
+            if self._graph is None:
+                self._graph = TailGraph(known, self._analyser.language)
+            return self._graph
 
     def vectors(self, size: int) -> Vectors:
         return self._vectors[:size]

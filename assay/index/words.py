@@ -31,8 +31,8 @@ class Words:
         self._folder = folder
         self._terms = Strings(folder / "terms")
         self._start = np.fromfile(folder / "postings.start", "<i8")
-        self._rows = _mapped(folder / "postings.rows", np.int32)
-        self._counts = _mapped(folder / "postings.counts", np.uint16)
+        self._rows = mapped(folder / "postings.rows", np.int32)
+        self._counts = mapped(folder / "postings.counts", np.uint16)
         self.lengths = np.fromfile(folder / "lengths", "<u4")
         self.total = int(self.lengths.sum(dtype=np.int64))
         self.proposes = (folder / "tantivy").is_dir()
@@ -121,7 +121,8 @@ def saturation(counts: Floats, damped: Floats) -> Floats:
     return counts * (K1 + 1.0) / (counts + damped)
 
 
-def _mapped(path: Path, kind: Any) -> NDArray[Any]:
+def mapped(path: Path, kind: Any) -> NDArray[Any]:
+    """A file of numbers, memory-mapped; empty when it is."""
     if path.stat().st_size == 0:
         return np.empty(0, kind)
     return np.memmap(path, kind, "r").view(np.ndarray)  # slicing a memmap object itself is slow

@@ -18,6 +18,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.ingest.files import BLOCK, bad_file
 from assay.ingest.readers import READERS, has_reader, load_reader
+from assay.text.marks import bounded
 from assay.types import Document
 
 PASSED_OVER = frozenset({"node_modules", "__pycache__"})
@@ -126,7 +127,7 @@ def plain_name(name: str) -> str:
     if name.isascii():
         return name
     whole = "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in name)
-    return unicodedata.normalize("NFC", whole)
+    return unicodedata.normalize("NFC", bounded(whole))
 
 
 def content_hash(path: Path) -> str:

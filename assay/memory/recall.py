@@ -55,7 +55,8 @@ def _recalled(kb: KnowledgeBase, window: Window, asked: Asked) -> Recalled:
     """Every memory the pipeline finds, in order."""
     where = window.filter(*window.asked(asked.category, asked.tags, asked.at))
     query = Query(text=asked.text, at=asked.at, where=where)
-    answer = asked.pipeline.run(query, window.view, _embed(kb), k=asked.pool, clock=time.perf_counter)
+    asker = kb.asker(asked.pipeline)
+    answer = asked.pipeline.run(query, window.view, _embed(kb), k=asked.pool, clock=time.perf_counter, asker=asker)
     notes: list[str] = []
     served = _served(window, asked, answer, notes)
     hits = tuple(replace(hit, rank=place) for place, hit in enumerate(served, start=1))

@@ -8,5 +8,6 @@ RERANKERS: Mapping[str, str] = {
     "cross_encoder": "assay.rerank.cross_encoder:CrossEncoder",
     "late_interaction": "assay.rerank.late_interaction:LateInteraction",
     "learned": "assay.rerank.learned:Learned",
+    "lvm": "assay.rerank.lvm:Lvm",
     "provider_rerank": "assay.rerank.provider_rerank:ProviderRerank",
 }

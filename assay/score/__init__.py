@@ -13,4 +13,5 @@ SCORERS: Mapping[str, str] = {
     "length": "assay.score.length:Length",
     "recency": "assay.score.recency:Recency",
     "title_match": "assay.score.title_match:TitleMatch",
+    "tmd": "assay.score.tmd:Tmd",
 }

@@ -9,6 +9,7 @@ SELECTORS: Mapping[str, str] = {
     "mmr": "assay.select.mmr:Mmr",
     "noise": "assay.select.noise:Noise",
     "one_per": "assay.select.one_per:OnePer",
+    "sort": "assay.select.sort:Sort",
     "top_k": "assay.select.top_k:TopK",
     "where": "assay.select.where:Where",
 }

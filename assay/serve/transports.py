@@ -5,7 +5,6 @@ Both end on SIGTERM and SIGINT after the calls that run have ended, with the ser
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import signal
 import socket
@@ -17,7 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from assay.errors import ConfigError
+from assay.serve.address import bound, bracketed, loopback
 from assay.serve.desk import Desk
 
 PATH = "/mcp"
@@ -50,9 +49,9 @@ async def _leave_on_signal(desk: Desk[Any]) -> None:
 def serve_http(server: Server[Any], desk: Desk[Any], address: str, announce: Callable[[str], None]) -> None:
     """Serve any number of clients on HOST:PORT; port 0 takes a free one. `announce` is told the address to use."""
     host, port = loopback(address)
-    with _bound(host, port) as listening:
+    with bound(host, port) as listening:
         taken = listening.getsockname()[1]
-        announce(f"http://{_bracketed(host)}:{taken}{PATH}")
+        announce(f"http://{bracketed(host)}:{taken}{PATH}")
         anyio.run(_http, server, desk, listening)
 
 
@@ -79,40 +78,3 @@ def security(port: int) -> TransportSecuritySettings:
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
     )
-
-
-def loopback(address: str) -> tuple[str, int]:
-    """HOST:PORT, PORT or :PORT, taken apart; only this machine's own addresses, for nothing here asks who is there."""
-    host, _, said = address.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    host = "127.0.0.1" if host == "localhost" else host
-    if not (said.isascii() and said.isdigit() and int(said) < 65536):
-        raise ConfigError(f"{address!r} names no port", "write HOST:PORT, e.g. 127.0.0.1:8765; 0 takes a free one")
-    try:
-        own = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        own = False
-    if not own:
-        raise ConfigError(
-            f"{host!r} is not an address of this machine alone",
-            "serve on 127.0.0.1, and let a proxy that asks for credentials stand between it and a network",
-        )
-    return host, int(said)
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise ConfigError(
-            f"cannot listen on {_bracketed(host)}:{port}: {error.strerror}", "take another port; 0 takes a free one"
-        ) from error
-    return listening
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

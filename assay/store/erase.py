@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from assay.errors import StoreError
 from assay.store.sqlite import Store
+from assay.store.writer import sweep_staged
 
 PATIENCE = 5.0
 """Seconds to wait for readers of an older moment, which keep the write-ahead log from being emptied."""
@@ -23,6 +24,7 @@ def erase(db: sqlite3.Connection, doc_ids: Iterable[str]) -> int:
         db.execute("DELETE FROM vector WHERE seq IN (SELECT seq FROM chunk WHERE doc_id = ?)", (name,))
         db.execute("DELETE FROM file WHERE origin IN (SELECT origin FROM chunk WHERE doc_id = ?)", (name,))
         gone += db.execute("DELETE FROM chunk WHERE doc_id = ?", (name,)).rowcount
+    sweep_staged(db)
     return gone
 
 

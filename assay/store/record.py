@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from assay.store.facts import FileFacts, Row, Stored
 from assay.types import Chunk, Vector, Vectors
@@ -81,6 +81,24 @@ class RecordWriter(Protocol):
     def drop_vectors(self) -> None: ...
     def tag(self, name: str, version: int) -> None: ...
     def set(self, key: str, value: Any) -> None: ...
+
+
+@runtime_checkable
+class Staging(Protocol):
+    """A record that can hold vectors of the next model beside those of the present one, which serve meanwhile."""
+
+    def stage(self, embedder: str, model: str, dim: int) -> int:
+        """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
+        ...
+
+    def lacking_staged(self, after: int, most: int) -> list[int]:
+        """Rows behind `after`, dead or alive, that have no vector of the next model yet, ascending."""
+        ...
+
+    def put_staged(self, vectors: Sequence[tuple[int, Vector]]) -> None: ...
+    def adopt(self, note: str) -> bool:
+        """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
+        ...
 
 
 class Record(Protocol):

@@ -20,6 +20,7 @@ from assay.store.facts import FileFacts, Row, facts_of, stored
 from assay.store.locks import in_turn
 from assay.store.record import Extent, Head, State, Tally
 from assay.store.schema import FORMAT, TABLES
+from assay.store.staging import StagesVectors
 from assay.store.tallies import COLUMNS, as_row
 from assay.store.told import COMPLAINTS, in_words, telling, told
 from assay.store.writer import Writer
@@ -32,7 +33,7 @@ SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
 _LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 
 
-class Store:
+class Store(StagesVectors):
     """The record of truth in a folder. Safe for threads (a connection each) and processes (SQLite's own locks)."""
 
     TABLES: ClassVar[str] = TABLES

@@ -150,6 +150,7 @@ class Writer:
         """Erase rows that died at or before a version; snapshots older than it are gone for good."""
         self._db.execute("DELETE FROM vector WHERE seq IN (SELECT seq FROM chunk WHERE died <= ?)", (before,))
         gone = self._db.execute("DELETE FROM chunk WHERE died <= ?", (before,)).rowcount
+        sweep_staged(self._db)
         self._db.execute("DELETE FROM version WHERE number < ?", (before,))
         self._db.execute("DELETE FROM tag WHERE version < ?", (before,))
         return gone
@@ -209,13 +210,21 @@ class Writer:
         added = self._db.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (seq, raw)).rowcount
         self._other = self._other or added > 0
 
+    def touch(self) -> None:
+        """Something that readers must learn of has changed, though no chunk was born or died."""
+        self._other = True
+
     def _bytes(self, whose: str, vector: Vector) -> bytes:
+        return self.raw(whose, vector, self._dim)
+
+    @staticmethod
+    def raw(whose: str, vector: Vector, dim: int) -> bytes:
         """A vector as it is stored; one that no search could use is refused here, before anything is written."""
         given = np.asarray(vector, "<f4")
-        if given.shape != (self._dim,):
+        if given.shape != (dim,):
             raise StoreError(
-                f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {self._dim}",
-                "embed with the store's own model",
+                f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {dim}",
+                "embed with the store's own model, or move the store to yours: assay reembed",
             )
         if not np.isfinite(given).all():
             raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
@@ -224,3 +233,9 @@ class Writer:
 
 def _in_use(name: str) -> IdInUse:
     return IdInUse(f"chunk id {name!r} is already in use by another file or record", "ids must be unique in a store")
+
+
+def sweep_staged(db: sqlite3.Connection) -> None:
+    """Vectors of a next model (`staging`) go with the rows they were made of. Within the caller's transaction."""
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vector_next'").fetchone():
+        db.execute("DELETE FROM vector_next WHERE seq NOT IN (SELECT seq FROM chunk)")

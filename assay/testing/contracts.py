@@ -18,14 +18,15 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.errors import LawBroken
+from assay.beside import Brought, laid
+from assay.errors import AssayError, LawBroken
 from assay.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
-from assay.protocols import Fuser, Leg, Rater, Selector, Snapshot, Stage
+from assay.protocols import Fuser, Leg, Rater, Selector, Snapshot, Stage, Trigger
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
 from assay.testing.strategies import UNIT, leg_rankings, rankings
 from assay.types import Query, Range, Ranking
 
-NEEDS = frozenset({"vector", "lexical", "dense", "exact"})
+NEEDS = frozenset({"vector", "lexical", "dense", "exact", "graph"})
 TWO_LEGS: Mapping[str, Range] = {"bm25": UNIT, "dense": UNIT}
 _IDS = tuple(chunk.id for chunk in CHUNKS)
 _generated = settings(
@@ -56,6 +57,53 @@ def check_leg(leg: Leg, snapshot: Snapshot, queries: Sequence[Query] = QUERIES) 
             _same(most, dataclasses.replace(most, parts=tuple(rated)), f"{_name(leg)}: rates otherwise than it finds")
 
 
+def check_source(source: Leg, queries: Sequence[Query] = QUERIES, snapshot: Snapshot | None = None) -> None:
+    """A leg that looks elsewhere brings a chunk for every id, in the one order, the same twice; fewer is a prefix."""
+    _check_component(source, Leg)
+    name, view = _name(source), snapshot or sample_snapshot()
+    for query in queries:
+        try:
+            most = source.find(query, view, 50)
+        except AssayError as error:
+            if not error.message:
+                raise LawBroken(f"{name}: an error without a word") from error
+            continue  # it cannot answer this one, and says why: the pipeline records the skip
+        if not isinstance(most, Brought):
+            raise LawBroken(f"{name}: looks elsewhere, but brings no chunks")
+        ranking = laid(view, most)[1]
+        check_ranking(ranking, name)
+        _check_range(ranking, source.gives(), name)
+        _same(ranking, laid(view, _brought(source, query, view, 50))[1], f"{name}: two runs differ (law 5)")
+        for k in (1, 3):
+            if _brought(source, query, view, k).ids.tolist() != most.ids[:k].tolist():
+                raise LawBroken(f"{name}: asking for {k} is not a prefix of asking for 50 (law 9)")
+
+
+def _brought(source: Leg, query: Query, view: Snapshot, k: int) -> Brought:
+    found = source.find(query, view, k)
+    assert isinstance(found, Brought)
+    return found
+
+
+def check_trigger(trigger: Trigger, legs: Mapping[str, Range] = TWO_LEGS) -> None:
+    """A trigger says which one decided, why, and the same twice, whatever was found."""
+    trigger.check(legs)
+    snapshot, name = sample_snapshot(), _name(trigger)
+
+    @_generated
+    @given(st.sampled_from(QUERIES), leg_rankings(legs, _IDS), st.integers(1, 20))
+    def holds(query: Query, found: dict[str, Ranking], k: int) -> None:
+        fired = trigger.fires(query, found, snapshot, k)
+        if not fired.why or not fired.name:
+            raise LawBroken(f"{name}: decided without saying why")
+        if fired.observed is None or not np.isfinite(fired.observed):
+            raise LawBroken(f"{name}: decided without the value it saw")
+        if fired != trigger.fires(query, found, snapshot, k):
+            raise LawBroken(f"{name}: two runs differ (law 5)")
+
+    holds()
+
+
 def check_fuser(fuser: Fuser, legs: Mapping[str, Range] = TWO_LEGS) -> None:
     """A fuser adds no id (1), keeps the one order (2 to 4), ignores empty legs (6) and, if it says so, order (7)."""
     _check_component(fuser, Fuser)
@@ -63,7 +111,7 @@ def check_fuser(fuser: Fuser, legs: Mapping[str, Range] = TWO_LEGS) -> None:
     snapshot, query = sample_snapshot(), QUERIES[0]
 
     @_generated
-    @given(leg_rankings(legs))
+    @given(leg_rankings(legs, _IDS))
     def holds(found: dict[str, Ranking]) -> None:
         before = [_bytes(r) for r in found.values()]
         fused = fuser.fuse(query, found, snapshot)

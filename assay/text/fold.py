@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from assay.text.marks import bounded
+
 # Typographic variants of the two marks that stand inside words; tatweel only stretches a line; no text holds
 # a lone surrogate once it is encoded.
 _PLAIN = (
@@ -75,5 +77,5 @@ def unpointed(folded: str) -> str:
 
 def _folded(text: str) -> str:
     # Folding a letter can leave its marks out of order or a compatibility form behind, so normalise again.
-    once = unicodedata.normalize("NFKC", text.translate(_PLAIN)).casefold()
+    once = unicodedata.normalize("NFKC", bounded(text).translate(_PLAIN)).casefold()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold()).translate(_PLAIN)

@@ -55,12 +55,13 @@ def identifiers(text: str) -> list[str]:
         start, end = token.span()
         before = rest[max(start - 2, 0) : start]
         rooted = before.endswith(("/", "\\")) and before not in ("//", "</")  # /etc/hosts, not ://host or </tag>
-        if rooted or _is_name(token[0]):
+        if rooted or is_name(token[0]):
             found.append((start, normal(rest[start - rooted : end])))
     return list(dict.fromkeys(name for _, name in sorted(found) if name))
 
 
-def _is_name(token: str) -> bool:
+def is_name(token: str) -> bool:
+    """Does a token look like a name rather than a word?"""
     if _ORDINARY.fullmatch(token):
         return False
     return _NAME.search(token) is not None or any(map(_has_inner_capital, _LETTERS.findall(token)))

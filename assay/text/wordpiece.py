@@ -17,6 +17,7 @@ from bisect import bisect_right
 from functools import cache
 from importlib.resources import files
 
+from assay.text.marks import bounded
 from assay.text.memo import Memo
 
 PAD, UNK, CLS, SEP, MASK = 0, 100, 101, 102, 103
@@ -104,7 +105,7 @@ def _words(run: str) -> list[str]:
         return [run.lower()]
     clean = "".join([c for c in run if _kind(c) != "drop"])
     spaced: list[str] = []
-    for c in unicodedata.normalize("NFD", clean):
+    for c in unicodedata.normalize("NFD", bounded(clean)):
         kind = _kind(c)
         if kind == "punct":
             spaced += (" ", c, " ")

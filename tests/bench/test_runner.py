@@ -15,6 +15,7 @@ import pytest
 
 from assay.bench import lab
 from assay.bench.receipt import read
+from assay.bench.report import gather, html, markdown
 from assay.bench.runner import Bench, Plan
 from assay.bench.systems import System, of, system, systems
 from assay.bench.types import Retrieved
@@ -322,3 +323,14 @@ def test_budgets_read_the_chunks(words: Workspace) -> None:
         "scores"
     ]
     assert scores["ER@400tok"] == [None, None, 1.0]
+
+
+def test_a_receipt_says_what_each_leg_alone_brought(words: Workspace, tmp_path: Path) -> None:
+    graph = loads('[legs.bm25]\n[legs.graph]\nafter = ["bm25"]\n[fuse]\nuse = "rrf"\n', "with-graph")
+    done = lab.run(dataset(), [of(graph), system("bm25")], words, PLAN, out=tmp_path, timed=False)
+    legs = done.receipts["with-graph"].measured["legs"]
+    assert legs["bm25"]["chosen"] == legs["bm25"]["alone"] + (legs["graph"]["chosen"] - legs["graph"]["alone"])
+    assert "legs" not in done.receipts["bm25"].measured  # one leg brings everything
+    said = markdown(gather(list(done.receipts.values())))
+    assert f"| with-graph | graph | {legs['graph']['chosen']} | {legs['graph']['alone']} |" in said
+    assert "it alone had found" in html(gather(list(done.receipts.values())))

@@ -93,7 +93,7 @@ def test_keys_reach_every_part_of_a_pipeline() -> None:
     assert made["k"] == 5
     assert made["legs"]["bm25"]["k"] == 50
     assert made["legs"]["dense"]["norm"] == "clamp"
-    assert made["fuse"] == {"use": "rrf", "c": 10, "weights": {"bm25": 1.0, "dense": 2}}
+    assert made["fuse"] == {"use": "rrf", "c": 10, "weights": {"bm25": 1.0, "dense": 2, "graph": 0.35}}
     assert made["step"][0]["base"] == 0.5
     by_name = changed(WEIGHTED, cells(axes(["step.importance.base=0.5"], WEIGHTED))[0])
     assert by_name["step"] == made["step"]
@@ -116,7 +116,11 @@ def test_whole_numbers_where_the_setting_is_one() -> None:
 
 def test_another_component_keeps_the_settings_it_has() -> None:
     made = changed(WEIGHTED, (("fuse.use", "convex"), ("fuse.norm", "tm2c2")))
-    assert made["fuse"] == {"use": "convex", "weights": {"bm25": 1.0, "dense": 1.0}, "norm": "tm2c2"}
+    assert made["fuse"] == {
+        "use": "convex",
+        "weights": {"bm25": 1.0, "dense": 1.0, "graph": 0.35},
+        "norm": "tm2c2",
+    }
     from_dict(made)
 
 

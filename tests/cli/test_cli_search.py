@@ -213,3 +213,22 @@ def test_with_the_real_model(run: Run, handbook: Path, tmp_path: Path) -> None:
     assert "dense #1 ━━━━━━━━ .0164" in shown
     assert "\nanswered · 1 of " in shown
     assert re.search(r"embed [\d.,]+ ms → bm25 \d in", shown)
+
+
+def test_another_order(run: Run, made_store: Path) -> None:
+    def dates(*options: str) -> list[float]:
+        said = json.loads(run("search", "signing kitchen Bob", "--store", made_store, "--json", *options).stdout)
+        return [-1.0 if hit["created"] is None else hit["created"] for hit in said["hits"]]
+
+    newest = dates("--sort", "recency")
+    assert sorted(newest, reverse=True) == newest  # undated ones last
+    assert len(set(newest)) == 3
+    assert sorted(dates(), reverse=True) != dates()
+    assert run("search", "x", "--store", made_store, "--sort", "size").exit_code == 2
+
+
+def test_the_graph_explains_itself(run: Run, made_store: Path) -> None:
+    shown = run("search", "JINA_API_KEY", "--store", made_store, "--pipeline", "weighted", "--json")
+    legs = {one["leg"]: one for one in json.loads(shown.stdout)["legs"]}
+    assert legs.keys() == {"bm25", "dense", "graph"}
+    assert legs["dense"] == {"leg": "dense", "found": 0, "chosen": 0, "alone": 0}

@@ -201,3 +201,9 @@ def test_a_store_of_a_newer_format(run: Run, store: Path) -> None:
     result = run("search", "key", "--store", store)
     assert result.exit_code == 3
     assert "upgrade" in result.stderr
+
+
+def test_the_graph_ahead(run: Run, store: Path) -> None:
+    assert run("optimize", "--graph", "--store", store).stdout == "built the graph of 6 chunks\n"
+    assert run("optimize", "--force", "--store", store).stdout == "indexed 6 chunks\n"
+    assert len(list(store.glob("generations/*/graph/manifest.json"))) == 1  # the new index came with one

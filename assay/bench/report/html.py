@@ -90,6 +90,9 @@ def _board(board: Board) -> str:
     ]
     if len(board.best.scopes()) > 1:
         parts += [f"<h3>{escape(board.metric)} by stratum</h3>", _table(tables.strata(board))]
+    brought = tables.legs(board)
+    if brought is not None:
+        parts += ["<h3>First places by leg, and those it alone had found</h3>", _table(brought)]
     doubts = words.doubts(board)
     if doubts:
         parts += ["<h3>To know before believing</h3><ul>", *(f"<li>{escape(said)}</li>" for said in doubts), "</ul>"]

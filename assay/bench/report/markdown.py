@@ -28,6 +28,9 @@ def markdown(report: Report) -> str:
         lines += [_cell(words.verdict(board)), "", table(tables.systems(board))]
         if len(board.best.scopes()) > 1:
             lines += [f"{board.metric} by stratum:", "", table(tables.strata(board))]
+        brought = tables.legs(board)
+        if brought is not None:
+            lines += ["Of the first places, how many each leg had found, and found alone:", "", table(brought)]
         said = words.doubts(board)
         lines += [*(f"- {_cell(doubt)}" for doubt in said), *([""] if said else [])]
         lines += ["<details><summary>Receipts</summary>", ""]

@@ -50,6 +50,16 @@ def strata(board: Board) -> Table:
     return Table(head, rows)
 
 
+def legs(board: Board) -> Table | None:
+    """What each leg brought to the answers of every system with several: first places it had a part in, and those
+    that nobody else had found. None when no receipt says so."""
+    rows = []
+    for run in board.systems:
+        for leg, found in board.receipts[run.system].measured.get("legs", {}).items():
+            rows.append((run.system, str(leg), f"{found['chosen']:,}", f"{found['alone']:,}"))
+    return Table(("system", "leg", "found", "found alone"), tuple(rows)) if rows else None
+
+
 def matrix(report: Report, splits: Sequence[str], label: str) -> Table | None:
     """Systems × datasets in the boards' metric, and their mean over the sets that all of them ran on.
 

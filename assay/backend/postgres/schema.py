@@ -1,0 +1,119 @@
+"""The tables, and how those of an older Assay become ours: one script per format, applied in order, all or none.
+
+Rows of `chunk` are append-only: born in one version, perhaps dead in a later one; an old moment is a condition.
+What a search scans stands in `chunk`; texts stand apart in `body`, so that scanning reads few pages. `terms` are
+numbers of our own analyser's terms, ascending, `counts` how often each occurs. `fields` holds every value a filter
+can see as a list under its name; `folded` the same texts case-folded, where folding changes one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import StoreError
+
+if TYPE_CHECKING:
+    import psycopg
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE setting (key text PRIMARY KEY, value text NOT NULL);
+    CREATE TABLE version (number bigint PRIMARY KEY, note text NOT NULL, chunks bigint, length bigint);
+    CREATE TABLE tag (name text COLLATE "C" PRIMARY KEY, version bigint NOT NULL);
+    CREATE TABLE source (name text COLLATE "C" PRIMARY KEY, root text NOT NULL);
+    CREATE TABLE file (
+      origin text COLLATE "C" PRIMARY KEY, source text NOT NULL, hash text NOT NULL, size bigint NOT NULL,
+      chunks bigint NOT NULL
+    );
+    CREATE TABLE field (name text COLLATE "C", kind text, PRIMARY KEY (name, kind));
+    CREATE TABLE term (
+      number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      term text COLLATE "C" NOT NULL UNIQUE,
+      holding bigint NOT NULL
+    ) WITH (fillfactor = 70);
+    CREATE SEQUENCE seq AS bigint;
+    CREATE TABLE chunk (
+      seq bigint PRIMARY KEY,
+      id text COLLATE "C" NOT NULL,
+      doc_id text COLLATE "C" NOT NULL,
+      origin text COLLATE "C" NOT NULL,
+      tokens bigint NOT NULL,
+      chars integer NOT NULL,
+      created double precision,
+      importance double precision NOT NULL,
+      fields jsonb NOT NULL,
+      folded jsonb NOT NULL,
+      facts bytea NOT NULL,
+      born bigint NOT NULL,
+      died bigint,
+      length integer NOT NULL,
+      terms integer[] NOT NULL,
+      counts integer[] NOT NULL
+    ) WITH (toast_tuple_target = 8160);
+    CREATE UNIQUE INDEX live_id ON chunk (id) WHERE died IS NULL;
+    CREATE INDEX named ON chunk (id);
+    CREATE INDEX live_origin ON chunk (origin) WHERE died IS NULL;
+    CREATE INDEX live_doc ON chunk (doc_id) WHERE died IS NULL;
+    CREATE INDEX dead ON chunk (died) WHERE died IS NOT NULL;
+    CREATE INDEX holding ON chunk USING gin (terms);
+    CREATE INDEX saying ON chunk USING gin (fields jsonb_path_ops);
+    CREATE TABLE body (
+      seq bigint PRIMARY KEY REFERENCES chunk ON DELETE CASCADE, text text NOT NULL, meta text NOT NULL
+    );
+    """,
+)
+"""MIGRATIONS[n] makes format n + 1 out of format n; a new one is appended, none is ever changed."""
+
+SWITCHED_ON = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
+AVAILABLE = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+LOCK = 0x4153_5341_5900
+"""The advisory lock of writers; the schema's own number is added, so that two stores do not wait for each other."""
+
+
+def lock(db: psycopg.Connection[Any]) -> None:
+    """Only one transaction at a time writes to a schema; the others wait, readers never do."""
+    db.execute(
+        "SELECT pg_advisory_xact_lock(%s + (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema()))",
+        (LOCK,),
+    )
+
+
+def migrate(db: psycopg.Connection[Any], found: int, where: str) -> int:
+    """Bring the tables of this connection's schema from a format to ours; the format they have now."""
+    if found > len(MIGRATIONS):
+        raise StoreError(
+            f"{where} has format {found}; this Assay reads up to {len(MIGRATIONS)}", "upgrade: pip install -U assay"
+        )
+    for script in MIGRATIONS[found:]:
+        db.execute(script)
+    if found < len(MIGRATIONS):
+        db.execute(
+            "INSERT INTO setting VALUES ('format', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(len(MIGRATIONS)),),
+        )
+    return len(MIGRATIONS)
+
+
+def vector_table(db: psycopg.Connection[Any], name: str, dim: int) -> None:
+    """A table for the vectors of one model."""
+    db.execute(f"CREATE TABLE {name} (seq bigint PRIMARY KEY REFERENCES chunk ON DELETE CASCADE, v vector({dim}))")
+
+
+def need_pgvector(db: psycopg.Connection[Any], where: str) -> None:
+    """Switch pgvector on in this database, or say how it comes there."""
+    import psycopg
+
+    if db.execute(SWITCHED_ON).fetchone():
+        return
+    if not db.execute(AVAILABLE).fetchone():
+        raise StoreError(
+            f"{where}: this server has no pgvector, which holds the vectors",
+            "install it there (packages postgresql-NN-pgvector or pgvector), or use words only: --embedder none",
+        )
+    try:
+        db.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreError(
+            f"{where}: pgvector is not switched on in this database, and this user may not do it",
+            "let its owner run: CREATE EXTENSION vector",
+        ) from error

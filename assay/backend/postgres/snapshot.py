@@ -1,0 +1,235 @@
+"""One version of a PostgreSQL store as an immutable view. A row is a chunk's `seq`, which never changes its meaning."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from assay.backend.lexical import MOST_TERMS
+from assay.backend.postgres import lexical, vectors
+from assay.backend.postgres.filters import Condition
+from assay.backend.postgres.graph import INDEX_FROM
+from assay.backend.postgres.view import View
+from assay.errors import QueryError, StoreError
+from assay.index.columns import NUMBERS, as_number
+from assay.protocols import Found
+from assay.text.analyse import Analyser, identifiers, normal
+from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
+from assay.where import Compare, Filter, Mask, parse
+
+
+class PostgresSnapshot:
+    """Implements `kept.KeptSnapshot` over a schema's tables."""
+
+    all_first = True
+    """A query looks at the chunks that hold all of its terms before the others."""
+
+    def __init__(self, view: View, no_vectors: str, *, index: str = "", index_from: int = INDEX_FROM) -> None:
+        self._view = view
+        self._settings = view.store.settings
+        self._no_vectors = no_vectors
+        self._index, self._index_from = index, index_from
+        self.version = view.version
+        self.analyser: Analyser = view.store.analyser
+        self._dim: int = self._settings["dim"]
+
+    @cached_property
+    def digest(self) -> str:
+        """Covers store, version, analyser, model, and the vectors' index, whose graph is not canonical."""
+        said = (self._settings["store"], self.version, self.analyser.digest, self._settings["model"], self._index)
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return frozenset({"lexical", "exact", "dense"} if self._dim else {"lexical", "exact"})
+
+    def lacks(self, capability: str) -> str:
+        if capability in self.capabilities:
+            return ""
+        return self._no_vectors if capability == "dense" else f"this store cannot do {capability!r}"
+
+    @property
+    def size(self) -> int:
+        return self._view.size
+
+    # -- finding
+
+    @cached_property
+    def _outdated(self) -> tuple[Note, ...]:
+        """Said with every answer until it is cured: terms of another analyser may not be found."""
+        if self._settings["analyser"] == self.analyser.digest:
+            return ()
+        return (Note("degraded", "the words were analysed by another version of Assay; cure: assay optimize"),)
+
+    def lexical(self, query: Query, k: int) -> Found:
+        terms, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
+        scored, served = lexical.search(self._view, lexical.Ask.of(self._view, terms, self._view.seen_by(query)), k)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
+        return Found(scored.rows, parts, scored.ideal, (*notes, served))
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        terms, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(rows, (), ideal=0.0, notes=notes)
+        scored = lexical.rate(self._view, lexical.Ask.of(self._view, terms, self._view.alive), rows)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
+        return Found(rows, parts, scored.ideal, notes)
+
+    def _asked(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
+        """The terms of a query; of a very long one, its rarest."""
+        terms = self.analyser.query_terms(query.text)
+        if len(terms) <= MOST_TERMS:
+            return terms, self._outdated
+        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self._view.weights(terms)))[:MOST_TERMS])
+        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
+        return [terms[i] for i in rarest], (*self._outdated, said)
+
+    def nearest(self, query: Query, k: int) -> Found:
+        if not self._dim:
+            raise StoreError(self._no_vectors)
+        if query.vector is None:
+            raise QueryError("nearest needs query.vector", "embed the query first, or pass a vector")
+        if query.vector.shape != (self._dim,):
+            raise QueryError(
+                f"query.vector has shape {query.vector.shape}; this store holds vectors of length {self._dim}",
+                "embed the query with the store's own model",
+            )
+        near = vectors.Near(self._settings["vectors"], self._dim, query.vector, k, self._view.seen_by(query))
+        rows, scores, served = vectors.nearest(self._view, near, self._index_from if self._index else None)
+        place = self._best(rows, scores, k)
+        return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0, notes=(served,))
+
+    def exact(self, query: Query, k: int) -> Found:
+        """Chunks that hold the query's identifiers and quoted phrases letter for letter.
+
+        Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
+        """
+        seen = self._view.seen_by(query)
+        found: list[tuple[str, float, Rows]] = []
+        for key in identifiers(query.text)[:32]:
+            terms = sorted(set(self.analyser.terms(key)))
+            if terms:
+                found.append((key, float(self._view.weights(terms).max()), self._holding(key, terms, seen)))
+        total = sum(weight for _, weight, _ in found)
+        if not found or not total:
+            return Found(np.empty(0, np.int64), (), ideal=1.0)
+        rows = np.unique(np.concatenate([holding for _, _, holding in found]))
+        columns = [np.where(np.isin(rows, holding), weight / total, 0.0) for _, weight, holding in found]
+        score = np.zeros(len(rows))
+        for column in columns:
+            score = score + column
+        place = self._best(rows, score, k)
+        parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
+        return Found(rows[place], parts, ideal=1.0)
+
+    def _holding(self, key: str, terms: Sequence[str], seen: Condition) -> Rows:
+        """Rows that hold every term of a key, and then the key itself."""
+        numbers = [number for number, _ in self._view.holding(terms)]
+        if -1 in numbers:
+            return np.empty(0, np.int64)
+        held = lexical.holding_all(numbers)
+        given = (*held.given, *seen.given)
+        found = self._view.read(f"SELECT c.seq FROM chunk c WHERE {held.sql} AND {seen.sql}", given)
+        rows = np.array([row[0] for row in found], np.int64)
+        texts = [normal(chunk.indexed_text) for chunk in self.chunks(rows)]
+        return rows[np.array([key in text for text in texts], np.bool_)]
+
+    def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
+        """Places of the best k by (score desc, id asc)."""
+        if len(rows) > k:
+            near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+        else:
+            near = np.arange(len(rows))
+        best: Rows = near[np.lexsort((self.ids(rows[near]), -scores[near]))[:k]]
+        return best
+
+    # -- who may be found
+
+    def kinds(self) -> dict[str, set[str]]:
+        return {field: set(found) for field, found in self._view.kinds.items()}
+
+    def matches(self, expression: str, rows: Rows) -> Mask:
+        held = self._view.visible(parse(expression), None, None)
+        found = self._view.read(
+            f"SELECT c.seq FROM chunk c WHERE c.seq = ANY(%s) AND {held.sql}", (rows.tolist(), *held.given)
+        )
+        return np.isin(rows, np.array([row[0] for row in found], np.int64))
+
+    def live_rows(self, where: Filter | None) -> Rows:
+        """Every live row, or those a filter keeps, in id order."""
+        seen = self._view.visible(where, None, None)
+        found = self._view.read(f"SELECT c.seq, c.id FROM chunk c WHERE {seen.sql} ORDER BY c.id", seen.given)
+        return np.array([row[0] for row in found], np.int64)
+
+    def ids_from(self, beginning: str, most: int = 20) -> list[str]:
+        """Ids of live chunks that begin so, in order, at most `most`."""
+        alive = self._view.alive
+        found = self._view.read(
+            f"SELECT id FROM chunk c WHERE id >= %s AND starts_with(id, %s) AND {alive.sql} ORDER BY id LIMIT %s",
+            (beginning, beginning, *alive.given, most),
+        )
+        return [row[0] for row in found]
+
+    @cached_property
+    def foreign_share(self) -> float:
+        """The share of live chunks known to be in another language than English."""
+        if not self.size or "text" not in self._view.kinds.get("lang", ()):
+            return 0.0
+        seen = self._view.visible(Compare("lang", "!=", "en"), None, None)
+        counted = self._view.read(f"SELECT count(*) FROM chunk c WHERE {seen.sql}", seen.given)
+        return float(counted[0][0] / self.size)
+
+    # -- facts by row
+
+    def rows(self, ids: Ids) -> Rows:
+        names, alive = [str(name) for name in ids], self._view.alive
+        found = self._view.read(
+            f"SELECT c.id, c.seq FROM chunk c WHERE c.id = ANY(%s) AND ({alive.sql})", (names, *alive.given)
+        )
+        row_of = dict(found)
+        return np.array([row_of.get(name, -1) for name in names], np.int64)
+
+    def ids(self, rows: Rows) -> Ids:
+        return np.array(self._view.names.of(rows.tolist(), self._named), np.str_)
+
+    def _named(self, rows: list[int]) -> list[tuple[int, str]]:
+        return [(row[0], row[1]) for row in self._view.read("SELECT seq, id FROM chunk WHERE seq = ANY(%s)", (rows,))]
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        return [found.chunk for found in self._view.store.rows(rows.tolist())] if len(rows) else []
+
+    def vectors(self, rows: Rows) -> Vectors:
+        if not self._dim:
+            return np.zeros((len(rows), 1), np.float32)
+        return self._view.store.vectors(rows.tolist(), self._dim)
+
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        asked = rows.tolist()
+        if name in NUMBERS:
+            found = self._view.read(f"SELECT seq, {name}::float8 FROM chunk WHERE seq = ANY(%s)", (asked,), binary=True)
+            known = {seq: np.nan if value is None else value for seq, value in found}
+        else:
+            found = self._view.read("SELECT seq, fields -> %s FROM chunk WHERE seq = ANY(%s)", (name, asked))
+            known = {seq: _number(values) for seq, values in found}
+        return np.array([known.get(row, np.nan) for row in asked], np.float64)
+
+    def terms(self, text: str) -> list[str]:
+        return self.analyser.terms(text)
+
+    def term_weights(self, text: str) -> Mapping[str, float]:
+        terms = self.analyser.query_terms(text)
+        return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
+
+
+def _number(values: list[object] | None) -> float:
+    """The first number of a field's values counts."""
+    for value in values or ():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return as_number(value)
+    return float("nan")

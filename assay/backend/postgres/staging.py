@@ -1,0 +1,108 @@
+"""Vectors of the next model beside those of the present one: a table of their own, indexed before it serves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from assay.backend.postgres import graph
+from assay.backend.postgres.connect import Address, once
+from assay.backend.postgres.schema import need_pgvector, vector_table
+from assay.backend.postgres.vector_type import Wire
+from assay.backend.postgres.writer import Writer, check_vector
+from assay.errors import StoreError
+from assay.types import Vector
+
+if TYPE_CHECKING:
+    import psycopg
+
+STAGED = "staged"
+"""The setting that says which model is on its way in: embedder, model, dim, and the table of its vectors."""
+_LACKING = "FROM chunk c LEFT JOIN {} v USING (seq) WHERE v.seq IS NULL"
+_T = TypeVar("_T")
+
+
+class _Store(Protocol):
+    settings: dict[str, Any]
+
+    @property
+    def where(self) -> Address: ...
+    def setting(self, key: str) -> Any: ...
+    def read(self, work: Callable[[psycopg.Connection[Any]], _T]) -> _T: ...
+    def write(self, note: str) -> AbstractContextManager[Writer]: ...
+    def alone(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
+    def forget_connections(self) -> None: ...
+
+
+class StagesVectors:
+    """Implements `record.Staging` for a store in PostgreSQL."""
+
+    def stage(self: _Store, embedder: str, model: str, dim: int) -> int:
+        """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
+        with once(self.where) as db:
+            need_pgvector(db, str(self.where))
+        self.forget_connections()  # those made before pgvector was there do not know its types
+        asked = {"embedder": embedder, "model": model, "dim": dim}
+        with self.write(f"embed with {embedder}") as writer:
+            staged = _staged(writer.db) or {}
+            table = staged.get("table", "")
+            if {**staged, "table": ""} != {**asked, "table": ""}:
+                if table:
+                    writer.db.execute(f"DROP TABLE {table}")
+                table = _next(self.settings["vectors"], table)
+                vector_table(writer.db, table, dim)
+                writer.set(STAGED, {**asked, "table": table})
+            row = writer.db.execute(f"SELECT count(*) {_LACKING.format(table)}").fetchone()
+        return int(row[0]) if row else 0
+
+    def lacking_staged(self: _Store, after: int, most: int) -> list[int]:
+        """Rows behind `after`, dead or alive, that have no vector of the next model yet."""
+        staged = self.setting(STAGED)
+        if not staged:
+            return []
+        statement = f"SELECT seq {_LACKING.format(staged['table'])} AND c.seq > %s ORDER BY c.seq LIMIT %s"
+        return [row[0] for row in self.read(lambda db: db.execute(statement, (after, most)).fetchall())]
+
+    def put_staged(self: _Store, vectors: Sequence[tuple[int, Vector]]) -> None:
+        with self.write("embed") as writer:
+            staged = _staged(writer.db)
+            if not staged:
+                raise StoreError(f"another process has moved {self.where} to another model", "open it again")
+            for seq, vector in vectors:
+                check_vector(f"row {seq}", vector, staged["dim"])
+            # A row may have been erased since it was read; its vector must not come back.
+            statement = f"INSERT INTO {staged['table']} SELECT seq, %b FROM chunk WHERE seq = %b ON CONFLICT DO NOTHING"
+            with writer.db.cursor() as cursor:
+                cursor.executemany(statement, [(Wire(vector), seq) for seq, vector in vectors])
+
+    def adopt(self: _Store, note: str) -> bool:
+        """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
+        waiting = self.setting(STAGED)
+        if waiting:  # indexed before it serves, so that no search waits for that
+            with self.alone() as db:
+                graph.build(db, self.where.schema, waiting["table"], waiting["dim"], graph.INDEX_FROM)
+        with self.write(note) as writer:
+            db, staged = writer.db, _staged(writer.db)
+            if not staged or db.execute(f"SELECT 1 {_LACKING.format(staged['table'])} LIMIT 1").fetchone():
+                return not staged
+            before = self.settings["vectors"]
+            said = {key: staged[key] for key in ("embedder", "model", "dim")}
+            for key, value in {**said, "vectors": staged["table"], STAGED: None}.items():
+                writer.set(key, value)
+            if before:
+                db.execute(f"DROP TABLE {before}")
+            writer.touch()
+        return True
+
+
+def _staged(db: psycopg.Connection[Any]) -> dict[str, Any] | None:
+    row = db.execute("SELECT value FROM setting WHERE key = %s", (STAGED,)).fetchone()
+    found: dict[str, Any] | None = json.loads(row[0]) if row else None
+    return found
+
+
+def _next(*tables: str) -> str:
+    """A name that neither the present table has nor the one just dropped."""
+    return f"vector_{1 + max((int(name.removeprefix('vector_')) for name in tables if name), default=0)}"

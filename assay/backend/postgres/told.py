@@ -1,0 +1,63 @@
+"""The server's complaints, in words with a cure. Each SQLSTATE class that a user can meet stands in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.errors import StoreBusy, StoreError
+
+
+class Disconnected(StoreError):
+    """The connection was lost; what was not acknowledged was not written, and the next call connects anew."""
+
+
+_START = "check that the server runs and that host and port are right: pg_isready -h HOST -p PORT"
+_AGAIN = "nothing of this step was written; the next call connects anew"
+
+_SAID: Mapping[str, tuple[type[StoreError], str, str]] = {
+    "28P01": (StoreError, "the password was refused", "put the right one into ~/.pgpass or PGPASSWORD"),
+    "28000": (StoreError, "the user was refused", "check the user in the address and the server's pg_hba.conf"),
+    "3D000": (StoreError, "there is no such database", "make it: createdb -h HOST -p PORT NAME"),
+    "42501": (StoreError, "the user lacks a right", "grant it: GRANT CREATE, CONNECT ON DATABASE NAME TO USER"),
+    "53100": (StoreError, "the server's disk is full; nothing of this step was written", "free some space there"),
+    "53300": (StoreError, "the server has no connection left", "raise max_connections, or try again later"),
+    "55P03": (StoreBusy, "another process is writing", "try again when it has finished"),
+    "40P01": (StoreBusy, "another process was in the way; nothing was written", "try again"),
+    "40001": (StoreBusy, "another process was in the way; nothing was written", "try again"),
+    "25006": (StoreError, "the server is read-only (a standby?)", "write to the primary server"),
+    "57P01": (Disconnected, "the server shut the connection", _AGAIN),
+    "57P02": (Disconnected, "the server crashed and restarts", _AGAIN),
+    "57P03": (Disconnected, "the server is starting or stopping", "try again in a moment"),
+    "22P05": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
+    "22021": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
+}
+_REFUSED: tuple[tuple[str, str], ...] = (
+    # A failed connect carries no SQLSTATE, only libpq's words.
+    ("password authentication failed", "28P01"),
+    ("no password supplied", "28P01"),
+    ("does not exist", "3D000"),
+    ("too many clients", "53300"),
+    ("starting up", "57P03"),
+    ("shutting down", "57P03"),
+)
+
+
+def in_words(error: Exception, where: str) -> StoreError:
+    """The StoreError for what psycopg or its pool raised about the store at an address (without its password)."""
+    import psycopg
+
+    state = getattr(error, "sqlstate", None) or next((s for said, s in _REFUSED if said in str(error)), "")
+    line = str(error).strip().partition("\n")[0]
+    if state in _SAID:
+        kind, what, cure = _SAID[state]
+        return kind(f"{where}: {what} ({line})", cure)
+    if isinstance(error, UnicodeEncodeError):
+        return StoreError("a name or text holds lone surrogates, which no store can hold", "replace them by U+FFFD")
+    if isinstance(error, psycopg.DataError) and "NUL" in str(error):
+        return StoreError(f"{where}: PostgreSQL cannot hold a NUL in a text", "replace it, e.g. by U+FFFD")
+    if isinstance(error, psycopg.OperationalError):
+        lost = "closed" in line or "terminat" in line or "consuming input failed" in line or "lost" in line
+        if lost:
+            return Disconnected(f"{where}: the connection was lost ({line})", _AGAIN)
+        return Disconnected(f"{where} cannot be reached: {line}", _START)
+    return StoreError(f"{where}: {line}", "run: assay doctor")

@@ -1,0 +1,50 @@
+"""pgvector's `vector` on the wire: two 16-bit numbers (length, unused), then big-endian float32. No text in between."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.types import Vector
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+class Wire:
+    """A vector on its way to the server; psycopg asks for its bytes."""
+
+    def __init__(self, vector: Vector) -> None:
+        self.vector = vector
+
+    def packed(self) -> bytes:
+        return struct.pack(">HH", len(self.vector), 0) + np.asarray(self.vector, ">f4").tobytes()
+
+
+def unpacked(raw: bytes) -> Vector:
+    """A vector from what `vector_send` gives."""
+    return np.frombuffer(raw, ">f4", offset=4).astype(np.float32)
+
+
+def register(db: psycopg.Connection[Any]) -> None:
+    """Teach a connection to send `Wire`; the type's number differs from database to database."""
+    from psycopg.adapt import Dumper
+    from psycopg.pq import Format
+    from psycopg.types import TypeInfo
+
+    kind = TypeInfo.fetch(db, "vector")
+    if kind is None:
+        return
+    kind.register(db)
+    number = kind.oid
+
+    class _Sent(Dumper):
+        format = Format.BINARY
+        oid = number
+
+        def dump(self, obj: Wire) -> bytes:
+            return obj.packed()
+
+    db.adapters.register_dumper(Wire, _Sent)

@@ -1,0 +1,95 @@
+"""Nearest vectors: pgvector proposes, Assay scores in float64. Exact when few may be found, by index when many.
+
+The index is HNSW over half precision (half the size; the order it proposes is settled by the full vectors), scanned
+iteratively, so that a filter never leaves a list short; where it still would, the search is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.backend.postgres.filters import Condition
+from assay.backend.postgres.vector_type import Wire, unpacked
+from assay.backend.postgres.view import View
+from assay.index.vectors import exact_scores
+from assay.types import Floats, Note, Rows, Vector
+
+if TYPE_CHECKING:
+    import psycopg
+
+_OVER = 2
+"""Candidates fetched per answer asked for: the index knows halves, the order is by the whole."""
+
+
+_LEAST_EF = 100
+_ROUNDING = 1e-5
+
+
+@dataclass(frozen=True)
+class Near:
+    """A question to the vectors: in which table, of which length, near what, how many, among whom."""
+
+    table: str
+    dim: int
+    asked: Vector
+    k: int
+    seen: Condition
+
+
+def nearest(view: View, near: Near, index_from: int | None) -> tuple[Rows, Floats, Note]:
+    """The best k visible rows by cosine, as (rows, scores) in any order, and what served. `index_from` is the number
+    of visible rows from which the index is asked, None where there is none."""
+    if index_from is not None and _many(view, near.seen, index_from):
+        found = view.store.read(lambda db: _by_index(db, near))
+        if len(found) >= near.k:
+            rows, scores = _scored(view, found, near.asked)
+            return rows, scores, Note("info", "pgvector's HNSW index proposed, Assay scored the whole vectors")
+    found = view.store.read(lambda db: _exactly(db, near))
+    rows, scores = _scored(view, found, near.asked)
+    return rows, scores, Note("info", "pgvector looked at every visible vector, Assay scored the best")
+
+
+def _many(view: View, seen: Condition, least: int) -> bool:
+    """Are there at least so many visible rows? Fewer are searched exactly: faster, and nobody is missed."""
+    if not seen.narrows:
+        return view.size >= least
+    counted = view.read(
+        f"SELECT count(*) FROM (SELECT 1 FROM chunk c WHERE {seen.sql} LIMIT %s) AS first", (*seen.given, least)
+    )
+    return bool(counted[0][0] >= least)
+
+
+_FOUND = "SELECT c.seq, c.id, vector_send(n.v) FROM {} n JOIN chunk c USING (seq) WHERE {}"
+
+
+def _by_index(db: psycopg.Connection[Any], near: Near) -> list[tuple[Any, ...]]:
+    fetch = near.k * _OVER
+    db.execute(f"SET LOCAL hnsw.ef_search = {min(max(fetch, _LEAST_EF), 1_000)}")
+    db.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+    db.execute("SET LOCAL enable_seqscan = off")
+    distance = f"n.v::halfvec({near.dim}) <#> %b::vector::halfvec({near.dim})"
+    statement = f"{_FOUND.format(near.table, near.seen.sql)} ORDER BY {distance} LIMIT %s"
+    return db.execute(statement, (*near.seen.given, Wire(near.asked), fetch), binary=True).fetchall()
+
+
+def _exactly(db: psycopg.Connection[Any], near: Near) -> list[tuple[Any, ...]]:
+    """The best k and everybody within rounding of the last: the server adds in float32, we in float64."""
+    every = f"SELECT n.v <#> %b::vector AS far FROM {near.table} n JOIN chunk c USING (seq) WHERE {near.seen.sql}"
+    last = db.execute(
+        f"SELECT max(far) FROM ({every} ORDER BY far LIMIT %s) AS best", (Wire(near.asked), *near.seen.given, near.k)
+    ).fetchone()
+    if last is None or last[0] is None:
+        return []
+    statement = f"{_FOUND.format(near.table, near.seen.sql)} AND n.v <#> %b::vector <= %s"
+    return db.execute(statement, (*near.seen.given, Wire(near.asked), last[0] + _ROUNDING), binary=True).fetchall()
+
+
+def _scored(view: View, found: Sequence[tuple[Any, ...]], asked: Vector) -> tuple[Rows, Floats]:
+    view.names.learn([(row[0], row[1]) for row in found])
+    rows = np.array([row[0] for row in found], np.int64)
+    matrix = np.array([unpacked(row[2]) for row in found], np.float32).reshape(len(found), len(asked))
+    return rows, exact_scores(matrix, asked)

@@ -1,0 +1,146 @@
+"""One version of a store as conditions and numbers: who is alive, how many, how long; what look-ups share.
+
+Everything is said for a version, never for "now": another process may write between two statements of one search.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled
+from assay.backend.postgres.store import PostgresStore
+from assay.index.words import idf
+from assay.types import Floats, Query
+from assay.where import Filter
+
+if TYPE_CHECKING:
+    pass
+
+_MOST_NAMES = 200_000
+_WEIGHED = """
+SELECT term, number, holding, (SELECT max(number) FROM version) FROM term WHERE term = ANY(%s)
+"""
+_COUNTED = """
+SELECT n, count(*) FROM unnest(%s::int[]) AS n JOIN chunk c ON c.terms OPERATOR(pg_catalog.@>) ARRAY[n]
+WHERE c.born <= %s AND (c.died IS NULL OR c.died > %s) GROUP BY n
+"""
+
+
+class Names:
+    """Ids by row, as look-ups meet them: a row never changes its id, so every snapshot of a store shares them."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+        self._lock = threading.Lock()
+
+    def learn(self, pairs: Sequence[tuple[int, str]]) -> None:
+        with self._lock:
+            if len(self._known) > _MOST_NAMES:
+                self._known.clear()
+            self._known.update(pairs)
+
+    def of(self, rows: Sequence[int], ask: Callable[[list[int]], list[tuple[int, str]]]) -> list[str]:
+        """The ids of rows, asking for those not yet known."""
+        known = {row: self._known.get(row) for row in rows}
+        unknown = [row for row, name in known.items() if name is None]
+        if unknown:
+            found = dict(ask(unknown))
+            self.learn(list(found.items()))
+            known.update(found)
+        return [known[row] or "" for row in rows]
+
+
+@dataclass
+class View:
+    """The facts of one version."""
+
+    store: PostgresStore
+    version: int
+    names: Names
+    textsearch: bool = False
+    """Does pg_textsearch have an index here?"""
+    _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """term → (its number, -1 where it has none; live chunks that hold it)"""
+
+    def read(self, statement: str, given: Sequence[Any] = (), binary: bool = False) -> list[tuple[Any, ...]]:
+        return self.store.read(lambda db: db.execute(statement, given, binary=binary).fetchall())
+
+    @property
+    def alive(self) -> Condition:
+        return Condition("(c.born <= %s AND (c.died IS NULL OR c.died > %s))", (self.version, self.version), False)
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        """Live chunks and the sum of their lengths in terms."""
+        row = self.read("SELECT chunks, length FROM version WHERE number = %s", (self.version,))
+        if row and row[0][0] is not None and row[0][1] is not None:
+            return row[0][0], row[0][1]
+        alive = self.alive
+        counted = self.read(
+            f"SELECT count(*), coalesce(sum(length), 0)::bigint FROM chunk c WHERE {alive.sql}", alive.given
+        )
+        return counted[0][0], counted[0][1]
+
+    @property
+    def size(self) -> int:
+        return self.totals[0]
+
+    @property
+    def average(self) -> float:
+        """Mean length of a live chunk in terms; 1 for an empty store."""
+        chunks, length = self.totals
+        return length / chunks if chunks and length else 1.0
+
+    @cached_property
+    def kinds(self) -> dict[str, set[str]]:
+        """Every filterable field with the types of its values."""
+        kinds = {name: {kind} for name, kind in OWN_KINDS.items()}
+        for name, kind in self.read("SELECT name, kind FROM field ORDER BY name, kind"):
+            kinds.setdefault(name, set()).add(kind)
+        return kinds
+
+    def visible(self, where: Filter | None, at: float | None, scope: str | None) -> Condition:
+        """Live rows that a query may see, as a condition over `chunk c`."""
+        from psycopg.types.json import Jsonb
+
+        if where is None and at is None and scope is None:
+            return self.alive
+        parts = [self.alive]
+        if where is not None:
+            parts.append(compiled(where, self.kinds))
+        if at is not None:
+            parts.append(Condition("coalesce(c.created <= %s, true)", (at,)))  # undated chunks are never hidden
+        if scope is not None:
+            parts.append(Condition("c.fields @> %s", (Jsonb({"scope": [scope]}),)))
+        return Condition(" AND ".join(f"({p.sql})" for p in parts), tuple(v for p in parts for v in p.given))
+
+    def seen_by(self, query: Query) -> Condition:
+        return self.visible(query.where, query.at, query.scope)
+
+    # -- words
+
+    def holding(self, terms: Sequence[str]) -> list[tuple[int, int]]:
+        """Each term's number (-1: in no chunk, ever) and how many live chunks hold it."""
+        unknown = [term for term in dict.fromkeys(terms) if term not in self._holding]
+        if unknown:
+            self._holding.update(self._look_up(unknown))
+        return [self._holding[term] for term in terms]
+
+    def _look_up(self, terms: list[str]) -> dict[str, tuple[int, int]]:
+        found = self.read(_WEIGHED, (terms,))
+        known = {term: (number, holding) for term, number, holding, _ in found}
+        if any(newest != self.version for *_, newest in found):  # the counts are of a later version: count by hand
+            numbers = [number for number, _ in known.values()]
+            counted = dict(self.read(_COUNTED, (numbers, self.version, self.version)))
+            known = {term: (number, counted.get(number, 0)) for term, (number, _) in known.items()}
+        return {term: known.get(term, (-1, 0)) for term in terms}
+
+    def weights(self, terms: Sequence[str]) -> Floats:
+        """idf of each term in this version."""
+        return idf(np.array([n for _, n in self.holding(terms)], np.float64), float(self.size))

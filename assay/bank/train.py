@@ -1,0 +1,94 @@
+"""Training a next-vector model on a bank's training half; the last tenth of its windows is kept back to choose by.
+
+Documents stand together in a sequence file, so the windows kept back are of other documents, but for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.bank.bank import Bank
+from assay.bank.sequences import Pairs, Sequences
+from assay.bank.windows import windows
+from assay.errors import ConfigError
+from assay.lvm.model import NextVector
+from assay.lvm.ridge import DECAY, Ridge, fit, reciprocal_rank, save_ridge
+from assay.lvm.windows import Windows
+from assay.types import Rows
+
+Model = Literal["ridge", "recurrent"]
+_KEPT_BACK = 0.1
+_MOST_KEPT = 5_000
+_RUN = 512
+
+
+def train(
+    bank: Bank,
+    sequences: Sequences,
+    folder: Path,
+    model: Model = "ridge",
+    *,
+    context: int = 8,
+    decay: float = DECAY,
+    seed: int = 1,
+    most: int = 0,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> NextVector:
+    """A trained model in its folder. The manifest says on what: digests, windows, choices; no clock.
+
+    `most` learns from so many windows.
+    """
+    if not 0.0 <= decay <= 1.0 or context < 0:
+        raise ConfigError(f"decay = {decay}, context = {context}", "a decay from 0 to 1, a context from 0")
+    pairs = _spread(sequences.train, most)
+    count = len(pairs)
+    kept = min(_MOST_KEPT, round(_KEPT_BACK * count))
+    learned, held = _part(pairs, slice(0, count - kept)), _part(pairs, slice(count - kept, count))
+    said: dict[str, Any] = {
+        "bank": bank.digest,
+        "sequences": sequences.digest,
+        "windows": len(learned),
+        "kept_back": len(held),
+        "identity": _identity(bank, held),
+    }
+    if model == "ridge":
+        ridge, reached = fit(windows(bank, learned, context), list(windows(bank, held, context)), decay)
+        return save_ridge(folder, ridge, context, {"training": {**said, "reciprocal_rank_by_alpha": reached}})
+    from assay.lvm.recurrent import fit_recurrent, save_recurrent
+
+    network, curve = fit_recurrent(
+        _whole(bank, learned, context), _whole(bank, held, context), seed=seed, progress=progress
+    )
+    return save_recurrent(folder, network, context, {"training": {**said, "seed": seed, "cosine_by_epoch": curve}})
+
+
+def _spread(pairs: Pairs, most: int) -> Pairs:
+    """At most so many pairs: runs of neighbours, spread over all, so that documents stay together."""
+    if not most or len(pairs) <= most:
+        return pairs
+    runs = -(-most // _RUN)
+    starts = np.linspace(0, len(pairs) - _RUN, runs).astype(np.int64) if len(pairs) > _RUN else np.zeros(1, np.int64)
+    return _part(pairs, np.unique(starts[:, None] + np.arange(_RUN))[:most])
+
+
+def _part(pairs: Pairs, part: slice | Rows) -> Pairs:
+    return Pairs(pairs.current[part], pairs.following[part], pairs.context[part])
+
+
+def _whole(bank: Bank, pairs: Pairs, context: int) -> Windows:
+    (found,) = windows(bank, pairs, context, block=max(len(pairs), 1))
+    return found
+
+
+def _identity(bank: Bank, held: Pairs) -> dict[str, float]:
+    """What staying where one is reaches on the windows kept back: a model that is no better has learned nothing."""
+    if not len(held):
+        return {}
+    some = list(windows(bank, held, 0))
+    cosines = np.concatenate([np.vecdot(one.current, one.following) for one in some])
+    stay = Ridge(np.zeros((bank.dim, 2 * bank.dim), np.float32), 0.0)
+    return {"cosine": round(float(cosines.mean()), 6), "reciprocal_rank": reciprocal_rank(stay, some)[0]}

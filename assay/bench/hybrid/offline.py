@@ -1,0 +1,44 @@
+"""The held-out evaluation with the current settings, as the endpoint returns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.bank.sequences import Sequences
+from assay.bench.hybrid.baselines import baseline_ranks
+from assay.bench.hybrid.questions import lanes, questions
+from assay.bench.hybrid.runs import Ranks, answered, columns, latency
+from assay.bench.metrics import mean
+from assay.bench.systems import of
+from assay.cascade import Cascade
+
+NAMES = {"Success@1": "hit@1", "Success@5": "hit@5", "Success@10": "hit@10", "RR@10": "mrr@10"}
+
+
+def offline(cascade: Cascade, sequences: Sequences, most: int, baselines: bool = True) -> dict[str, Any]:
+    """Hit@1/5/10 and MRR@10 over all and by domain, milliseconds by stage, and the rows that expose nonsense."""
+    asked = questions(cascade.snapshot, sequences.val, most)
+    (run,) = answered([of(cascade.base)], cascade.snapshot, asked)
+    measured, few = lanes(asked)
+    settings = cascade.settings
+    rows = baseline_ranks(cascade.snapshot, asked) if baselines else {}
+    return {
+        "settings": {
+            "k0": settings.k0,
+            "k1": settings.k1,
+            "k": settings.k,
+            "lambda_tmd": settings.weight,
+            "nprobe": cascade.leg.nprobe,
+        },
+        "questions": len(asked),
+        **_scores(run.ranks),
+        "latency_ms": latency(run),
+        "lanes": {name: {"questions": len(places), **_scores(run.ranks[places])} for name, places in measured.items()},
+        "not_measured": few,
+        "baselines": {name: _scores(ranks) for name, ranks in rows.items()},
+        "degraded": run.why,
+    }
+
+
+def _scores(ranks: Ranks) -> dict[str, float | None]:
+    return {NAMES[name]: mean(column) for name, column in sorted(columns(ranks).items())}

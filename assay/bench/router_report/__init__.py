@@ -1,0 +1,16 @@
+"""The report of 000: how often the second source was asked, what it gained and what it cost.
+
+| file | what it does |
+|---|---|
+| `arms.py` | a router and what it is held against: its first source alone, its second alone, both always |
+| `questions.py` | what became of one question, from the trace of its answer |
+| `assemble.py` | all questions, counters, metrics, latency and gates as one JSON report |
+| `markdown.py` | the same for people |
+| `measure.py` | a whole run: receipts, then the report |
+"""
+
+from assay.bench.router_report.arms import Arms, arms
+from assay.bench.router_report.markdown import markdown
+from assay.bench.router_report.measure import Measured, measure
+
+__all__ = ["Arms", "Measured", "arms", "markdown", "measure"]

@@ -1,0 +1,114 @@
+"""All questions as one report: 000's JSON, made of a run's receipt and the questions' own metadata.
+
+`digest` covers everything but latency, which is measured: `latency`, `latency_ms` and the stages' milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from assay.bench.receipt import Receipt, digest_of
+from assay.bench.router_report.arms import described
+from assay.bench.router_report.questions import COUNTERS, Question
+from assay.bench.types import Dataset
+from assay.pipeline import Pipeline
+
+SCHEMA = "assay/router-report/v1"
+SUMMARY: Mapping[str, str] = {
+    "hit_at_k": "Success",
+    "precision_at_k": "P",
+    "recall_at_k": "R",
+    "recall_all_at_k": "AllR",
+    "mrr": "RR",
+    "ndcg_at_k": "nDCG",
+}
+"""000's names → the lab's metrics."""
+LONGMEMEVAL = "longmemeval"
+HOW = "assay bench router longmemeval:longmemeval_s.json --split all~50"
+
+
+def metrics(k: int) -> tuple[str, ...]:
+    return tuple(f"{name}@{k}" for name in ("R", "nDCG", "RR", "Success", "AllR", "P"))
+
+
+def assemble(
+    dataset: Dataset,
+    pipeline: Pipeline,
+    receipt: Receipt,
+    questions: Sequence[Question],
+    compared: Sequence[Mapping[str, Any]],
+    gates: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole report. `compared` are differences to the other arms, `gates` the verdicts."""
+    said = receipt.canonical
+    k = pipeline.k
+    names = {name: f"{metric}@{k}" for name, metric in SUMMARY.items()}
+    counted = Counter(question.facts["outcome"] for question in questions)
+    body: dict[str, Any] = {
+        "schema": SCHEMA,
+        "dataset": said["dataset"],
+        "top_k": k,
+        "config": described(pipeline),
+        "counters": {name: counted[name] for name in COUNTERS},
+        "summary": {
+            "questions_total": len(questions),
+            "questions_failed": len(said["failed"]),
+            "questions_without_answer": len(dataset.abstain),
+            **{name: said["aggregates"]["all"].get(metric) for name, metric in names.items()},
+        },
+        "compared": list(compared),
+        "gates": dict(gates),
+        "longmemeval_50": longmemeval(dataset),
+        "receipt": receipt.digest,
+        "failures": [{"question_id": name, "error": why} for name, why in said["failed"].items()],
+        "results": [
+            {
+                "question_id": question.topic,
+                "strata": list(dataset.topics[question.topic].strata),
+                "relevant_session_ids": sorted(d for d, g in dataset.judgements[question.topic].items() if g > 0),
+                "retrieved_session_ids": list(question.retrieved.documents[:k]),
+                "retrieved_scores": list(question.retrieved.scores[:k]),
+                "metrics": {name: said["scores"][metric][place] for name, metric in names.items()},
+                "two_stage": question.facts,
+            }
+            for place, question in enumerate(questions)
+        ],
+    }
+    return {**_timed(body, questions), "digest": digest_of(body)}
+
+
+def _timed(body: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, Any]:
+    """The report with its latencies, in all and question by question."""
+    results = []
+    for row, question in zip(body["results"], questions, strict=True):
+        total, first, second = (round(ms, 3) for ms in question.ms)
+        stages = {**row["two_stage"], "stage1_latency_ms": first, "stage2_latency_ms": second}
+        results.append({**row, "two_stage": stages, "latency_ms": total})
+    return {**body, "latency": latency(questions), "results": results}
+
+
+def latency(questions: Sequence[Question]) -> dict[str, float]:
+    """p50, p95 and mean of the whole and of each stage, in milliseconds. Stage 2: of the questions that asked it."""
+    found: dict[str, float] = {}
+    asked = [question for question in questions if question.facts["outcome"] != "stage2_not_triggered"]
+    for name, place, of in (("search", 0, questions), ("stage1", 1, questions), ("stage2", 2, asked)):
+        times = np.array([question.ms[place] for question in of] or [0.0])
+        for word, value in (
+            ("p50", np.percentile(times, 50)),
+            ("p95", np.percentile(times, 95)),
+            ("mean", times.mean()),
+        ):
+            found[f"{name}_ms_{word}"] = round(float(value), 3)
+    return found
+
+
+def longmemeval(dataset: Dataset) -> dict[str, Any]:
+    """Was LongMemEval-50 itself measured here? 000 is written for it; whoever has the file can."""
+    if dataset.source.startswith(f"{LONGMEMEVAL}:") and len(dataset.scored) + len(dataset.abstain) == 50:
+        return {"measured": True, "why": f"this is {dataset.source}, {dataset.split}", "how": HOW}
+    why = f"LongMemEval-50 was not measured: its data is not at hand; this is {dataset.name}/{dataset.split}"
+    return {"measured": False, "why": why, "how": HOW}

@@ -1,0 +1,72 @@
+"""What became of one question: the metadata that 000 asks for, read off the trace of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from assay.answer import Answer, Span
+from assay.bench.router_report.arms import stages
+from assay.bench.types import Retrieved
+from assay.pipeline import LegPlan, Pipeline
+from assay.types import Query
+
+USED, SKIPPED, NOT_TRIGGERED, FAILED = "stage2_used", "stage2_skipped_budget", "stage2_not_triggered", "stage2_failed"
+COUNTERS = (USED, SKIPPED, NOT_TRIGGERED, FAILED)
+_FATES = {"ran": USED, "out_of_time": SKIPPED, "not_triggered": NOT_TRIGGERED, "failed": FAILED, "unable": FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question's row. `facts` are the same on every run, `ms` are measured: total, stage 1, stage 2."""
+
+    topic: str
+    retrieved: Retrieved
+    facts: dict[str, Any]
+    ms: tuple[float, float, float]
+
+
+def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrieved) -> Question:
+    first, second = stages(pipeline)
+    spans = {span.name: span for span in answer.trace if span.kind == "leg"}
+    one, two = spans[first.name], spans[second.name]
+    fate = _FATES[two.fate]
+    top = answer.chosen.take(slice(0, pipeline.k))
+    facts: dict[str, Any] = {
+        "must_retrieved_count": len(one.gave),
+        "stage2_should_trigger": two.fired is None or two.fired.yes,
+        **{name: name == fate for name in (USED, SKIPPED)},
+        "outcome": fate,
+        "stage2_skip_reason": two.skipped if fate in (SKIPPED, FAILED) else None,
+        "trigger": None if two.fired is None else {"name": two.fired.name, "observed": two.fired.observed},
+        "stage2_candidates_considered": len(two.gave),
+        "stage2_added_count": int((top.priority == second.priority).sum()) if first.priority != second.priority else 0,
+    }
+    total = sum(span.ms for span in answer.trace)
+    taken = [_taken(plan, query, span) for plan, span in ((first, one), (second, two))]
+    return Question(query.id, retrieved, facts, (total + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
+
+
+def failed(topic: str, why: str) -> Question:
+    """A question without an answer: a source that it requires is not there."""
+    facts: dict[str, Any] = {
+        "must_retrieved_count": 0,
+        "stage2_should_trigger": True,
+        USED: False,
+        SKIPPED: False,
+        "outcome": FAILED,
+        "stage2_skip_reason": why,
+        "trigger": None,
+        "stage2_candidates_considered": 0,
+        "stage2_added_count": 0,
+    }
+    return Question(topic, Retrieved(topic, failed=why), facts, (0.0, 0.0, 0.0))
+
+
+def _taken(plan: LegPlan, query: Query, span: Span) -> float:
+    """What a stage took: a recorded one what its recording says, and what is not run takes nothing of that."""
+    cost: Callable[[Query], float | None] | None = getattr(plan.leg, "cost_ms", None)
+    if cost is None:
+        return span.ms
+    return (cost(query) or 0.0) if span.fate == "ran" else 0.0

@@ -1,0 +1,168 @@
+"""Chunks from elsewhere, laid beside a snapshot: steps, explanations and answers read them like any other.
+
+A source hands over what it found as `Brought`: a ranking, and the chunks behind it. The engine lays those that the
+snapshot does not hold beside it. Their rows count from 2**40, so they never meet a row of the snapshot's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from assay.errors import LawBroken, StoreError
+from assay.index.columns import number_of
+from assay.index.tail_columns import TailColumns
+from assay.order import first_kept
+from assay.protocols import Found, Related, Snapshot, Walk
+from assay.types import Chunk, Floats, Ids, Part, Query, Ranking, Rows, Vectors
+from assay.where import Mask, Value, parse
+
+FIRST = 1 << 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Brought(Ranking):
+    """What a source found. Chunks may be bare (an id and a document) where the source shows no more."""
+
+    chunks: tuple[Chunk, ...] = ()
+
+
+def brought(ranking: Ranking, chunks: Iterable[Chunk]) -> Brought:
+    own = {field.name: getattr(ranking, field.name) for field in fields(Ranking)}
+    return Brought(**own, chunks=tuple(chunks))
+
+
+class Beside:
+    """The snapshot `inner` with further chunks. Look-ups search `inner` alone: only legs find, and these were found."""
+
+    def __init__(self, inner: Snapshot, chunks: Iterable[Chunk]) -> None:
+        held: dict[str, Chunk] = dict(inner._chunks) if isinstance(inner, Beside) else {}
+        self.inner: Snapshot = inner.inner if isinstance(inner, Beside) else inner
+        for chunk in chunks:
+            held.setdefault(chunk.id, chunk)
+        names = np.array(list(held), np.str_)
+        strange = self.inner.rows(names) < 0 if len(names) else np.empty(0, np.bool_)
+        self._chunks: Mapping[str, Chunk] = {name: held[name] for name in names[strange].tolist()}
+        self._order = list(self._chunks.values())
+        self._places = {name: FIRST + place for place, name in enumerate(self._chunks)}
+
+    @property
+    def digest(self) -> str:
+        return self.inner.digest
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return self.inner.capabilities
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    def lacks(self, capability: str) -> str:
+        return self.inner.lacks(capability)
+
+    def lexical(self, query: Query, k: int) -> Found:
+        return self.inner.lexical(query, k)
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        """Nothing for what was brought: its words were never counted here."""
+        own = rows < FIRST
+        found = self.inner.lexical_at(query, rows[own])
+        columns = [np.zeros(len(rows)) for _ in found.parts]
+        for column, part in zip(columns, found.parts, strict=True):
+            column[own] = part.column
+        parts = tuple(Part(part.name, part.op, c) for part, c in zip(found.parts, columns, strict=True))
+        return Found(rows, parts, found.ideal, found.notes)
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        if not isinstance(self.inner, Related):
+            raise StoreError("this store has no graph", "use a store that has")
+        return self.inner.related(query, k, replace(walk, seeds=walk.seeds[walk.seeds < FIRST]))
+
+    def nearest(self, query: Query, k: int) -> Found:
+        return self.inner.nearest(query, k)
+
+    def exact(self, query: Query, k: int) -> Found:
+        return self.inner.exact(query, k)
+
+    def term_weights(self, text: str) -> Mapping[str, float]:
+        return self.inner.term_weights(text)
+
+    def terms(self, text: str) -> list[str]:
+        return self.inner.terms(text)
+
+    def rows(self, ids: Ids) -> Rows:
+        known = self.inner.rows(ids)
+        for place in np.flatnonzero(known < 0).tolist():
+            known[place] = self._places.get(str(ids[place]), -1)
+        return known
+
+    def ids(self, rows: Rows) -> Ids:
+        own = rows < FIRST
+        names = np.empty(len(rows), object)
+        names[own] = self.inner.ids(rows[own])
+        names[~own] = [chunk.id for chunk in self._strangers(rows[~own])]
+        return names.astype(np.str_)
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        own = rows < FIRST
+        ours, theirs = iter(self.inner.chunks(rows[own])), iter(self._strangers(rows[~own]))
+        return [next(ours) if is_own else next(theirs) for is_own in own.tolist()]
+
+    def vectors(self, rows: Rows) -> Vectors:
+        """Zero rows for what was brought: its vectors, if it has any, are another model's."""
+        own = rows < FIRST
+        known = self.inner.vectors(rows[own])
+        every = np.zeros((len(rows), known.shape[1]), np.float32)
+        every[own] = known
+        return every
+
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        own = rows < FIRST
+        column = np.full(len(rows), np.nan)
+        column[own] = self.inner.numbers(name, rows[own])
+        column[~own] = [number_of(chunk, name) for chunk in self._strangers(rows[~own])]
+        return column
+
+    def matches(self, expression: str, rows: Rows) -> Mask:
+        own = rows < FIRST
+        column = np.zeros(len(rows), np.bool_)
+        column[own] = self.inner.matches(expression, rows[own])
+        if not own.all():
+            column[~own] = parse(expression).mask(_Facts(self._strangers(rows[~own])))
+        return column
+
+    def _strangers(self, rows: Rows) -> list[Chunk]:
+        return [self._order[row - FIRST] for row in rows.tolist()]
+
+
+class _Facts:
+    """What a filter sees of chunks from elsewhere. A field they lack is no typing slip: it just does not hold."""
+
+    def __init__(self, chunks: list[Chunk]) -> None:
+        self._columns, self._size = TailColumns(), len(chunks)
+        for place, chunk in enumerate(chunks):
+            self._columns.add(place, chunk)
+
+    def compare(self, field: str, op: str, value: Value) -> Mask:
+        return self._columns.compare(field, op, value, self._size)
+
+    def missing(self, field: str) -> Mask:
+        return self._columns.missing(field, self._size)
+
+
+def here(view: Snapshot) -> Snapshot:
+    """The snapshot of this store, without what was laid beside it."""
+    return view.inner if isinstance(view, Beside) else view
+
+
+def laid(view: Snapshot, found: Brought) -> tuple[Snapshot, Ranking]:
+    """The view with what was brought beside it, and the ranking with its rows in that view."""
+    wider = Beside(view, found.chunks)
+    rows = wider.rows(found.ids)
+    if (rows < 0).any():
+        raise LawBroken("a source brought an id without its chunk")
+    own = {field.name: getattr(found, field.name) for field in fields(Ranking)}
+    return wider, first_kept(Ranking(**{**own, "rows": rows}))

@@ -1,0 +1,146 @@
+"""The cascade of specification 001, opened and asked: a bank, its index and its next-vector model behind one call.
+
+The engine is the same as everywhere: `Ask` becomes a `Query` (what 001 adds travels in `query.extra`), its k0, k1, k
+and λ become settings of the pipeline, and the answer is an `Answer` with its trace, parts and digests.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from assay.answer import Answer
+from assay.bank.bank import open_bank
+from assay.bank.index import open_index
+from assay.bank.snapshot import BankSnapshot
+from assay.config import from_dict, source
+from assay.errors import ConfigError, ModelError, QueryError
+from assay.legs.ivf import Ivf
+from assay.lvm.model import open_model
+from assay.pipeline import Pipeline
+from assay.score.tmd import Tmd
+from assay.select.top_k import TopK
+from assay.types import Query, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """One request. What is None is taken from the pipeline; `nprobe` None is the pipeline's, by lane."""
+
+    vector: Vector
+    tmd_bits: int | None = None
+    lane: int | None = None
+    context_ids: tuple[int, ...] = ()
+    exclude_ids: tuple[int, ...] = ()
+    k0: int | None = None
+    k1: int | None = None
+    k: int | None = None
+    weight: float | None = None
+    nprobe: int | None = None
+    id: str = ""
+
+    def query(self) -> Query:
+        given = {
+            "tmd_bits": self.tmd_bits,
+            "lane": self.lane,
+            "nprobe": self.nprobe,
+            "context": self.context_ids or None,
+            "exclude": self.exclude_ids or None,
+        }
+        extra = {name: value for name, value in given.items() if value is not None}
+        return Query(vector=self.vector, extra=extra, id=self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The numbers of a cascade: k0 ≥ k1 ≥ k, and λ, the weight of the next-vector score."""
+
+    k0: int
+    k1: int
+    k: int
+    weight: float
+
+    def __post_init__(self) -> None:
+        if not self.k0 >= self.k1 >= self.k >= 1:
+            raise QueryError(
+                f"k0 = {self.k0}, k1 = {self.k1}, k = {self.k}: each stage keeps some of the one before",
+                "give k0 ≥ k1 ≥ k ≥ 1",
+            )
+
+
+class Cascade:
+    """A snapshot of a bank and the pipeline that searches it. Any number of threads may ask."""
+
+    def __init__(self, snapshot: BankSnapshot, base: Pipeline, config: Mapping[str, Any]) -> None:
+        self.snapshot = snapshot
+        self.base = base
+        self._config = config
+        self.pipeline = lru_cache(maxsize=256)(self._pipeline)
+        """The pipeline with other numbers; made once for each."""
+
+    @property
+    def settings(self) -> Settings:
+        """What a request gets that names no other."""
+        steps = {plan.name: plan.step for plan in self.base.steps}
+        k1, tmd = steps["k1"], steps["tmd"]
+        assert isinstance(k1, TopK)
+        assert isinstance(tmd, Tmd)
+        return Settings(self.base.legs[0].k, k1.k, self.base.k, tmd.weight)
+
+    @property
+    def leg(self) -> Ivf:
+        leg = self.base.legs[0].leg
+        assert isinstance(leg, Ivf)
+        return leg
+
+    def settings_of(self, ask: Ask) -> Settings:
+        own = self.settings
+        return Settings(
+            own.k0 if ask.k0 is None else ask.k0,
+            own.k1 if ask.k1 is None else ask.k1,
+            own.k if ask.k is None else ask.k,
+            own.weight if ask.weight is None else ask.weight,
+        )
+
+    def _pipeline(self, settings: Settings) -> Pipeline:
+        legs = {name: {**leg, "k": settings.k0} for name, leg in self._config["legs"].items()}
+        own: Mapping[str, Mapping[str, Any]] = {"k1": {"k": settings.k1}, "tmd": {"weight": settings.weight}}
+        steps = [{**step, **own.get(step.get("name", step["use"]), {})} for step in self._config["step"]]
+        return from_dict({**self._config, "k": settings.k, "legs": legs, "step": steps}, self.base.name)
+
+    def search(self, ask: Ask, clock: Callable[[], float] = lambda: 0.0) -> Answer:
+        """The answer to one request; `clock` (seconds) only measures. QueryError names the field that is wrong."""
+        self.snapshot.checked(ask.vector)
+        return self.pipeline(self.settings_of(ask)).run(ask.query(), self.snapshot, clock=clock)
+
+
+def cascade(snapshot: BankSnapshot, pipeline: str = "cascade") -> Cascade:
+    """A cascade over an open bank: the preset, or a TOML file with one leg `ivf` and the steps `k1` and `tmd`."""
+    config = tomllib.loads(source(pipeline))
+    base = from_dict(config, Path(pipeline).stem)
+    names = {plan.name: type(plan.step) for plan in base.steps}
+    if len(base.legs) != 1 or not isinstance(base.legs[0].leg, Ivf):
+        raise ConfigError(f"pipeline {pipeline!r} is no cascade: its one leg is ivf", "start from the preset cascade")
+    if names.get("k1") is not TopK or names.get("tmd") is not Tmd:
+        raise ConfigError(f"pipeline {pipeline!r} has no top_k called k1, or no tmd", "start from the preset cascade")
+    return Cascade(snapshot, base, config)
+
+
+def open(bank: str | Path, index: str | Path, model: str | Path | None = None, pipeline: str = "cascade") -> Cascade:
+    """Open a bank, its index and a next-vector model, all checked against each other."""
+    held = open_bank(bank)
+    listed = open_index(index, held)
+    listed.open()
+    foresees = None if model is None else open_model(model)
+    if foresees is not None and foresees.dim != held.dim:
+        raise ModelError(
+            f"the model {foresees.name} was trained on {foresees.dim} numbers, the bank has {held.dim}",
+            "train one on this bank: assay lvm train",
+        )
+    config = tomllib.loads(source(pipeline))
+    tmd: Mapping[str, Any] = next((step for step in config.get("step", []) if step.get("use") == "tmd"), {})
+    return cascade(BankSnapshot(held, listed, foresees, str(tmd.get("layout", "spec"))), pipeline)

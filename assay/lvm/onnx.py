@@ -1,0 +1,76 @@
+"""A next-vector model in ONNX, ours or anybody's.
+
+    inputs    current float32 [n, D]      context float32 [n, C, D], oldest first, zero rows where there was none
+    output    delta   float32 [n, D]
+
+It runs on one thread, so its sums have one order.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.embed.session import open_session
+from assay.errors import ModelError
+from assay.lvm.model import NextVector, write_manifest
+from assay.types import Vectors
+
+FILE = "model.onnx"
+_SHAPES = {"current": 2, "context": 3}
+
+
+class OnnxSteps:
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def steps(self, current: Vectors, context: Vectors) -> Vectors:
+        given = {"current": np.ascontiguousarray(current), "context": np.ascontiguousarray(context)}
+        delta: Vectors = self._session.run(["delta"], given)[0]
+        return delta
+
+
+def open_onnx(folder: Path, manifest: Mapping[str, Any]) -> OnnxSteps:
+    session = open_session(folder / FILE, "train it anew: assay lvm train --model recurrent")
+    dim, context = _shape(session, folder / FILE)
+    if (dim, context) != (int(manifest["dim"]), int(manifest["context"])):
+        raise ModelError(
+            f"{folder}: the model reads {context} vectors of {dim} numbers, its manifest says "
+            f"{manifest['context']} of {manifest['dim']}",
+            "adopt it anew: assay lvm adopt",
+        )
+    return OnnxSteps(session)
+
+
+def adopt(file: Path, folder: Path, name: str = "") -> NextVector:
+    """Take an ONNX file of this shape as a model: a folder with a copy and a manifest.
+
+    Whoever adopts a model says with it that it was trained on vectors of length one; the manifest records that.
+    """
+    dim, context = _shape(open_session(file, "name an ONNX file"), file)
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, folder / FILE)
+    said = {"name": name or file.stem, "kind": "onnx", "dim": dim, "context": context, "training": {"by": "others"}}
+    return write_manifest(folder, said, (FILE,))
+
+
+def _shape(session: Any, path: Path) -> tuple[int, int]:
+    """(D, C) of a model that has the right inputs and output."""
+    inputs = {one.name: one for one in session.get_inputs()}
+    outputs = [one.name for one in session.get_outputs()]
+    cure = "export it with inputs current [n, D] and context [n, C, D] and the output delta [n, D], all float32"
+    if set(inputs) != set(_SHAPES) or "delta" not in outputs:
+        raise ModelError(f"{path} has the inputs {sorted(inputs)} and the outputs {sorted(outputs)}", cure)
+    for name, dims in _SHAPES.items():
+        one = inputs[name]
+        fixed = [size for size in one.shape[1:] if isinstance(size, int) and size > 0]
+        if one.type != "tensor(float)" or len(one.shape) != dims or len(fixed) != dims - 1:
+            raise ModelError(f"{path}: input {name!r} is {one.type} {one.shape}", cure)
+    context, dim = inputs["context"].shape[1:]
+    if inputs["current"].shape[1] != dim:
+        raise ModelError(f"{path}: current and context have vectors of different lengths", cure)
+    return int(dim), int(context)

@@ -1,0 +1,59 @@
+"""Moving a store to another model: new vectors are made beside the old ones, which serve until the last is there.
+
+    stage → embed what lacks a new vector, batch by batch, each committed → adopt, all at once
+
+Killed half-way, the next run with the same model goes on where it stopped; with another model it begins anew. Chunks
+that others add meanwhile get a vector of the old model from them and one of the new model from us. Dead chunks that the
+store keeps are embedded too, because old versions are searched by meaning as well.
+"""
+
+from __future__ import annotations
+
+from assay.backend.kept import Progress
+from assay.protocols import Embedder
+from assay.store.record import Record, Staging
+
+BATCH = 256
+"""Chunks embedded and committed together: a killed run loses at most these."""
+
+
+def move(store: Record, spec: str, model: Embedder, progress: Progress = lambda *_: None) -> int:
+    """Give every chunk a vector of this model, and only then make it the store's own; how many live chunks were made
+    a vector by this run."""
+    if not isinstance(store, Staging):
+        return _replace(store, spec, model, progress)
+    waiting = store.stage(spec, model.digest, model.dim)
+    made = done = after = 0
+    while True:
+        part = store.rows(store.lacking_staged(after, BATCH))
+        if part:
+            vectors = model.encode([row.chunk.indexed_text for row in part])
+            store.put_staged([(row.seq, vector) for row, vector in zip(part, vectors, strict=True)])
+            made += sum(row.died is None for row in part)
+            done, after = done + len(part), part[-1].seq
+            progress("embedding", min(done, waiting), waiting)
+        elif after:
+            after = 0  # once more from the beginning: rows may have come that an earlier look passed
+        elif store.adopt(f"embedded with {spec}"):
+            return made
+
+
+def fill(store: Record, model: Embedder, progress: Progress = lambda *_: None) -> int:
+    """Give a vector of the store's own model to every live chunk that has none; how many."""
+    lacking = store.lacking_vectors()
+    for start in range(0, len(lacking), BATCH):
+        part = store.rows(lacking[start : start + BATCH])
+        vectors = model.encode([row.chunk.indexed_text for row in part])
+        with store.write("embed") as writer:
+            writer.put_vectors((row.seq, vector) for row, vector in zip(part, vectors, strict=True))
+        progress("embedding", start + len(part), len(lacking))
+    return len(lacking)
+
+
+def _replace(store: Record, spec: str, model: Embedder, progress: Progress) -> int:
+    """For a record that cannot hold two kinds of vectors: the old ones go first, words serve meanwhile."""
+    with store.write(f"embed with {spec}") as writer:
+        for key, value in (("embedder", spec), ("model", model.digest), ("dim", model.dim)):
+            writer.set(key, value)
+        writer.drop_vectors()
+    return fill(store, model, progress)

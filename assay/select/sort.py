@@ -1,0 +1,48 @@
+"""Another order than relevance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from assay.checks import check_choice, check_whole
+from assay.facts import numbers_of
+from assay.order import arrange
+from assay.protocols import Snapshot
+from assay.types import Query, Range, Ranking
+
+ORDERS = ("relevance", "recency", "importance")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Puts the first `pool` candidates in the order of a fact, as 004 sorts by recency or importance.
+
+    recency: newest first, undated last. importance: largest first, unknown counts as 1. relevance: as they stand.
+    Ties keep their order. What stands behind the pool follows in its own order: sorting hundreds of weak candidates
+    by date would show the newest, not the newest that answer. Writes `tier`, scores stay as they are.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    by: Literal["relevance", "recency", "importance"] = "relevance"
+    pool: int = 50
+
+    def __post_init__(self) -> None:
+        check_choice("sort.by", self.by, ORDERS)
+        check_whole("sort.pool", self.pool, 1)
+
+    def select(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
+        if self.by == "relevance" or len(ranking) < 2:
+            return ranking
+        pool = ranking.take(slice(0, self.pool))
+        name, unknown = ("created", -np.inf) if self.by == "recency" else ("importance", 1.0)
+        facts = np.nan_to_num(numbers_of(pool, snapshot, name), nan=unknown, neginf=-np.inf)
+        tier = ranking.tier - ranking.tier.min() + len(pool)
+        tier[np.argsort(-facts, kind="stable")] = np.arange(len(pool))
+        return arrange(replace(ranking, tier=tier.astype(np.int32)))
+
+    def gives(self, given: Range) -> Range:
+        return given

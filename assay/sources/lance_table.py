@@ -1,0 +1,179 @@
+"""A LanceDB table that somebody else writes, opened to read and never written."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from assay.beside import Brought
+from assay.checks import check_whole
+from assay.errors import ConfigError, MissingExtra, StoreError, nearest
+from assay.protocols import Snapshot
+from assay.sources.lance_sql import condition
+from assay.sources.listing import Listed, ranked
+from assay.types import Chunk, Query, Range, Ranking
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LanceTable:
+    """Rows of `table` in the LanceDB folder (or address) `path`, nearest first, or by its full-text index.
+
+    mode = "vector": score = max(0, 1 − cosine distance), scale unit. The query's vector is this store's, so the column
+    `vector` must have been made with the same model; another length is refused. `nprobes` is for tables with a vector
+    index: how many of its lists are looked at, more where a filter leaves too few rows; without one it is exact.
+    mode = "text": the score of LanceDB's full-text index over `text`, scale raw.
+    Columns: `id` and `text`; `doc` names the document (by default the id), `created` the moment (seconds); all other
+    plain columns become metadata. A filter is pushed down as SQL; one that names a column the table lacks is refused.
+    Equal scores stand in id order. The newest version is read, or `version`. Past its cap the search is cancelled.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    elsewhere: ClassVar[bool] = True
+
+    path: str
+    table: str = "chunks"
+    mode: Literal["vector", "text"] = "vector"
+    id: str = "id"
+    text: str = "text"
+    vector: str = "vector"
+    doc: str = ""
+    created: str = ""
+    nprobes: int = 20
+    version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("lance_table.nprobes", self.nprobes, 1)
+        for key in ("path", "table", "id", "text", "vector"):
+            if not getattr(self, key):
+                raise ConfigError(f"lance_table.{key} is empty", f"name the {key}")
+
+    @property
+    def wants(self) -> frozenset[str]:
+        return frozenset({"vector"}) if self.mode == "vector" else frozenset()
+
+    def gives(self) -> Range:
+        return Range("unit", 0.0, 1.0) if self.mode == "vector" else Range("raw", 0.0, math.inf)
+
+    def prepare(self) -> None:
+        """Load the library: a second of its own, once."""
+        _lancedb()
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+        return self.begin(query, k).result()
+
+    def begin(self, query: Query, k: int) -> Search:
+        return Search(self, query, k)
+
+
+class Search:
+    """One search in an event loop of its own, which may be cancelled."""
+
+    def __init__(self, source: LanceTable, query: Query, k: int) -> None:
+        self._source, self._query, self._k = source, query, k
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[list[Row]] | None = None
+        self._cancelled = False
+
+    def result(self) -> Brought:
+        source = self._source
+        if source.mode == "vector" and self._query.vector is None:
+            raise StoreError(f"{source.table} is searched by vector, and the query has none", "assay model install")
+        if source.mode == "text" and not self._query.text.strip():
+            return ranked(source.table, [], source.gives().scale, self._k)
+        try:
+            rows = asyncio.run(self._search())
+        except asyncio.CancelledError:
+            raise StoreError("the search was cancelled") from None
+        return ranked(source.table, _best(rows, source), source.gives().scale, self._k)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    async def _search(self) -> list[Row]:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(self._rows())
+        if self._cancelled:
+            self._task.cancel()
+        return await self._task
+
+    async def _rows(self) -> list[Row]:
+        source, query = self._source, self._query
+        table = await _open(source)
+        names = (await table.schema()).names
+        for column in (source.id, source.text, *filter(None, (source.doc, source.created))):
+            if column not in names:
+                raise StoreError(f"{source.table} has no column {column!r}", nearest(column, names))
+        where = condition(query, set(names), source.doc or source.id, source.created, source.id)
+        try:
+            if source.mode == "vector":
+                search = table.query().nearest_to(query.vector).column(source.vector).distance_type("cosine")
+                # A filter may leave the nearest lists empty: it looks on, so that no list is short while rows match.
+                search = search.minimum_nprobes(source.nprobes).maximum_nprobes(0)
+            else:
+                search = table.query().nearest_to_text(query.text, columns=[source.text])
+            if where:
+                search = search.where(where)
+            score = "_distance" if source.mode == "vector" else "_score"
+            plain = [name for name in names if name != source.vector]
+            # Ties at the edge of the list would fall as the table's files lie: look further, then cut in our own order.
+            found = await search.select([*plain, score]).limit(2 * self._k).to_list()
+        except (ValueError, RuntimeError, OSError, TypeError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise StoreError(f"{source.table} cannot be searched: {said}", _cure(source)) from error
+        return list(found)
+
+
+def _lancedb() -> Any:
+    try:
+        import lancedb
+    except ImportError as error:
+        raise MissingExtra("reading a LanceDB table", "lance") from error
+    return lancedb
+
+
+async def _open(source: LanceTable) -> Any:
+    lancedb = _lancedb()
+    if "://" not in source.path and not Path(source.path).is_dir():
+        raise StoreError(f"there is no LanceDB folder at {source.path}", "name the folder that holds the table")
+    try:
+        base = await lancedb.connect_async(source.path, read_consistency_interval=timedelta(0))
+        table = await base.open_table(source.table)
+        if source.version is not None:
+            await table.checkout(source.version)
+    except (ValueError, RuntimeError, OSError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise StoreError(
+            f"{source.path} cannot be opened at {source.table!r}: {said}", "name a table of that folder"
+        ) from error
+    return table
+
+
+def _cure(source: LanceTable) -> str:
+    if source.mode == "text":
+        return f'the column {source.text!r} needs a full-text index; or: mode = "vector"'
+    return f"is {source.vector!r} a vector column of this store's model?"
+
+
+def _best(rows: list[Row], source: LanceTable) -> list[Listed]:
+    """The finds by (score desc, id asc)."""
+    found = [_listed(row, source) for row in rows]
+    return sorted(found, key=lambda one: (-one.score, one.chunk.id))
+
+
+def _listed(row: Row, source: LanceTable) -> Listed:
+    score = max(0.0, 1.0 - float(row["_distance"])) if source.mode == "vector" else float(row["_score"])
+    own = {source.id, source.text, source.vector, "_distance", "_score", "_relevance_score"}
+    meta = {key: value for key, value in row.items() if key not in own and isinstance(value, str | int | float | bool)}
+    name = str(row[source.id])
+    created = row.get(source.created) if source.created else None
+    moment = float(created) if isinstance(created, int | float) else math.nan
+    doc = str(row[source.doc]) if source.doc and row.get(source.doc) is not None else name
+    return Listed(Chunk(name, doc, str(row[source.text] or ""), 0, moment, meta=meta), score)

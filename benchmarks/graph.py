@@ -1,0 +1,133 @@
+"""The graph: what it costs to build beside the word index, and what a walk costs beside BM25, in one run.
+
+Real text, no vectors, so that nothing but words and the graph is measured. Questions are real ones; the walk begins
+at their names and at what BM25 found. Then chunks are added and deleted, and the same questions asked again.
+
+    python -m benchmarks.graph --sizes 20000 200000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.backend.local import LocalBackend
+from assay.config import loads
+from assay.legs.graph import Graph
+from assay.order import as_source, top
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+from assay.types import Chunk, Query
+from benchmarks.data import QUESTIONS, data_folder, text_of
+from benchmarks.measure import in_turns, private_mb, timed, write_receipt
+
+SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
+ASKED = 200
+CHANGED = 1_000
+BM25 = loads("[legs.bm25]\nk = 100\n", "bm25")
+BOTH = loads(
+    '[legs.bm25]\nk = 100\n[legs.graph]\nk = 100\nafter = ["bm25"]\n[fuse]\nuse = "rrf"\nweights = { graph = 0.35 }\n',
+    "both",
+)
+
+
+def chunk(number: int) -> Chunk:
+    title, _, body = text_of(number).partition("\n")
+    return Chunk(f"{number:016x}", f"d{number // 8}", body, len(body) // 4, meta={"title": title, "section": ""})
+
+
+def queries() -> list[Query]:
+    found: list[str] = []
+    rng = np.random.default_rng(2)
+    for name in QUESTIONS:
+        lines = (data_folder() / name / "queries.jsonl").read_text("utf-8").splitlines()
+        found += [json.loads(lines[i])["text"] for i in rng.permutation(len(lines))[: ASKED // len(QUESTIONS)]]
+    return [Query(text) for text in found]
+
+
+def build(folder: Path, size: int) -> tuple[LocalBackend, dict[str, Any]]:
+    backend = LocalBackend(Store.create(folder, SETTINGS), Analyser())
+
+    def fill() -> None:
+        for start in range(0, size, 5_000):
+            backend.put([(chunk(i), None) for i in range(start, min(start + 5_000, size))])
+
+    for number in range(size):
+        text_of(number)  # read and cut before the clock runs
+    loading, _ = timed(fill)
+    indexing, _ = timed(lambda: backend.compact(force=True))
+    before = private_mb()
+    building, covered = timed(backend.build_graph)
+    generation = backend.generation
+    assert generation is not None
+    assert covered == size
+    return backend, {
+        "chunks_added_per_s": round(size / loading),
+        "index_s": round(indexing, 1),
+        "graph_s": round(building, 1),
+        "graph_over_index": round(building / indexing, 2),
+        "graph_mb_on_disk": round(sum(p.stat().st_size for p in generation.graph_folder.iterdir()) / 1e6, 1),
+        "private_mb_more": round(private_mb() - before, 1),
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_mb_of_a_helper": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024),
+    }
+
+
+def asked(backend: LocalBackend, rounds: int = 3) -> dict[str, Any]:
+    """BM25, the walk alone, and both legs fused, in turns."""
+    snapshot = backend.snapshot()
+    every = queries()
+    first, _ = timed(lambda: Graph().find(every[0], snapshot, 100))
+    leg = Graph()
+    seeds = [as_source(top(BM25.run(q, snapshot, k=100).chosen, 5), 0) for q in every]
+    times = in_turns(
+        {
+            "bm25": lambda i: BM25.run(every[i], snapshot),
+            "walk": lambda i: leg.find(every[i], snapshot, 100, seeds[i]),
+            "bm25 and graph, fused": lambda i: BOTH.run(every[i], snapshot),
+        },
+        len(every),
+        rounds,
+    )
+    ratios = {f"walk over bm25, {p}": round(times["walk"][p] / times["bm25"][p], 2) for p in ("p50_ms", "p95_ms")}
+    view = snapshot._graph_view
+    return {
+        "first_question_ms": round(first * 1000, 1),
+        "times": times,
+        "ratios": ratios,
+        "things": int(np.count_nonzero(view.weights)),
+        "candidates": view.things,
+        "questions_that_name_a_thing": sum(bool(view.meant(q.text)) for q in every),
+    }
+
+
+def run(size: int, folder: Path) -> dict[str, Any]:
+    backend, made = build(folder / f"kb-{size}", size)
+    compacted = asked(backend)
+    backend.put([(chunk(size + i), None) for i in range(CHANGED)])
+    backend.remove(f"{number * 7:016x}" for number in range(CHANGED))
+    changed = asked(backend, rounds=1)
+    backend.close()
+    return {"chunks": size, **made, "compacted": compacted, f"after {CHANGED} adds and deletes": changed}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[20_000, 200_000])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        results = []
+        for size in options.sizes:
+            results.append(run(size, Path(folder)))
+            print(json.dumps(results[-1], indent=1), flush=True)
+    print(write_receipt("graph", {"sizes": results}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""The team's backend beside the embedded one and beside plain `ts_rank`, in one run, over a server of its own.
+
+Query embedding and the reading of texts are excluded on all sides. The server waits for its disk as it would in
+production; client and server share one machine, so a network's round trips (two to five a search) come on top.
+
+    python -m benchmarks.postgres --size 100000
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.backend.local import LocalBackend
+from assay.backend.postgres.backend import PostgresBackend
+from assay.backend.postgres.graph import INDEX_FROM, index_name
+from assay.backend.postgres.place import PLACE
+from assay.backend.postgres.vector_type import Wire
+from assay.config import load
+from assay.store.sqlite import Store
+from assay.testing.postgres import Server
+from assay.text.analyse import Analyser
+from assay.types import Query
+from assay.where import parse
+from benchmarks.data import chunks, questions
+from benchmarks.measure import in_turns, timed, write_receipt
+
+DIM = 384
+POOL = 100
+SETTINGS = {"embedder": "minilm", "model": "bench", "dim": DIM, "language": "english", "profile": "default"}
+FILTERS = {"0.5 %": "bucket < 5", "10 %": "bucket < 100", "50 %": "bucket < 500"}
+KINDS = {
+    "hnsw, half precision": "hnsw ((v::halfvec({dim})) halfvec_ip_ops)",
+    "hnsw, single precision": "hnsw (v vector_ip_ops)",
+    "ivfflat, half precision": "ivfflat ((v::halfvec({dim})) halfvec_ip_ops) WITH (lists = {lists})",
+}
+_RANKED = """
+SELECT seq FROM naive, (SELECT replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS q) AS asked
+WHERE words @@ q ORDER BY ts_rank(words, q) DESC LIMIT %s
+"""
+
+
+def filled(backend: Any, size: int) -> dict[str, float]:
+    def fill() -> None:
+        for part in chunks(size):
+            backend.put(part)
+
+    loading, _ = timed(fill)
+    indexing, _ = timed(lambda: backend.compact(force=True))
+    return {"load_s": round(loading, 1), "index_s": round(indexing, 1)}
+
+
+def naive(backend: PostgresBackend) -> Callable[[str], Any]:
+    """What is written in an afternoon: to_tsvector, GIN, any of the words, ts_rank."""
+    with backend.store.alone() as db:
+        db.execute("CREATE TABLE naive AS SELECT seq, to_tsvector('english', text) AS words FROM body")
+        db.execute("CREATE INDEX ON naive USING gin (words)")
+        db.execute("ALTER TABLE naive ADD PRIMARY KEY (seq)")
+        db.execute("ANALYZE naive")
+    return lambda text: backend.store.read(lambda db: db.execute(_RANKED, (text, POOL)).fetchall())
+
+
+def run(size: int, folder: Path, server: Server) -> dict[str, Any]:
+    local = LocalBackend(Store.create(folder / "kb", SETTINGS), Analyser(), "bench", DIM)
+    team = PLACE.create(server.address("bench"), SETTINGS)
+    assert isinstance(team, PostgresBackend)
+    made = {"postgres": filled(team, size), "local": filled(local, size)}
+    ranked = naive(team)
+    asked, vectors = questions()
+    here, there = team.snapshot(), local.snapshot()
+    hybrid = load("default")
+    contenders: dict[str, Callable[[int], Any]] = {"naive ts_rank": lambda i: ranked(asked[i])}
+    for name, view in (("postgres", here), ("local", there)):
+        contenders[f"{name} lexical"] = lambda i, v=view: v.lexical(Query(asked[i]), POOL)
+        contenders[f"{name} dense"] = lambda i, v=view: v.nearest(Query(vector=vectors[i]), POOL)
+        contenders[f"{name} hybrid"] = lambda i, v=view: hybrid.run(Query(asked[i], vector=vectors[i]), v)
+    for said, expression in FILTERS.items():
+        where = parse(expression)
+        contenders[f"postgres hybrid, filter {said}"] = lambda i, w=where: hybrid.run(
+            Query(asked[i], vector=vectors[i], where=w), here
+        )
+    times = in_turns(contenders, len(asked), rounds=2)
+    found = {
+        "chunks": size,
+        "built": made,
+        "times": times,
+        "answers": compared(here, there, asked, vectors),
+        "sizes": team.sizes(),
+        "indexes": indexes(team, local, vectors, size) if size >= INDEX_FROM else {},
+    }
+    for backend in (team, local):
+        backend.close()
+    return found
+
+
+def compared(here: Any, there: Any, asked: Any, vectors: Any) -> dict[str, float]:
+    """How often both answer alike; a chunk that both found must have the same score to the last bit."""
+    shares: dict[str, list[float]] = {"lexical": [], "dense": []}
+    broadened = proven = 0
+    for text, vector in zip(asked, vectors, strict=True):
+        for verb, query in (("lexical", Query(text)), ("nearest", Query(vector=vector))):
+            mine, theirs = (getattr(view, verb)(query, POOL) for view in (here, there))
+            scores = [
+                dict(zip(view.ids(found.rows).tolist(), sum(p.column for p in found.parts).tolist(), strict=True))
+                for view, found in ((here, mine), (there, theirs))
+                if len(found.rows)
+            ]
+            if len(scores) == 2:
+                both = scores[0].keys() & scores[1].keys()
+                assert all(scores[0][name] == scores[1][name] for name in both), (verb, text)
+                shares["dense" if verb == "nearest" else verb].append(len(both) / len(scores[1]))
+            if verb == "lexical" and mine.notes:
+                broadened += "too few" in mine.notes[-1].text
+                proven += "proven" in mine.notes[-1].text
+    found = {f"{name}: share of the local hundred": round(float(np.mean(s)), 4) for name, s in shares.items()}
+    return {**found, "questions": len(asked), "broadened": broadened, "frequent terms proposed nobody": proven}
+
+
+def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int) -> dict[str, Any]:
+    """The kinds of index pgvector offers, on the same vectors: seconds to build, bytes, milliseconds, recall."""
+    table = team.store.settings["vectors"]
+    generation = local.generation
+    assert generation is not None
+    assert generation.vectors is not None
+    truth = [
+        set(generation.ids.array(np.argsort(-(generation.vectors.matrix @ vector), kind="stable")[:POOL]).tolist())
+        for vector in vectors
+    ]
+    found = {}
+    for name, kind in KINDS.items():
+        lists = max(size // 1_000, 10)
+        with team.store.alone() as db:
+            db.execute(f"DROP INDEX {index_name(table)}")
+            statement = f"CREATE INDEX {index_name(table)} ON {table} USING {kind.format(dim=DIM, lists=lists)}"
+            seconds, _ = timed(lambda s=statement, d=db: d.execute(s))
+            weight = db.execute(f"SELECT pg_relation_size('{index_name(table)}')").fetchone()
+        cast = f"::halfvec({DIM})" if "half" in name else ""
+        near = (
+            f"SELECT c.id FROM {table} n JOIN chunk c USING (seq) "
+            f"ORDER BY n.v{cast} <#> %b::vector{cast} LIMIT {2 * POOL}"
+        )
+
+        def ask(i: int, statement: str = near) -> list[str]:
+            def work(db: Any) -> list[str]:
+                db.execute(f"SET LOCAL hnsw.ef_search = {2 * POOL}")
+                db.execute(f"SET LOCAL ivfflat.probes = {max(10, size // 10_000)}")
+                db.execute("SET LOCAL enable_seqscan = off")
+                return [row[0] for row in db.execute(statement, (Wire(vectors[i]),)).fetchall()]
+
+            return team.store.read(work)
+
+        recall = np.mean([len(truth[i] & set(ask(i))) / POOL for i in range(len(vectors))])
+        found[name] = {
+            "build_s": round(seconds, 1),
+            "mb": round(weight[0] / 1e6, 1),
+            "recall_at_100_of_200": round(float(recall), 4),
+            **in_turns({name: ask}, len(vectors), rounds=2)[name],
+        }
+        print(name, found[name], flush=True)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=20_000)
+    parser.add_argument("--receipt", default="postgres")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Server.start() as server:
+        found = run(options.size, Path(folder), server)
+    times = found["times"]
+    ratios = {
+        f"{one} / {other}, {p}": round(times[one][p] / times[other][p], 2)
+        for one, other in (
+            ("naive ts_rank", "postgres lexical"),
+            ("postgres lexical", "local lexical"),
+            ("postgres dense", "local dense"),
+            ("postgres hybrid", "local hybrid"),
+        )
+        for p in ("p50_ms", "p95_ms")
+    }
+    print(times)
+    print(ratios)
+    print(write_receipt(options.receipt, {"ratios": ratios, **found}))
+
+
+if __name__ == "__main__":
+    main()

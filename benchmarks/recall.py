@@ -1,0 +1,94 @@
+"""What does a recall cost beside what it cannot do without? The memory service at 100k memories.
+
+    python -m benchmarks.recall --memories 100000
+
+In turns, question by question: `Memory.recall` with the rerank off, and by hand what it calls: the embedding of the
+question by the model (which never saw it before) and the two legs at the preset's depth under the same filter for scope
+and moment. Memories are real passages cut to a few sentences, spread over three scopes and two years.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from assay.config import from_dict
+from assay.ingest.chunk import PROFILES
+from assay.memory import service
+from assay.memory.config import convert
+from assay.memory.entries import chunks_of, made, new_id
+from assay.memory.service import Memory
+from assay.types import DAY, Query
+from benchmarks.data import questions, text_of, vectors
+from benchmarks.measure import in_turns, timed, write_receipt
+
+NOW = 20_700.0 * DAY
+SCOPES = ("global", "agent:heron", "user:ann")
+BATCH = 5_000
+
+
+def fill(memory: Memory, size: int) -> None:
+    """Memories as the service writes them, many at a time: storing one by one asks for duplicates each time."""
+    profile = PROFILES["default"]
+    for start in range(0, size, BATCH):
+        part = min(BATCH, size - start)
+        items = []
+        for number, vector in zip(range(start, start + part), vectors(start, part), strict=True):
+            text = f"{text_of(number)[:300]} (note {number})"
+            then = NOW - (number * 7919 % 730) * DAY
+            entry = made(text, SCOPES[number % 3], "fact", number % 10 / 10, (), then, None, then)
+            entry = replace(entry, id=new_id(entry))
+            items += [(chunk, vector) for chunk in chunks_of(entry, profile)[:1]]
+        memory.kb.backend.put(items)
+
+
+def measure(memory: Memory) -> dict[str, Any]:
+    asked, _ = questions()
+    found = convert({"rerank": "none"})
+    pipeline = from_dict(found.pipeline, "memory")
+    model = memory.kb.embedder
+    assert model is not None
+    number = count()
+
+    def new(i: int) -> str:
+        """A question nobody asked before: no cache of vectors knows it."""
+        return f"{asked[i]} ({next(number)})"
+
+    window = memory._window(SCOPES)
+    where = window.filter(*window.asked(None, (), NOW))
+
+    def whole(i: int) -> None:
+        memory.recall(new(i), scopes=SCOPES, at=NOW, pipeline=pipeline, adaptive=False)
+
+    def needed(i: int) -> None:
+        text = new(i)
+        query = Query(text, vector=model.encode_query(text), at=NOW, where=where)
+        view = memory.kb.snapshot()
+        for plan in pipeline.legs:
+            plan.leg.find(query, view, plan.k)
+
+    times = in_turns({"recall": whole, "embedding and legs": needed}, len(asked))
+    ratios = {p: round(times["recall"][p] / times["embedding and legs"][p], 3) for p in ("p50_ms", "p95_ms")}
+    return {"times": times, "recall / embedding and legs": ratios}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--memories", type=int, default=100_000)
+    parser.add_argument("--receipt", default="recall")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, service.open(Path(folder) / "memory") as memory:
+        filling, _ = timed(lambda: fill(memory, options.memories))
+        indexing, _ = timed(lambda: memory.kb.optimize())
+        result = {"memories": options.memories, "fill_s": round(filling, 1), "index_s": round(indexing, 1)}
+        result |= measure(memory)
+    print(result)
+    print(write_receipt(options.receipt, result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""What was acknowledged is there after a kill; a lost connection is said in words, and the next call connects anew."""
+
+from collections.abc import Iterator
+from threading import Thread
+
+import pytest
+
+from assay.backend.postgres.told import Disconnected
+from assay.errors import StoreError
+from assay.testing.postgres import Server
+from assay.types import Chunk, Query
+from tests.backend.test_postgres import corpus, opened
+from tests.servers import needed
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Server]:
+    """A server of these tests' own, which waits for its disk, and is stopped and killed now and then."""
+    needed()
+    with Server.start() as server:
+        yield server
+
+
+def test_acknowledged_writes_survive_a_killed_server(own: Server) -> None:
+    """Writers go on until the postmaster is killed; afterwards exactly what they were told is there, whole."""
+    address = own.address("durable")
+    opened(address).close()
+    acknowledged: list[str] = []
+    refusals: list[StoreError] = []
+
+    def write(which: int) -> None:
+        backend = opened(address)
+        try:
+            for number in range(10_000):
+                names = [f"w{which}-{number}-{i}" for i in range(3)]
+                backend.put([(Chunk(name, name, f"all of {name} or nothing", 5), None) for name in names])
+                acknowledged.append(f"w{which}-{number}")
+        except StoreError as error:
+            refusals.append(error)
+        finally:
+            backend.close()
+
+    threads = [Thread(target=write, args=(which,)) for which in range(2)]
+    for thread in threads:
+        thread.start()
+    while len(acknowledged) < 40:
+        assert any(thread.is_alive() for thread in threads)
+    own.kill()
+    for thread in threads:
+        thread.join()
+    own.run()
+    backend = opened(address)
+    there = set(backend.snapshot().ids(backend.snapshot().live_rows(None)).tolist())
+    for step in acknowledged:
+        assert {f"{step}-{i}" for i in range(3)} <= there
+    assert len(there) % 3 == 0  # a step is there whole or not at all
+    assert len(there) - 3 * len(acknowledged) <= 3 * len(threads)  # at most the steps under way
+    assert backend.store.damage(deep=True) == ""
+    assert len(refusals) == 2
+    assert all(error.cure for error in refusals)
+    backend.close()
+
+
+def test_synchronous_commit_is_ours_whatever_the_server_says(own: Server) -> None:
+    own.stop()
+    own.settings["synchronous_commit"] = "off"
+    own.run()
+    backend = opened(own.address("lazy"), dim=0)
+    version = backend.put([(Chunk("c", "d", "text", 1), None)])
+    own.kill()
+    del own.settings["synchronous_commit"]
+    own.run()
+    assert backend.snapshot().version == version
+    backend.close()
+
+
+def _cut(server: Server) -> None:
+    import psycopg
+
+    with psycopg.connect(server.address(), autocommit=True) as db:
+        others = "pid <> pg_backend_pid() AND usename IS NOT NULL"
+        db.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+
+
+def test_a_cut_connection_is_replaced_for_readers(own: Server) -> None:
+    backend = opened(own.address("cut"))
+    backend.put(corpus(10))
+    view = backend.snapshot()
+    before = view.ids(view.lexical(Query("signing key"), 5).rows).tolist()
+    _cut(own)
+    view = backend.snapshot()
+    assert view.ids(view.lexical(Query("signing key"), 5).rows).tolist() == before
+    backend.close()
+
+
+def test_a_cut_connection_in_a_write_undoes_it_and_says_so(own: Server) -> None:
+    backend = opened(own.address("cut_write"), dim=0)
+
+    def half() -> None:
+        with backend.store.write("half") as writer:
+            writer.put(Chunk("a", "d", "never", 1), None, "")
+            writer.flush()
+            _cut(own)
+            writer.put(Chunk("b", "d", "never", 1), None, "")
+
+    with pytest.raises(Disconnected, match="connection") as told:
+        half()
+    assert "nothing of this step was written" in told.value.cure
+    assert backend.put([(Chunk("c", "d", "after", 1), None)]) == 1
+    view = backend.snapshot()
+    assert view.ids(view.live_rows(None)).tolist() == ["c"]
+    backend.close()
+
+
+def test_a_server_that_went_away_and_came_back(own: Server) -> None:
+    backend = opened(own.address("away"), dim=0)
+    backend.put([(Chunk("c", "d", "text", 1), None)])
+    own.stop()
+    with pytest.raises(Disconnected, match=r"cannot be reached|connection was lost|shut the connection") as told:
+        backend.snapshot()
+    assert told.value.cure
+    own.run()
+    assert backend.snapshot().size == 1
+    backend.close()

@@ -1,0 +1,255 @@
+"""Every way in which a server can refuse us has its sentence and its cure, and loses nothing."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import assay
+from assay.backend.postgres import schema
+from assay.backend.postgres.connect import Address, once
+from assay.backend.postgres.store import PostgresStore
+from assay.errors import ConfigError, QueryError, StoreError
+from assay.testing.postgres import FAST, Server
+from assay.testing.stores import DIM
+from assay.types import Chunk, Query
+from tests.backend.test_postgres import SETTINGS, corpus, opened
+from tests.servers import needed
+
+
+def execute(address: str, *statements: str) -> None:
+    with once(Address.parse(address)) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
+# -- getting in
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Server]:
+    needed()
+    with Server.start(FAST, password="s3 cret/@:") as server:
+        yield server
+
+
+def test_a_password_is_asked_and_never_shown(guarded: Server) -> None:
+    backend = opened(guarded.address("locked"), dim=0)
+    assert "s3" not in backend.store.address
+    assert backend.store.address.startswith("postgres://postgres@127.0.0.1:")
+    backend.close()
+    with pytest.raises(StoreError, match="password was refused") as told:
+        opened(guarded.address("locked", password="wrong"))
+    assert "PGPASSWORD" in told.value.cure
+    assert "wrong" not in str(told.value)
+    with pytest.raises(StoreError, match="password was refused"):
+        opened(guarded.address("locked", password=""))
+
+
+def test_no_such_user_database_or_server(postgres: Server) -> None:
+    with pytest.raises(StoreError, match="nobody_here"):
+        opened(postgres.address("x", user="nobody_here"))
+    with pytest.raises(StoreError, match="no such database") as told:
+        opened(postgres.address().replace("/postgres", "/nowhere"))
+    assert "createdb" in told.value.cure
+    with pytest.raises(StoreError, match="cannot be reached") as told:
+        opened("postgres://postgres@127.0.0.1:1/postgres")
+    assert "pg_isready" in told.value.cure
+
+
+def test_addresses() -> None:
+    address = Address.parse("postgresql://ann:pass%40word@host:5433/db?schema=team&sslmode=require")
+    assert (address.schema, str(address)) == ("team", "postgres://ann@host:5433/db?schema=team")
+    assert address.url == "postgresql://ann:pass%40word@host:5433/db?sslmode=require"
+    for bad in ("a;drop", "Ä", "pg_catalog", "", 'x"y', "a" * 64):
+        with pytest.raises(ConfigError, match="cannot be a schema's name"):
+            Address.parse(f"postgres://h/d?schema={bad}")
+    with pytest.raises(ConfigError, match="no address"):
+        Address.parse("mysql://h/d")
+
+
+def test_a_reader_without_rights_reads(database: str, postgres: Server) -> None:
+    backend = opened(database)
+    backend.put(corpus(5))
+    backend.close()
+    name = Address.parse(database).schema
+    execute(
+        database,
+        f"CREATE ROLE r_{name} LOGIN",
+        f"GRANT USAGE ON SCHEMA {name} TO r_{name}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO r_{name}",
+    )
+    reader = opened(postgres.address(name, user=f"r_{name}"))
+    assert reader.store.readonly
+    assert reader.snapshot().size == 5
+    with pytest.raises(StoreError, match="read-only"):
+        reader.put(corpus(1))
+    reader.close()
+    with pytest.raises(StoreError, match="lacks a right") as told:
+        opened(postgres.address(f"{name}_2", user=f"r_{name}"), dim=0)
+    assert "GRANT" in told.value.cure
+
+
+# -- the extension
+
+
+def test_without_pgvector(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server here has it; one that has not answers the same two questions with no row."""
+    monkeypatch.setattr(schema, "AVAILABLE", "SELECT 1 WHERE false")
+    monkeypatch.setattr(schema, "SWITCHED_ON", "SELECT 1 WHERE false")
+    with pytest.raises(StoreError, match="has no pgvector") as told:
+        opened(database)
+    assert "postgresql-NN-pgvector" in told.value.cure
+    assert not PostgresStore.exists(Address.parse(database))  # nothing half-made
+    backend = opened(database, dim=0)  # words need no extension
+    assert "dense" not in backend.snapshot().capabilities
+    assert backend.snapshot().lacks("dense") == "made without a model"
+    backend.close()
+
+
+# -- vectors and models
+
+
+def test_a_vector_of_another_length(database: str) -> None:
+    backend = opened(database)
+    with pytest.raises(StoreError, match=f"no unit vector of length {DIM}"):
+        backend.put([(Chunk("c", "d", "t", 1), np.ones(3, np.float32) / np.sqrt(3, dtype=np.float32))])
+    with pytest.raises(StoreError, match="reembed") as told, backend.store.write("add") as writer:
+        writer.put(Chunk("c", "d", "t", 1), np.ones(3, np.float32), "")
+    assert f"vectors of length {DIM}" in told.value.message
+    with pytest.raises(QueryError, match=f"length {DIM}"):
+        backend.snapshot().nearest(Query(vector=np.ones(3, np.float32)), 1)
+    assert backend.snapshot().size == 0
+    backend.close()
+
+
+def test_a_model_that_changed_meanwhile(database: str) -> None:
+    backend = opened(database)
+    backend.put(corpus(5))
+    execute(database, "UPDATE setting SET value = '\"another\"' WHERE key = 'model'")
+    for call in (backend.snapshot, lambda: backend.put(corpus(1))):
+        with pytest.raises(StoreError, match="embedded with another model") as told:
+            call()
+        assert told.value.cure == "open it again"
+    backend.close()
+    assert opened(database).snapshot().size == 5
+
+
+# -- formats
+
+
+def test_tables_of_a_newer_assay(database: str) -> None:
+    opened(database).close()
+    execute(database, "UPDATE setting SET value = '99' WHERE key = 'format'")
+    with pytest.raises(StoreError, match="format 99; this Assay reads up to") as told:
+        opened(database)
+    assert "pip install -U" in told.value.cure
+
+
+def test_tables_of_an_older_assay_become_ours(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = opened(database)
+    backend.put(corpus(5))
+    backend.close()
+    later = (*schema.MIGRATIONS, "ALTER TABLE chunk ADD COLUMN fresh integer NOT NULL DEFAULT 7")
+    monkeypatch.setattr(schema, "MIGRATIONS", later)
+    monkeypatch.setattr("assay.backend.postgres.store.MIGRATIONS", later)
+    backend = opened(database)
+    assert backend.store.settings["format"] == len(later)
+    assert backend.store.setting("format") == len(later)
+    assert backend.store.read(lambda db: db.execute("SELECT sum(fresh) FROM chunk").fetchone()) == (35,)
+    assert backend.snapshot().size == 5
+    backend.close()
+
+
+def test_a_migration_that_fails_changes_nothing(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = opened(database)
+    backend.put(corpus(5))
+    backend.close()
+    now = schema.MIGRATIONS
+    broken = (*now, "ALTER TABLE chunk ADD COLUMN fresh integer", "SELECT 1 / 0")
+    for module in ("schema", "store"):
+        monkeypatch.setattr(f"assay.backend.postgres.{module}.MIGRATIONS", broken)
+    with pytest.raises(StoreError, match="division by zero"):
+        opened(database)
+    for module in ("schema", "store"):
+        monkeypatch.setattr(f"assay.backend.postgres.{module}.MIGRATIONS", now)
+    assert opened(database).snapshot().size == 5
+
+
+def test_somebody_elses_tables_are_left_alone(database: str) -> None:
+    name = Address.parse(database).schema
+    execute(
+        database,
+        f"CREATE SCHEMA {name}",
+        f"CREATE TABLE {name}.setting (key text, value text)",
+        f"CREATE TABLE {name}.version (number int)",
+    )
+    with pytest.raises(StoreError, match="not Assay's"):
+        assay.open(database)
+
+
+def test_words_of_an_older_analyser_are_analysed_anew(database: str) -> None:
+    backend = opened(database, dim=0)
+    backend.put([(Chunk("a", "d", "signing keys", 2), None), (Chunk("b", "d", "other", 1), None)])
+    backend.remove(["b"])
+    before = backend.snapshot()
+    expected = before.term_weights("signing keys")
+    execute(
+        database,
+        "UPDATE chunk SET terms = '{}', counts = '{}', length = 9",
+        "UPDATE setting SET value = '\"older\"' WHERE key = 'analyser'",
+    )
+    backend.close()
+    backend = opened(database, dim=0)
+    assert backend.pending == 1
+    note = backend.snapshot().lexical(Query("keys"), 1).notes[0]
+    assert (note.kind, "assay optimize" in note.text) == ("degraded", True)
+    assert backend.compact()
+    view = backend.snapshot()
+    assert view.ids(view.lexical(Query("keys"), 5).rows).tolist() == ["a"]
+    assert view.term_weights("signing keys") == expected
+    assert backend.snapshot(1).size == 2  # an older version counts anew
+    assert backend.snapshot(1).ids(backend.snapshot(1).lexical(Query("other"), 5).rows).tolist() == ["b"]
+    assert backend.store.damage(deep=True) == ""
+    backend.close()
+
+
+# -- texts
+
+
+@pytest.mark.parametrize(
+    ("chunk", "said"),
+    [
+        (Chunk("c", "d", "a\0b", 1), "cannot hold a NUL"),
+        (Chunk("c", "d", "t", 1, meta={"title": "a\0b"}), "cannot hold a NUL"),
+        (Chunk("c", "d", "a\ud800b", 1), "lone surrogates"),
+        (Chunk("a\0b", "d", "t", 1), "cannot be a chunk's id"),
+    ],
+)
+def test_texts_that_no_server_holds(database: str, chunk: Chunk, said: str) -> None:
+    backend = opened(database, dim=0)
+    with pytest.raises(StoreError, match=said):
+        backend.put([(Chunk("fine", "d", "t", 1), None), (chunk, None)])
+    assert backend.snapshot().size == 0  # all or none
+    backend.close()
+
+
+def test_a_spelt_out_nul_is_no_nul(database: str) -> None:
+    text = json.dumps("a\0b")
+    chunk = Chunk("c", "d", text, 1, meta={"title": text, "huge": 10**400, "small": -(10**400), "nested": {"a": [1]}})
+    backend = opened(database, dim=0)
+    backend.put([(chunk, None)])
+    view = backend.snapshot()
+    assert (
+        view.chunks(view.rows(np.array(["c"]))) == [chunk]
+        or view.chunks(view.rows(np.array(["c"])))[0].meta == chunk.meta
+    )
+    assert view.numbers("huge", view.rows(np.array(["c"]))).tolist() == [float("inf")]
+    backend.close()
+
+
+def test_the_settings_are_those_of_every_store(database: str) -> None:
+    backend = opened(database)
+    assert {key: backend.store.settings[key] for key in SETTINGS} == SETTINGS
+    backend.close()

@@ -1,0 +1,109 @@
+"""From ordered documents to a bank: order, halves, twins."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+from assay.bank.build import Split, build
+from assay.bank.documents import ordered_documents
+from assay.bank.errors import EmptyColumn
+from assay.errors import ConfigError
+from assay.tmd.layout import LAYOUTS
+from tests.bank.made import unit
+
+SPEC = LAYOUTS["spec"]
+
+
+class Hashes:
+    """An embedder for tests: a unit vector drawn from the text."""
+
+    name, digest, dim, max_tokens = "hashes", "hashes", 8, 256
+
+    def encode(self, texts):
+        return np.concatenate([unit(1, 8, seed=zlib.crc32(text.encode())) for text in texts])
+
+    def encode_query(self, text):
+        return self.encode([text])[0]
+
+
+def none(vectors):
+    return np.zeros(len(vectors), np.uint16)
+
+
+def made(tmp_path, documents, **split):
+    return build(tmp_path / "out", documents, Hashes(), none, SPEC, Split(**split))
+
+
+DOCUMENTS = [(f"d{d}", [f"document {d}, paragraph {p}" for p in range(5)]) for d in range(12)]
+
+
+def test_order_halves_and_context(tmp_path):
+    built = made(tmp_path, DOCUMENTS, context=2, val_share=0.3)
+    pairs = {"train": built.sequences.train, "val": built.sequences.val}
+    assert sum(map(len, pairs.values())) == 12 * 4
+    document = np.arange(60) // 5
+    for half in pairs.values():
+        assert (half.following == half.current + 1).all()
+        assert (document[half.current] == document[half.following]).all()
+        for current, context in zip(half.current.tolist(), half.context.tolist(), strict=True):
+            place = current % 5
+            assert context == [-1] * max(0, 2 - place) + list(range(current - min(2, place), current))
+    assert not set(document[pairs["train"].current]) & set(document[pairs["val"].current])
+
+
+def test_a_document_stays_in_its_half_when_others_come(tmp_path):
+    split = Split(val_share=0.3)
+    before = {name: split.is_val(name) for name, _ in DOCUMENTS}
+    assert {name: split.is_val(name) for name, _ in DOCUMENTS[3:]} == dict(list(before.items())[3:])
+    assert 0 < sum(before.values()) < 12
+
+
+def test_twins_are_dropped_and_break_the_sequence(tmp_path):
+    documents = [("a", ["one", "same", "two"]), ("b", ["three", "same", "four", "five"]), ("c", ["six", "seven"])]
+    split = Split(context=2, val_share=0.5, seed=3)
+    assert {split.is_val(name) for name, _ in documents} == {True, False}
+    built = made(tmp_path, documents, context=2, val_share=0.5, seed=3)
+    assert built.manifest["dropped_twins"] == 1
+    assert len(built.bank) == 8
+    # ids: one 0, same 1, two 2; three 3, (twin), four 4, five 5; six 6, seven 7
+    both = [built.sequences.train, built.sequences.val]
+    steps = sorted((c, n) for half in both for c, n in zip(half.current.tolist(), half.following.tolist(), strict=True))
+    assert steps == [(0, 1), (1, 2), (4, 5), (6, 7)]
+    lines = (tmp_path / "out" / "chunks.tsv").read_text().splitlines()
+    assert lines[0] == "id\tdocument\tplace"
+    assert lines[5] == "4\tb\t2"
+
+
+def test_nothing_to_build_from(tmp_path):
+    with pytest.raises(EmptyColumn):
+        made(tmp_path, [("a", [])])
+    with pytest.raises(EmptyColumn):
+        made(tmp_path, DOCUMENTS, val_share=0.0)
+
+
+def test_records_of_one_article_are_one_document(tmp_path):
+    records = [
+        {"_id": f"{a}/{p}", "text": f"Paragraph {p} of article {a}. " * 8, "metadata": {"article": a}}
+        for a in ("A", "B", "C")
+        for p in range(3)
+    ]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    found = list(ordered_documents([path], by="article"))
+    assert [len(chunks) for _, chunks in found] == [3, 3, 3]
+    assert found[1][1][2].startswith("Paragraph 2 of article B")
+    assert len(list(ordered_documents([path]))) == 9
+    assert len(list(ordered_documents([path], most=4))) == 4
+    with pytest.raises(ConfigError, match="no record"):
+        list(ordered_documents([path], by="chapter"))
+    with pytest.raises(ConfigError, match="there is no"):
+        list(ordered_documents([tmp_path / "absent"]))
+
+
+def test_files_of_a_folder_keep_their_order(tmp_path):
+    for name in ("b.md", "a.md"):
+        (tmp_path / name).write_text(f"# {name}\n\n" + "Some words about it. " * 30)
+    names = [name for name, _ in ordered_documents([tmp_path])]
+    assert [name.rpartition("/")[2] for name in names] == ["a.md", "b.md"]

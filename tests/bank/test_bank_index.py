@@ -1,0 +1,142 @@
+"""Stage 1: what FAISS proposes, scored by the vectors themselves; brute force is the oracle."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from assay.bank.bank import write_bank
+from assay.bank.errors import WrongIndex
+from assay.bank.index import open_index
+from assay.bank.index_build import Recipe, build_index, lists
+from assay.errors import ConfigError
+from tests.bank.made import bank_of, unit
+
+
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [(1, 1), (100, 10), (8_192, 91), (249_999, 500), (250_000, 512), (637_000, 798), (9_000_000, 1_024)],
+)  # fmt: skip
+def test_lists_by_size(size, count):
+    assert lists(size) == count
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory):
+    return bank_of(tmp_path_factory.mktemp("bank"), rows=2_000, dim=16)
+
+
+@pytest.fixture(scope="module", params=["ivf_flat", "exact", "hnsw"])
+def index(request, bank, tmp_path_factory):
+    return build_index(bank, tmp_path_factory.mktemp("index"), Recipe(request.param))
+
+
+def brute(bank, query, k):
+    scores = (bank.vectors.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
+    best = sorted(range(len(bank)), key=lambda row: (-scores[row], bank.ids[row]))[:k]
+    return best, scores[best]
+
+
+def test_everything_looked_at_is_brute_force(bank, index):
+    for question in unit(20, 16, seed=9):
+        rows, scores = index.nearest(question, 25, nprobe=10_000)
+        best, exact = brute(bank, question, 25)
+        if index.kind == "hnsw":  # a walk may miss somebody; what it meets has its true score
+            assert np.isin(rows, best).mean() > 0.8
+        else:
+            assert rows.tolist() == best
+            assert np.abs(scores - exact).max() < 1e-6
+
+
+def test_scores_are_cosines_in_the_one_order(bank, index):
+    for question in unit(10, 16, seed=3):
+        rows, scores = index.nearest(question, 40)
+        assert len(rows) == 40
+        assert (np.diff(scores) <= 0).all()
+        exact = bank.vectors[rows].astype(np.float64) @ question.astype(np.float64)
+        assert np.abs(scores - exact).max() < 1e-6
+
+
+def test_more_is_asked_than_the_lists_hold(bank, index):
+    rows, _ = index.nearest(unit(1, 16, seed=5)[0], 1_900, nprobe=1)
+    assert len(set(rows.tolist())) == 1_900 or index.kind == "hnsw"
+    assert len(index.nearest(unit(1, 16, seed=5)[0], 5_000, nprobe=1)[0]) <= 2_000
+
+
+def test_ties_go_to_the_smaller_id(tmp_path):
+    vectors = np.repeat(unit(20, 8), 50, axis=0)
+    ids = np.random.default_rng(1).permutation(1_000)
+    bank = write_bank(tmp_path / "b.npz", vectors, ids, np.zeros(1000, "u2"), np.zeros(1000, "i2"))
+    for kind in ("exact", "ivf_flat"):
+        index = build_index(bank, tmp_path / kind, Recipe(kind, nprobe=99))
+        rows, _ = index.nearest(vectors[0], 50)
+        assert ids[rows].tolist() == sorted(ids[:50].tolist())
+
+
+def test_the_manifest_says_what_was_measured(index):
+    said = index.manifest
+    assert said["vectors"] == 2_000
+    recall = said["recall"]
+    assert recall["questions"] == 200
+    if index.kind == "ivf_flat":
+        assert said["nlist"] == 45
+        assert recall["nprobe 32"]["@10"] >= recall["nprobe 8"]["@10"] > 0.5
+        assert index.version.endswith("_ivf_flat45")
+    if index.kind == "exact":
+        assert recall["exact"] == {"@10": 1.0, "@100": 1.0, "@500": 1.0}
+
+
+def test_an_index_of_another_bank_is_refused(tmp_path, index):
+    with pytest.raises(WrongIndex, match="another bank"):
+        open_index(index._folder, bank_of(tmp_path))
+
+
+@pytest.mark.parametrize("said", ["", "[]", "{}", '{"kind": "ivf_flat"}'])
+def test_a_manifest_that_says_nothing(tmp_path, bank, said):
+    (tmp_path / "index.json").write_text(said)
+    with pytest.raises(WrongIndex):
+        open_index(tmp_path, bank)
+
+
+def test_a_lost_or_damaged_file(tmp_path, bank):
+    build_index(bank, tmp_path)
+    (tmp_path / "index.faiss").write_bytes(b"nothing of the kind")
+    with pytest.raises(WrongIndex, match="cannot be read"):
+        open_index(tmp_path, bank).nearest(unit(1, 16)[0], 5)
+    (tmp_path / "index.faiss").unlink()
+    with pytest.raises(WrongIndex, match="lost"):
+        open_index(tmp_path, bank)
+
+
+def test_recipes_that_make_no_index(bank, tmp_path):
+    for wrong in ({"kind": "ivf_pq"}, {"nprobe": 0}, {"nlist": -1}):
+        with pytest.raises(ConfigError):
+            Recipe(**wrong)
+    with pytest.raises(ConfigError, match="lists"):
+        build_index(bank, tmp_path, Recipe(nlist=5_000))
+
+
+_CHILD = """
+import sys, json, faiss
+from pathlib import Path
+from assay.bank.bank import open_bank
+from assay.bank.index_build import Recipe, build_index
+faiss.omp_set_num_threads(int(sys.argv[1]))
+bank = open_bank(sys.argv[2])
+index = build_index(bank, Path(sys.argv[3]), Recipe(nprobe=4))
+found = [index.nearest(bank.vectors[row], 50) for row in range(0, 2000, 40)]
+print(json.dumps([index.digest, [(r.tolist(), s.tolist()) for r, s in found]]))
+"""
+
+
+def test_runs_and_thread_counts_give_the_same_index_and_results(bank, tmp_path):
+    said = []
+    for turn, threads in enumerate(("1", "2", "2")):
+        command = [sys.executable, "-c", _CHILD, threads, str(bank.path), str(tmp_path / str(turn))]
+        env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        said.append(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    assert said[0] == said[1] == said[2]
+    assert len(json.loads(said[0])[1]) == 50

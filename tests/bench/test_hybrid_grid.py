@@ -1,0 +1,170 @@
+"""The grid of the cascade: rows, gates, doubts, pages."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from assay import cascade
+from assay.bank.bank import write_bank
+from assay.bank.index import BankIndex
+from assay.bank.snapshot import BankSnapshot
+from assay.bench.hybrid.evaluate import Job, evaluate
+from assay.bench.hybrid.grid import Axes, run_grid
+from assay.bench.hybrid.questions import Question, lanes, questions, twins
+from assay.bench.hybrid.report import TITLE, headline, markdown
+from assay.bench.hybrid.runs import columns
+from assay.bench.receipt import read
+from assay.bench.rules import load
+from assay.cascade import Ask
+from assay.errors import ConfigError
+from assay.lvm.model import NORMALISATION, NextVector
+from tests.bank.made import unit
+from tests.cascade.planted_bank import folder, opened, sequences
+
+SMALL = Axes(k0=(100,), weight=(0.7,), nprobe=(8, 16))
+
+
+def test_scores_by_hand():
+    found = columns(np.array([1, 5, 6, 10, 0]))
+    assert found["Success@1"].tolist() == [1, 0, 0, 0, 0]
+    assert found["Success@5"].tolist() == [1, 1, 0, 0, 0]
+    assert found["Success@10"].tolist() == [1, 1, 1, 1, 0]
+    assert found["RR@10"].tolist() == [1.0, 0.2, 1 / 6, 0.1, 0.0]
+
+
+def test_a_twin_of_the_answer_is_the_answer(tmp_path):
+    vectors = unit(6)
+    vectors[4] = vectors[1]
+    bank = write_bank(tmp_path / "b.npz", vectors, np.arange(10, 16), np.zeros(6, "u2"), np.zeros(6, "i2"))
+    found = twins(bank)
+    assert {row: rows.tolist() for row, rows in found.items()} == {1: [1, 4], 4: [1, 4]}
+    question = Question("q", Ask(vectors[0]), frozenset({11, 14}), 0)
+    assert question.rank([10, 14, 11]) == 2
+    assert question.rank([10]) == 0
+
+
+def test_a_lane_of_few_questions_is_not_measured():
+    asked = [Question(str(i), Ask(np.ones(1, np.float32)), frozenset(), 3 if i < 30 else 5) for i in range(59)]
+    measured, few = lanes(asked)
+    assert {name: len(places) for name, places in measured.items()} == {"domain=03": 30}
+    assert few == {"domain=05": 29}
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return run_grid(opened(), sequences(), SMALL, name="planted", most=100)
+
+
+def test_the_planted_bank_is_promoted(grid):
+    assert [(cell.k0, cell.nprobe) for cell in grid.alone] == [(100, 8), (100, 16)]
+    assert len(grid.cells) == 2
+    gates = {one["name"]: one["verdict"] for one in grid.cells[0].gate.canonical["gates"]}
+    assert gates == {"uplift": "pass", "no lane worse": "pass"}
+    assert grid.goal.canonical["gates"][0]["verdict"] == "pass"
+    assert grid.receipt.canonical["doubts"] == []
+
+
+def test_every_report_has_the_rows_that_expose_nonsense(grid):
+    assert {"random", "identity", "context", "oracle", "faiss-only nprobe 8", "faiss-only nprobe 16"} == set(
+        grid.baselines
+    )
+    page = markdown(grid)
+    for row in grid.baselines:
+        assert f"| {row} |" in page
+    assert "lvm-only" in page
+    assert page.startswith(f"# {TITLE}")
+    assert "Goal Hit@5 ≥ 0.78: pass" in page
+
+
+def test_the_canonical_half_is_the_same_on_every_run(grid):
+    again = run_grid(opened(), sequences(), SMALL, name="planted", most=100)
+    assert again.receipt.digest == grid.receipt.digest
+
+
+def test_lvm_only_is_lambda_1_at_the_same_k0(grid):
+    for cell in grid.alone:
+        spec = cell.receipt.canonical["system"]["spec"]
+        (step,) = [one for one in spec["step"] if one["use"] == "tmd"]
+        assert step["weight"] == 1.0
+        assert spec["legs"]["ivf"]["k"] == cell.k0
+
+
+def test_no_configuration_passes_is_said(grid):
+    """Under a code that says the wrong thing agreement hurts, and nothing is promoted."""
+    made = opened()
+    bank = made.snapshot.bank
+    codes = np.random.default_rng(5).permutation(np.asarray(bank.tmd_bits))
+    wrong = dataclasses.replace(bank, tmd_bits=codes, lanes=made.snapshot.layout.lanes(codes))
+    other = cascade.cascade(BankSnapshot(wrong, made.snapshot.index, made.snapshot.model))
+    failed = run_grid(other, sequences(), dataclasses.replace(SMALL, nprobe=(16,)), most=60)
+    assert failed.chosen is None
+    assert headline(failed) == "No configuration passes."
+    assert "**fail**" in markdown(failed)
+    assert failed.receipt.measured["verdict"] == "fail"
+    assert failed.goal.canonical["gates"][0]["verdict"] == "fail"
+
+
+class Nowhere:
+    """A model that points away from everything: what searching with a bare step looked like."""
+
+    def steps(self, current, context):
+        return -2.0 * current
+
+
+def test_a_model_that_finds_nothing_is_doubted():
+    made = opened()
+    manifest = {"name": "nowhere", "dim": 32, "context": 4, "normalisation": dict(NORMALISATION)}
+    away = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index, NextVector(Nowhere(), manifest)))
+    found = run_grid(away, sequences(), Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), most=60)
+    said = " ".join(found.receipt.canonical["doubts"])
+    assert "drawn at random" in said
+    assert "staying put" in said
+
+
+def test_without_a_model_nothing_is_measured():
+    made = opened()
+    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
+    found = run_grid(bare, sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=40)
+    assert found.cells[0].receipt.canonical["status"] == "not_measured"
+    assert found.chosen is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"k0": ()}, {"k0": (20,)}, {"k": 60}, {"weight": (1.0,)}, {"weight": (-0.1,)}, {"k": 0}], ids=str
+)
+def test_axes_that_make_no_grid(wrong):
+    with pytest.raises(ConfigError):
+        Axes(**wrong)
+
+
+def test_the_rules_say_what_001_says():
+    rules = {rule.name: rule for rule in load("cascade").rules}
+    assert (rules["uplift"].op, rules["uplift"].threshold, rules["uplift"].relative) == (">=", 0.02, True)
+    assert (rules["latency"].metric, rules["latency"].threshold) == ("latency.p95", 1.2)
+    assert (rules["no lane worse"].threshold, rules["no lane worse"].min_n) == (-0.03, 30)
+    (goal,) = load("cascade-goal").rules
+    assert (goal.metric, goal.threshold, goal.relative) == ("Success@5", 0.78, False)
+
+
+def test_an_evaluation_writes_json_markdown_and_the_results_page(tmp_path):
+    job = Job(bank=folder() / "bank.npz", most=60)
+    said = evaluate(job, dataclasses.replace(SMALL, k0=(100,), nprobe=(16,)), tmp_path / "evals" / "grid.json")
+    assert "Goal" in said
+    receipt = read(tmp_path / "evals" / "grid.json")
+    assert receipt.kind == "grid"
+    assert receipt.canonical["questions"] == 60
+    assert (tmp_path / "evals" / "grid.md").read_text() == (tmp_path / "evals" / f"{TITLE}.md").read_text()
+
+
+def test_questions_are_spread_and_exact_search_is_the_identity_row():
+    made = opened()
+    asked = questions(made.snapshot, sequences().val, 25)
+    assert len(asked) == 25
+    whole = BankIndex(folder(), made.snapshot.bank, {"kind": "exact", "nprobe": 1})
+    from assay.bench.hybrid.baselines import baseline_ranks
+
+    ranks = baseline_ranks(made.snapshot, asked)["identity"]
+    for question, rank in zip(asked, ranks.tolist(), strict=True):
+        ids = made.snapshot.bank.ids[whole.nearest(question.ask.vector, 11)[0]].tolist()
+        assert question.rank([one for one in ids if one not in question.ask.exclude_ids][:10]) == rank

@@ -1,0 +1,241 @@
+"""The report of 000 on a corpus that can be scored in one's head, both stages real or recorded."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hand_made import dataset
+
+from assay.bench.datasets import load
+from assay.bench.receipt import read
+from assay.bench.router_report import arms, markdown, measure
+from assay.bench.router_report.assemble import longmemeval
+from assay.bench.rules import load as load_rules
+from assay.bench.workspace import Settings, prepare
+from assay.config import from_dict, to_config
+from assay.errors import ConfigError
+from assay.sources.opened import close_all
+
+SECOND = {
+    "results": [
+        {
+            "question_id": "q1",
+            "retrieved_session_ids": ["keys", "bug"],
+            "retrieved_scores": [0.9, 0.8],
+            "latency_ms": 100,
+        },
+        {"question_id": "q2", "retrieved_session_ids": ["tea"], "retrieved_scores": [0.7], "latency_ms": 700},
+        {
+            "question_id": "q3",
+            "retrieved_session_ids": ["leave", "tea"],
+            "retrieved_scores": [0.6, 0.5],
+            "latency_ms": 200,
+        },
+    ]
+}
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> str:
+    path = tmp_path / "second.json"
+    path.write_text(json.dumps(SECOND))
+    yield str(path)
+    close_all()
+
+
+def router(second: str, when=None, **plan):
+    return from_dict(
+        {
+            "k": 10,
+            "budget_ms": 1500,
+            "legs": {
+                "first": {"use": "bm25", "k": 20, "norm": "ideal"},
+                "second": {
+                    "source": {"use": "recorded", "path": second, "scale": "unit"},
+                    "k": 20,
+                    "priority": 1,
+                    "cap_ms": 600,
+                    "when": when or {"use": "fewer_than", "count": 2},
+                    **plan,
+                },
+            },
+            "fuse": {"use": "append_fill", "by": "doc_id", "max_fill": 10},
+        },
+        "router",
+    )
+
+
+def measured(words, pipeline, out=None, clock=lambda: 0.0):
+    return measure(dataset(), arms(pipeline), words, load_rules("router"), out=out, clock=clock)
+
+
+def test_every_question_says_what_became_of_it(words, second):
+    # q1: words find "keys" and "bug", two are enough; q2: one hit, the second would cost 700 ms; q3: one hit, it fills.
+    report = measured(words, router(second)).report
+    rows = {row["question_id"]: row for row in report["results"]}
+    assert report["counters"] == {
+        "stage2_used": 1,
+        "stage2_skipped_budget": 1,
+        "stage2_not_triggered": 1,
+        "stage2_failed": 0,
+    }
+    assert {name: row["retrieved_session_ids"] for name, row in rows.items()} == {
+        "q1": ["keys", "bug"],
+        "q2": ["bug"],
+        "q3": ["tea", "leave"],
+    }
+    one, two, three = (rows[name]["two_stage"] for name in ("q1", "q2", "q3"))
+    assert (one["stage2_should_trigger"], one["stage2_used"], one["stage2_skipped_budget"]) == (False, False, False)
+    assert one["trigger"] == {"name": "fewer_than", "observed": 2.0}
+    assert (two["stage2_should_trigger"], two["stage2_used"], two["stage2_skipped_budget"]) == (True, False, True)
+    assert two["stage2_skip_reason"] == "it would cost 700 ms, and its cap is 600 ms"
+    assert (three["stage2_used"], three["stage2_candidates_considered"], three["stage2_added_count"]) == (True, 2, 1)
+    assert [rows[name]["latency_ms"] for name in ("q1", "q2", "q3")] == [0.0, 0.0, 200.0], "what was recorded"
+    assert (three["stage1_latency_ms"], three["stage2_latency_ms"]) == (0.0, 200.0)
+    assert report["latency"]["stage2_ms_p50"] == 100.0, "of the two that asked, one was skipped"
+
+
+def test_config_metrics_and_comparisons(words, second):
+    done = measured(words, router(second))
+    config, summary = done.report["config"], done.report["summary"]
+    assert config["mode"] == "must_count_gate"
+    assert (config["min_must_count"], config["fusion_mode"], config["stage2_max_ms"]) == (2, "append_fill", 600.0)
+    assert config["tie_break_order"][0] == "fused_score_desc"
+    assert config["stage_priority"] == {"first": 0, "second": 1}
+    assert summary["questions_total"] == 3
+    assert summary["questions_without_answer"] == 1, "the abstention set is said, never scored"
+    assert summary["recall_at_k"] == summary["recall_all_at_k"] == summary["hit_at_k"] == 1.0
+    assert summary["precision_at_k"] == pytest.approx((2 + 1 + 1) / 30)
+    against = {(row["against"], row["metric"]): row["difference"] for row in done.report["compared"]}
+    # the second alone finds keys and bug for q1, nothing for q2, tea for q3: recall 2/3
+    assert against["router second", "R@10"] == pytest.approx(1 / 3)
+    assert against["router first", "R@10"] == 0.0
+    assert done.gate.measured["verdict"] == "pass"
+
+
+def test_two_runs_agree_byte_for_byte(words, second):
+    one, two = (measured(words, router(second)) for _ in range(2))
+    assert json.dumps(one.report, sort_keys=True) == json.dumps(two.report, sort_keys=True)
+    slow = measured(words, router(second), clock=iter(range(10_000)).__next__)
+    assert slow.report["digest"] == one.report["digest"], "the clock is outside the digest"
+    assert slow.report["latency"] != one.report["latency"]
+    other = measured(words, router(second, {"use": "always"}))
+    assert other.report["digest"] != one.report["digest"]
+    assert other.report["config"]["mode"] == "always"
+
+
+def test_receipts_reports_and_gates_are_written_and_hold_no_text(words, second, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    done = measured(words, router(second), out)
+    names = sorted(path.name for path in out.glob("*.json"))
+    assert names == [f"hand.test.router{arm}.json" for arm in ("-always", "-first", "-second", "")]
+    assert read(out / "hand.test.router.json").digest == done.report["receipt"]
+    assert "signing" not in json.dumps(done.report)
+
+
+def test_a_report_is_a_recorded_source(words, second, tmp_path):
+    done = measured(words, router(second))
+    path = tmp_path / "whole.json"
+    path.write_text(json.dumps(done.report))
+    again = measured(words, router(str(path), {"use": "always"}))
+    assert again.report["counters"]["stage2_used"] == 3
+
+
+def test_a_lost_recall_fails_and_is_quantified(words, tmp_path):
+    better = {"results": [{**row, "retrieved_session_ids": ["keys", "bug", "tea"]} for row in SECOND["results"]]}
+    path = tmp_path / "better.json"
+    path.write_text(json.dumps(better))
+    config = to_config(router(str(path), cap_ms=900))
+    config["legs"]["first"] = {"use": "exact", "k": 20}
+    config["legs"]["second"]["when"] = {"use": "fewer_than", "count": 1}
+    config["legs"]["second"]["cap_ms"] = 150
+    done = measured(words, from_dict(config, "router"))
+    assert done.gate.canonical["verdict"] == "fail"
+    said = markdown(done.report, done.gate.measured)
+    assert "- fail: recall kept: R@10 difference -" in said
+    assert "R@10 lost against the second source alone: -" in said
+    close_all()
+
+
+def test_a_required_source_that_is_not_there_fails_its_questions(words, tmp_path):
+    missing = router(str(tmp_path / "none.json"), required=True)
+    done = measured(words, missing)
+    assert done.report["counters"] == {
+        "stage2_used": 0,
+        "stage2_skipped_budget": 0,
+        "stage2_not_triggered": 1,
+        "stage2_failed": 2,
+    }
+    assert [row["question_id"] for row in done.report["failures"]] == ["q2", "q3"]
+    assert "StoreError: the report" in done.report["failures"][0]["error"]
+    open_ = measured(words, router(str(tmp_path / "none.json")))
+    assert open_.report["counters"]["stage2_failed"] == 2
+    assert open_.report["failures"] == [], "fail-open: stage 1 answers alone, on the record"
+    assert "cannot be read" in open_.report["results"][1]["two_stage"]["stage2_skip_reason"]
+
+
+def test_the_summary_for_people(words, second):
+    done = measured(words, router(second))
+    said = markdown(done.report, done.gate.measured)
+    assert "stage 2 is asked by fewer_than (count = 2), merged by append_fill" in said
+    for line in ("| stage2_used | 1 | 33.3% |", "| stage2_skipped_budget | 1 |", "| recall_at_k | 1.0000 |"):
+        assert line in said
+    assert "| search | 0.00 | 180.00 |" in said
+    assert "LongMemEval-50 was not measured" in said
+    assert "assay bench router longmemeval:longmemeval_s.json --split all~50" in said
+    assert done.report["digest"] in said
+
+
+def test_a_router_has_two_legs():
+    with pytest.raises(ConfigError, match="has 1 legs"):
+        arms(from_dict({"legs": {"bm25": {}}}))
+
+
+TYPES = ("single-session-user", "multi-session", "temporal-reasoning", "knowledge-update")
+
+
+def longmem(tmp_path: Path, count: int) -> str:
+    """A LongMemEval file with questions of four types and some that have no answer."""
+    items = []
+    for n in range(count):
+        name = f"q{n:03d}" + ("_abs" if n % 10 == 9 else "")
+        talk = [{"role": "user", "content": f"My word number {n} is w{n:03d}x.", "has_answer": True}]
+        items.append(
+            {
+                "question_id": name,
+                "question_type": TYPES[n % 4],
+                "question": f"What about w{n:03d}x?",
+                "answer": "it",
+                "question_date": "2023/06/30 (Fri) 10:00",
+                "haystack_session_ids": [f"s{n:03d}"],
+                "haystack_dates": ["2023/05/20 (Sat) 11:17"],
+                "haystack_sessions": [talk],
+                "answer_session_ids": [f"s{n:03d}"],
+            }
+        )
+    path = tmp_path / "lme.json"
+    path.write_text(json.dumps(items))
+    return f"longmemeval:{path}"
+
+
+def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
+    found = load(longmem(tmp_path, 80), "all~50")
+    kinds = [found.topics[name].meta["type"] for name in (*found.scored, *found.abstain)]
+    assert len(kinds) == 50
+    assert set(kinds) == set(TYPES), "never the first fifty rows"
+    assert {kinds.count(kind) for kind in TYPES} <= {12, 13}
+    assert longmemeval(found)["measured"]
+    assert not longmemeval(load(longmem(tmp_path, 80), "all"))["measured"]
+    config = {
+        "legs": {
+            "first": {"use": "bm25", "k": 20},
+            "second": {"use": "exact", "priority": 1, "when": {"use": "fill_to_k"}},
+        },
+        "fuse": {"use": "append_fill", "by": "doc_id"},
+    }
+    with prepare(found, Settings("none"), cache=tmp_path / "cache") as workspace:
+        done = measure(found, arms(from_dict(config, "router")), workspace, load_rules("router"))
+    assert done.report["longmemeval_50"]["measured"]
+    assert done.report["summary"]["recall_at_k"] == 1.0
+    assert "was not measured" not in markdown(done.report).split("Receipt")[0].split("p |")[-1]

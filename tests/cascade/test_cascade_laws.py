@@ -1,0 +1,59 @@
+"""The components of the cascade keep the house's laws over a bank."""
+
+import numpy as np
+
+from assay.bank.index_build import Recipe, build_index
+from assay.bank.snapshot import BankSnapshot
+from assay.legs.ivf import Ivf
+from assay.protocols import Foreseeing, Snapshot
+from assay.rerank.lvm import Lvm
+from assay.score.tmd import Tmd
+from assay.testing.contracts import check_leg, check_stage
+from assay.types import Query, Range
+from tests.bank.made import bank_of, unit
+from tests.cascade.planted_bank import opened
+
+
+def test_a_bank_is_a_snapshot_that_foresees():
+    snapshot = opened().snapshot
+    assert isinstance(snapshot, Snapshot)
+    assert isinstance(snapshot, Foreseeing)
+    assert snapshot.capabilities == {"dense"}
+    assert snapshot.lacks("dense") == ""
+    assert "no text" in snapshot.lacks("lexical")
+
+
+def test_the_leg_keeps_the_contract(tmp_path):
+    bank = bank_of(tmp_path, 300, 8)
+    snapshot = BankSnapshot(bank, build_index(bank, tmp_path / "index", Recipe(nlist=8)))
+    queries = [Query(vector=vector, extra={"exclude": (12, 40)}) for vector in unit(6, 8, seed=4)]
+    check_leg(Ivf(nprobe=8), snapshot, queries)
+
+
+def test_stages_keep_the_contract_over_a_store_of_texts():
+    check_stage(Tmd(weight=0.7))
+    check_stage(Tmd(weight=0.3, ladder="spec", families={"life": (5, 6)}))
+    check_stage(Lvm(), Range("raw", -1.0, 1.0))
+
+
+def test_rows_ids_and_chunks_of_a_bank():
+    snapshot = opened().snapshot
+    rows = np.array([0, 5, 4_095])
+    names = snapshot.ids(rows)
+    assert names.tolist() == ["1000", "1005", "5095"]
+    assert snapshot.rows(np.array([*names, "999", "-1", "x", "²"])).tolist() == [0, 5, 4095, -1, -1, -1, -1]
+    assert [chunk.id for chunk in snapshot.chunks(rows)] == names.tolist()
+    assert snapshot.numbers("lane", rows).tolist() == snapshot.bank.lanes[rows].tolist()
+    assert np.isnan(snapshot.numbers("created", rows)).all()
+    assert snapshot.matches("lane >= 0", rows).all()
+    assert snapshot.terms("anything") == []
+
+
+def test_the_digest_covers_bank_index_model_and_layout():
+    snapshot = opened().snapshot
+    others = {
+        BankSnapshot(snapshot.bank, snapshot.index).digest,
+        BankSnapshot(snapshot.bank, snapshot.index, snapshot.model, "wide").digest,
+        snapshot.digest,
+    }
+    assert len(others) == 3

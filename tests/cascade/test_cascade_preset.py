@@ -1,0 +1,328 @@
+"""The whole cascade where answers are known: formulas by hand, the planted structure, the published mistake."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from assay import cascade
+from assay.bank.errors import WindowsOverlap
+from assay.bank.index import BankIndex
+from assay.bank.sequences import Pairs, check_apart
+from assay.bank.snapshot import BankSnapshot
+from assay.bench.hybrid.baselines import baseline_ranks
+from assay.bench.hybrid.questions import questions
+from assay.bench.hybrid.runs import answered, columns
+from assay.bench.systems import of
+from assay.cascade import Ask, Settings
+from assay.config import from_dict, load
+from assay.errors import ConfigError, ModelError, QueryError
+from assay.lvm.model import NORMALISATION, NextVector
+from assay.tmd.layout import LAYOUTS
+from tests.bank.made import bank_of
+from tests.cascade.planted_bank import folder, opened, sequences
+
+SPEC = LAYOUTS["spec"]
+
+
+class Towards:
+    """A model that always steps to one vector: Δ̂ = y − x."""
+
+    def __init__(self, target):
+        self.target = np.asarray(target, np.float32)
+
+    def steps(self, current, context):
+        return self.target - current
+
+
+def model_to(target, context: int = 2) -> NextVector:
+    manifest = {"name": "towards", "dim": len(target), "context": context, "normalisation": dict(NORMALISATION)}
+    return NextVector(Towards(target), manifest)
+
+
+def tiny(tmp_path, ladder: str = "spec"):
+    """Five vectors in the plane, the model expects (0, 1); codes differ in known ways from the query's (9, 3, 5)."""
+    vectors = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8], [0, 1], [-1, 0]], np.float32)
+    bits = SPEC.pack([9, 9, 8, 8, 9], [3, 3, 3, 4, 3], [5, 6, 5, 5, 5])
+    other = {"vectors": vectors, "bank_ids": np.arange(10, 15), "tmd_bits": bits, "lane_indices": SPEC.lanes(bits)}
+    bank = bank_of(tmp_path, 5, 2, **other)
+    index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
+    made = cascade.cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
+    if ladder == "monotone":
+        text = cascade.source("cascade").replace('"spec"', '"monotone"')
+        (tmp_path / "own.toml").write_text(text)
+        made = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+    return made
+
+
+X = np.array([1.0, 0.0], np.float32)
+BITS = int(SPEC.pack(9, 3, 5))
+
+
+def test_the_blend_by_hand(tmp_path):
+    found = tiny(tmp_path).search(Ask(X, BITS, exclude_ids=(10,), k0=4, k1=4, k=4))
+    # id: lvm, align (spec) → 0.7 · lvm + 0.3 · align
+    wanted = {
+        13: 0.7 * 1.0 + 0.3 * 0.4,  # nothing in common: 0.4 under the spec's ladder
+        11: 0.7 * 0.6 + 0.3 * 0.8,  # the domain
+        12: 0.7 * 0.8 + 0.3 * 0.2,  # only the task: 0.2 under the spec's ladder
+        14: 0.7 * 0.0 + 0.3 * 1.0,  # the lane
+    }
+    assert found.chosen.ids.tolist() == ["13", "11", "12", "14"]
+    assert found.chosen.score.tolist() == pytest.approx([wanted[one] for one in (13, 11, 12, 14)], abs=1e-7)
+    assert [line.name for line in found.waterfall("11")] == ["cosine", "lvm", "tmd.keep", "tmd"]
+    parts = {part.name: part.column.tolist() for part in found.chosen.parts}
+    assert parts["cosine"] == pytest.approx([0.0, 0.8, 0.6, -1.0], abs=1e-7)
+    assert parts["lvm"] == pytest.approx([1.0, 0.6, 0.8, 0.0], abs=1e-7)
+
+
+def test_the_monotone_ladder_by_hand(tmp_path):
+    found = tiny(tmp_path, "monotone").search(Ask(X, BITS, exclude_ids=(10,), k0=4, k1=4, k=4))
+    scores = dict(zip(found.chosen.ids.tolist(), found.chosen.score.tolist(), strict=True))
+    assert scores["13"] == pytest.approx(0.7 + 0.3 * 0.2, abs=1e-7)
+    assert scores["12"] == pytest.approx(0.7 * 0.8 + 0.3 * 0.4, abs=1e-7)
+
+
+def test_k1_is_cut_by_the_model_before_codes_are_read(tmp_path):
+    found = tiny(tmp_path).search(Ask(X, BITS, k0=5, k1=2, k=2))
+    assert found.chosen.ids.tolist() == ["13", "12"]  # 10 is of the same lane, and the model does not want it
+
+
+def test_k0_is_cut_by_the_query_itself(tmp_path):
+    found = tiny(tmp_path).search(Ask(X, BITS, k0=2, k1=2, k=2))
+    assert sorted(found.chosen.ids.tolist()) == ["10", "11"]
+
+
+def test_lambda_1_is_the_model_alone_and_0_the_codes_alone(tmp_path):
+    made = tiny(tmp_path)
+    assert made.search(Ask(X, BITS, k0=5, k1=5, k=5, weight=1.0)).chosen.ids.tolist()[:3] == ["13", "12", "11"]
+    assert made.search(Ask(X, BITS, k0=5, k1=5, k=5, weight=0.0)).chosen.ids.tolist() == ["10", "14", "11", "13", "12"]
+
+
+def test_without_a_code_or_a_model_the_answer_says_so(tmp_path):
+    made = tiny(tmp_path)
+    found = made.search(Ask(X, k0=5, k1=5, k=5))
+    assert found.verdict.degraded == ("tmd: the query has no code; cure: give tmd_bits",)
+    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
+    found = bare.search(Ask(X, BITS, k0=5, k1=5, k=5))
+    assert "no next-vector model" in found.verdict.degraded[0]
+    assert found.chosen.ids.tolist()[0] == "10"
+
+
+def test_the_lane_decides_as_it_is_given(tmp_path):
+    """001's own example, code 1234 with lane 9, must be answered."""
+    assert len(tiny(tmp_path).search(Ask(X, 1234, 9, k0=5, k1=5, k=5))) == 5
+
+
+def test_a_lane_may_have_its_own_nprobe():
+    leg = load("cascade").legs[0].leg
+    own = dataclasses.replace(leg, lanes={"9": 32})
+    assert own.probes(Ask(X, lane=9).query()) == 32
+    assert own.probes(Ask(X, lane=8).query()) == 16
+    assert own.probes(Ask(X, lane=9, nprobe=4).query()) == 4
+    for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"9": 0}}):
+        with pytest.raises(ConfigError):
+            dataclasses.replace(leg, **wrong)
+
+
+def test_yhat_may_probe_and_then_the_model_repeats_stage_1(tmp_path):
+    made = tiny(tmp_path)
+    (tmp_path / "own.toml").write_text(cascade.source("cascade").replace("nprobe = 16", 'nprobe = 16\nprobe = "yhat"'))
+    other = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+    found = other.search(Ask(X, BITS, k0=2, k1=2, k=2, weight=1.0))
+    assert found.chosen.ids.tolist() == ["13", "12"]
+    parts = {part.name: part.column for part in found.chosen.parts}
+    assert np.array_equal(parts["cosine"], parts["lvm"])
+    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index), str(tmp_path / "own.toml"))
+    with pytest.raises(QueryError, match="needs a next-vector model"):
+        bare.search(Ask(X, BITS, k0=2, k1=2, k=2))
+
+
+@pytest.mark.parametrize("wrong", [(5, 6, 2), (5, 2, 3), (0, 0, 0), (5, 5, 0)])
+def test_each_stage_keeps_some_of_the_one_before(wrong):
+    with pytest.raises(QueryError, match="k0"):
+        Settings(*wrong, 0.7)
+
+
+def test_pipelines_that_are_no_cascade(tmp_path):
+    made = tiny(tmp_path)
+    for name in ("dense", "default"):
+        with pytest.raises(ConfigError, match="cascade"):
+            cascade.cascade(made.snapshot, name)
+    (tmp_path / "own.toml").write_text('[legs.ivf]\n[[step]]\nuse = "lvm"\n')
+    with pytest.raises(ConfigError, match="k1"):
+        cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+
+
+def test_a_model_of_another_dimension_is_refused(tmp_path):
+    bank = bank_of(tmp_path, 40, 8)
+    from assay.bank.index_build import Recipe, build_index
+
+    build_index(bank, tmp_path / "index", Recipe("exact"))
+    with pytest.raises(ModelError, match="trained on 32"):
+        cascade.open(bank.path, tmp_path / "index", folder() / "lvm")
+
+
+@pytest.mark.parametrize(
+    ("vector", "what"),
+    [
+        (np.array([2.0, 0.0], np.float32), "length"),
+        (np.array([np.nan, 1.0], np.float32), "length"),
+        (np.ones(3, np.float32) / np.sqrt(3), "shape"),
+        (np.zeros(2, np.float32), "length"),
+    ],
+    ids=["long", "nan", "dimension", "zero"],
+)
+def test_vectors_that_are_refused(tmp_path, vector, what):
+    with pytest.raises(QueryError, match=what):
+        tiny(tmp_path).search(Ask(vector.astype(np.float32), BITS))
+
+
+def test_unknown_ids_are_named_by_their_field(tmp_path):
+    made = tiny(tmp_path)
+    for field in ("context_ids", "exclude_ids"):
+        with pytest.raises(QueryError, match=f"{field} names id 99"):
+            made.search(Ask(X, BITS, k0=2, k1=2, k=2, **{field: (10, 99)}))
+
+
+def test_filters_see_codes_and_lanes(tmp_path):
+    from assay.where import parse
+
+    made = tiny(tmp_path)
+    query = dataclasses.replace(Ask(X, BITS).query(), where=parse("domain = 8"))
+    assert made.base.run(query, made.snapshot).chosen.ids.tolist() == ["13", "12"]
+    for wrong in ('domain = "x"', "shape = 1", "domain ~ 'x'"):
+        with pytest.raises(QueryError):
+            made.base.run(dataclasses.replace(query, where=parse(wrong)), made.snapshot)
+    nobody = dataclasses.replace(query, where=None, scope="team")
+    assert len(made.base.run(nobody, made.snapshot)) == 0
+
+
+# -- the planted structure
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return questions(opened().snapshot, sequences().val, 150)
+
+
+def ranks_of(asked, **settings):
+    made = opened()
+    pipeline = made.pipeline(dataclasses.replace(made.settings, **settings))
+    (run,) = answered([of(pipeline)], made.snapshot, asked)
+    assert run.why == ""
+    return run.ranks
+
+
+def hit(ranks, at: int = 5) -> float:
+    return float(columns(ranks)[f"Success@{at}"].mean())
+
+
+def test_each_stage_finds_what_was_planted_for_it(asked):
+    rows = baseline_ranks(opened().snapshot, asked)
+    alone, whole = ranks_of(asked, weight=1.0), ranks_of(asked)
+    assert hit(rows["random"], 10) < 0.02
+    assert hit(rows["oracle"], 1) == 1.0
+    assert hit(rows["identity"]) < 0.2
+    assert 0.4 < hit(alone) < 0.7  # five of eight echoes that only their code tells apart
+    assert hit(whole) > 0.9
+    assert hit(whole) >= hit(alone) + 0.02
+
+
+def test_the_current_id_never_comes_back(asked):
+    made = opened()
+    for question in asked[:40]:
+        (current,) = question.ask.exclude_ids
+        assert str(current) not in made.search(question.ask).chosen.ids.tolist()
+
+
+def test_context_is_read(asked):
+    made = opened()
+    some = next(question for question in asked if len(question.ask.context_ids) == 4)
+    alone = dataclasses.replace(some.ask, context_ids=())
+    one, other = (made.snapshot.expected(ask.query()) for ask in (some.ask, alone))
+    assert not np.array_equal(one, other)
+
+
+# -- the published mistake: 0.00 %
+
+
+def bare_step(question) -> np.ndarray:
+    """What the original searched with: the predicted difference itself, brought to length one."""
+    snapshot = opened().snapshot
+    context = np.zeros((1, 4, 32), np.float32)
+    step = snapshot.model._steps.steps(question.ask.vector[None], context)[0]
+    return (step / np.linalg.norm(step)).astype(np.float32)
+
+
+def test_searching_with_the_bare_step_finds_nothing(asked):
+    made = opened()
+    some = asked[:100]
+    found = [
+        question.rank(
+            [int(i) for i in made.snapshot.bank.ids[made.snapshot.index.nearest(bare_step(question), 11, 99)[0]]]
+        )
+        for question in some
+    ]
+    ranks = np.array(found)
+    assert hit(ranks, 10) <= 0.02
+    assert hit(ranks_of(some, weight=1.0), 10) > 0.6
+
+
+def test_the_bare_step_is_refused_by_its_length(asked):
+    """Δ̂ is no place in the bank: it is not of length one, and whoever sends it is told so."""
+    made = opened()
+    step = made.snapshot.model._steps.steps(asked[0].ask.vector[None], np.zeros((1, 4, 32), np.float32))[0]
+    with pytest.raises(QueryError, match="length 0"):
+        made.search(dataclasses.replace(asked[0].ask, vector=step))
+    with pytest.raises(QueryError, match="length 0"):
+        made.snapshot.model.expected(step, np.empty((0, 32), np.float32))
+
+
+def test_no_config_can_ask_for_it():
+    text = {"legs": {"ivf": {"probe": "delta"}}}
+    with pytest.raises(ConfigError, match="probe"):
+        from_dict(text)
+
+
+def test_windows_cut_before_the_split_are_refused():
+    pairs = sequences().train
+    half = len(pairs) // 2 - 3  # in the middle of a document
+    train, val = (
+        Pairs(pairs.current[s], pairs.following[s], pairs.context[s]) for s in (slice(0, half), slice(half, None))
+    )
+    with pytest.raises(WindowsOverlap):
+        check_apart(train, val, "windows cut first")
+
+
+# -- the same everywhere
+
+
+_CHILD = """
+import json, sys
+sys.path.insert(0, sys.argv[2])
+import faiss
+faiss.omp_set_num_threads(int(sys.argv[3]))
+from pathlib import Path
+from assay import cascade
+from assay.bank.sequences import open_sequences
+from assay.bench.hybrid.questions import questions
+folder = Path(sys.argv[1])
+made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
+asked = questions(made.snapshot, open_sequences(folder / "sequences.npz", made.snapshot.bank).val, 60)
+print(json.dumps([made.search(question.ask).digest for question in asked]))
+"""
+
+
+def test_answers_are_the_same_bytes_across_runs_threads_and_hash_seeds():
+    said = set()
+    for threads, seed in (("1", "0"), ("2", "1"), ("2", "2")):
+        env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", _CHILD, str(folder()), os.getcwd(), threads]
+        said.add(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    assert len(said) == 1
+    assert len(set(json.loads(said.pop()))) == 60

@@ -1,0 +1,107 @@
+"""`assay bank`, `assay lvm`, `assay tmd` and tools/eval_hybrid.py, as a person runs them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from assay.bank.bank import open_bank
+from assay.bank.index import open_index
+from assay.bank.sequences import open_sequences
+from assay.cli.main import cli
+from assay.lvm.model import open_model
+from tests.cascade.planted_bank import folder
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def run(*words: object, code: int = 0) -> str:
+    found = CliRunner().invoke(cli, [str(word) for word in words])
+    assert found.exit_code == code, found.output
+    return found.output
+
+
+def test_a_bank_is_checked_indexed_and_learned_from(tmp_path):
+    bank, pairs = folder() / "bank.npz", folder() / "sequences.npz"
+    said = run("bank", "check", bank, "--sequences", pairs)
+    assert "4,096 vectors × 32" in said
+    assert "no id in both halves" in said
+    assert "recall with nprobe 16: @10" in run("bank", "index", bank, "--out", tmp_path / "index")
+    assert open_index(tmp_path / "index", open_bank(bank)).nlist == 64
+    said = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--context", 2, "--most", 2000)
+    assert "ridge_32_ctx2: 1,800 windows" in said
+    assert open_model(tmp_path / "lvm").context == 2
+    assert json.loads(run("lvm", "show", tmp_path / "lvm"))["kind"] == "ridge"
+
+
+def test_a_bad_bank_says_what_and_cure(tmp_path):
+    np.savez(tmp_path / "bad.npz", vectors=np.zeros((2, 4), np.float32))
+    said = run("bank", "check", tmp_path / "bad.npz", code=3)
+    assert "error: " in said
+    assert "bank_ids" in said
+    assert "cure: " in said
+    run("bank", "index", tmp_path / "absent.npz", "--out", tmp_path, code=3)
+    run("lvm", "show", tmp_path, code=4)
+
+
+def test_codes_from_a_file_make_a_new_bank(tmp_path):
+    bank = folder() / "bank.npz"
+    np.save(tmp_path / "codes.npy", np.full(4_096, 37_258, np.uint16))
+    said = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "tagged.npz")
+    assert "4,096 vectors, 1 codes" in said
+    tagged = open_bank(tmp_path / "tagged.npz")
+    assert set(tagged.lanes.tolist()) == {18_629}
+    assert np.array_equal(tagged.vectors, open_bank(bank).vectors)
+    assert "domain     9" in run("tmd", "show", 37_258)
+
+
+def test_an_adopted_model_is_refused_when_it_is_none(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(b"no")
+    assert "error: " in run("lvm", "adopt", tmp_path / "m.onnx", "--out", tmp_path / "model", code=4)
+
+
+def test_a_bank_from_ordered_text_with_the_real_model(tmp_path):
+    from assay.embed.installed import find
+
+    if not find("minilm"):
+        pytest.skip("no embedding model is installed")
+    paragraphs = [
+        {"_id": f"{a}-{p}", "text": f"{subject} {p}. " * 12, "metadata": {"article": subject}}
+        for a, subject in enumerate(
+            ["Volcanoes erupt", "The parser reads tokens", "Rivers flow", "Kings rule", "Pods run"]
+        )
+        for p in range(4)
+    ]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("\n".join(map(json.dumps, paragraphs)))
+    said = run("bank", "build", path, "--by", "article", "--val", "0.5", "--out", tmp_path / "bank")
+    assert "of 5 documents" in said
+    bank = open_bank(tmp_path / "bank" / "bank.npz")
+    pairs = open_sequences(tmp_path / "bank" / "sequences.npz", bank)
+    assert bank.dim == 384
+    assert len(pairs.train) + len(pairs.val) == 15
+    codes = set(bank.tmd_bits.tolist())
+    assert len(codes) > 1
+    run("tmd", "tag", bank.path, "--out", tmp_path / "again.npz")
+    assert open_bank(tmp_path / "again.npz").digest == bank.digest
+
+
+def test_the_tool_takes_the_flags_of_001(tmp_path):
+    command = [
+        sys.executable, ROOT / "tools" / "eval_hybrid.py", "--bank", folder() / "bank.npz",
+        "--val", folder() / "sequences.npz",
+        "--index", folder() / "index", "--model", folder() / "lvm",
+        "--k0", "100", "--lambda", "0.7", "--nprobe", "8", "16", "--k1", "50", "--k", "10", "--queries", "40",
+        "--out", tmp_path / "evals" / "hybrid_grid.json",
+    ]  # fmt: skip
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "Goal Hit@5" in done.stdout
+    names = sorted(path.name for path in (tmp_path / "evals").iterdir())
+    assert names == ["Hybrid Retrieval v0.1 Results.md", "hybrid_grid.json", "hybrid_grid.md"]
+    failed = subprocess.run([*map(str, command), "--k1", "500"], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert failed.returncode == 2
+    assert "k0" in failed.stderr

@@ -1,0 +1,143 @@
+"""The graph of a generation: statistics by hand, the same files whatever the history."""
+
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.backend.local import LocalBackend
+from assay.index.graph_build import build_graph, npmi
+from assay.index.mentions import candidates
+from assay.store.sqlite import Store
+from assay.text.analyse import Analyser
+from assay.types import Chunk
+
+SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
+
+
+def made(folder: Path, chunks: list[Chunk]) -> LocalBackend:
+    backend = LocalBackend(Store.create(folder, SETTINGS), Analyser())
+    backend.put([(chunk, None) for chunk in chunks])
+    backend.compact(force=True)
+    return backend
+
+
+def texts(*said: str) -> list[Chunk]:
+    return [Chunk(f"c{i:03d}", f"d{i}", text, 1) for i, text in enumerate(said)]
+
+
+def test_npmi_by_hand() -> None:
+    # 2 of 8 rows hold the pair, 2 the one word, 4 the other: ln(¼ / (¼·½)) / −ln ¼ = ln 2 / ln 4 = ½
+    assert npmi(2, 2, 4, 8) == pytest.approx(0.5, rel=1e-15)
+    assert npmi(2, 4, 4, 8) == pytest.approx(0.0, abs=1e-15)  # as often as chance
+    assert npmi(2, 2, 2, 8) == pytest.approx(1.0, rel=1e-15)  # never one without the other
+    assert npmi(1, 4, 4, 8) == pytest.approx(math.log(0.5) / math.log(8), rel=1e-12)  # they avoid each other
+    assert npmi(0, 3, 4, 8) == -1.0
+    assert npmi(8, 8, 8, 8) == 1.0
+
+
+def test_pairs_that_seek_each_other_are_things(tmp_path: Path) -> None:
+    said = (
+        ["signing key here"] * 3 + ["the cat sat down"] * 3 + ["lone wolf"] * 2 + [f"filler{i} word" for i in range(40)]
+    )
+    with_pairs = made(tmp_path / "kb", texts(*said))
+    graph = with_pairs.generation.graph(with_pairs.store, Analyser())
+    assert graph.is_pair[graph.find("csigning key")]
+    assert graph.find("clone wolf") == -1  # in two rows only
+    with_pairs.close()
+
+
+def test_a_word_that_is_mostly_small_is_no_name(tmp_path: Path) -> None:
+    said = ["it was the First of all", "we saw Anna there", "and Anna left"] + ["this comes first"] * 9
+    backend = made(tmp_path / "kb", texts(*said))
+    graph = backend.generation.graph(backend.store, Analyser())
+    assert graph.refused(graph.find("cfirst"))
+    assert not graph.refused(graph.find("canna"))
+    backend.put([(Chunk(f"n{i}", "n", "the First one", 1), None) for i in range(2)])
+    view = backend.snapshot()._graph_view
+    assert view.meant("first") == []
+    assert view.meant("anna") == [graph.find("canna")]
+    backend.close()
+
+
+def test_both_sides_tell_the_same(tmp_path: Path) -> None:
+    backend = made(tmp_path / "kb", texts("we met Anna and Bob", "then Anna met Carl", "no names", "", "see [[d0]]"))
+    graph = backend.generation.graph(backend.store, Analyser())
+    forward = {
+        (row, int(thing), int(bit))
+        for row in range(5)
+        for thing, bit in zip(
+            graph.row_things[graph.row_start[row] : graph.row_start[row + 1]],
+            graph.row_bits[graph.row_start[row] : graph.row_start[row + 1]],
+            strict=True,
+        )
+    }
+    backward = {
+        (int(row), thing, int(bit))
+        for thing in range(graph.size)
+        for row, bit in zip(
+            graph.rows[graph.start[thing] : graph.start[thing + 1]],
+            graph.bits[graph.start[thing] : graph.start[thing + 1]],
+            strict=True,
+        )
+    }
+    assert forward == backward
+    assert {row for row, thing, _ in forward if thing == graph.find("canna")} == {0, 1}
+    backend.close()
+
+
+def digest(folder: Path) -> str:
+    said = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        said.update(path.name.encode() + path.read_bytes())
+    return said.hexdigest()
+
+
+def test_the_files_do_not_depend_on_history_helpers_or_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    names = ["Anna", "Bob Hope", "ACME_KEY", "New York", "v1.2.3"]
+    chunks = texts(*(f"we saw {names[a]} with {names[b]} near signing keys" for a, b in rng.integers(0, 5, (300, 2))))
+    one = made(tmp_path / "one", chunks)
+    other = LocalBackend(Store.create(tmp_path / "other", SETTINGS), Analyser())
+    gone = [Chunk("c000x", "gone", "we saw Zoe with Anna", 1)]
+    other.put([(c, None) for c in gone + chunks[::-1]])
+    other.remove(["c000x"])
+    other.compact(force=True)
+    for backend in (one, other):
+        backend.generation.graph(backend.store, Analyser())
+    first = digest(one.generation.graph_folder)
+    assert digest(other.generation.graph_folder) == first
+    monkeypatch.setattr("assay.index.rows.HELPED_ROWS", 1)
+    monkeypatch.setenv("ASSAY_WORKERS", "2")
+    monkeypatch.setattr("assay.index.graph_build.BLOCK", 7)
+    monkeypatch.setattr("assay.index.graph_build._LOT", 3)
+    seen: list[int] = []
+    generation = one.generation
+    build_graph(
+        one.store,
+        generation.folder,
+        generation.words,
+        tmp_path / "again",
+        Analyser(),
+        lambda _, done, __: seen.append(done),
+    )
+    assert digest(tmp_path / "again") == first
+    assert seen[-1] == 300
+    one.close()
+    other.close()
+
+
+def test_a_chunk_gives_what_its_metadata_knows() -> None:
+    given = {"entities": ["Ada Lovelace", 7], "triples": ["Ada | wrote | Note G", "no triple"], "supersedes": "old"}
+    found = candidates(Chunk("c", "d", "", 0, meta=given), "english")
+    assert {"cada lovelace\0f", "cada\0f", "cnote g\0f", "aold\0r", "ad\0d"} <= set(found)
+    assert len(found) == 5
+
+
+@pytest.mark.parametrize("text", ["", "x" * 1_000_000, "é" * 1000, "\ud800", "a\0b C\0D"])
+def test_odd_texts_make_a_graph(tmp_path: Path, text: str) -> None:
+    backend = made(tmp_path / "kb", texts(text.replace("\ud800", "?"), "we saw Anna"))
+    assert backend.generation.graph(backend.store, Analyser()).rows_total == 2
+    backend.close()

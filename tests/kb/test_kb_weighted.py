@@ -1,0 +1,92 @@
+"""The weighted preset as a user meets it: three legs, the prior, other orders, and what it says of itself."""
+
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.config import load
+from assay.errors import ConfigError
+from assay.preflight import preflight
+
+
+@pytest.fixture
+def kb(tmp_path: Path):
+    with assay.open(tmp_path / "kb", embedder="none") as made:
+        made.add(
+            [
+                {
+                    "id": "map",
+                    "text": "A treasure map, drawn by Anna Bell.",
+                    "created": "2024-01-01",
+                    "importance": 0.0,
+                },
+                {"id": "old", "text": "The treasure map of the island.", "created": "2020-01-01", "importance": 1.0},
+                {"id": "her", "text": "We visited Anna Bell in Lisbon.", "created": "2023-01-01"},
+                {"id": "far", "text": "Nothing of interest.", "created": "2022-01-01"},
+            ]
+        )
+        yield made
+
+
+def names(answer) -> list[str]:
+    return [hit.chunk.doc_id for hit in answer]
+
+
+def test_the_graph_brings_what_shares_no_word(kb) -> None:
+    answer = kb.search("treasure map", pipeline="weighted")
+    assert names(answer) == ["old", "map", "her"]
+    brought = {one.leg: (one.chosen, one.alone) for one in answer.brought()}
+    assert brought == {"bm25": (2, 0), "dense": (0, 0), "graph": (3, 1)}
+    assert answer.to_json()["legs"][2] == {"leg": "graph", "found": 3, "chosen": 3, "alone": 1}
+
+
+def test_a_hit_says_over_what_it_came(kb) -> None:
+    answer = kb.search("treasure map", pipeline="weighted")
+    assert "graph #3" in answer[2].why()
+    assert "over anna bell" in answer[2].why()
+    assert answer.via(answer[2].id, "graph") == ("anna bell",)
+    assert answer.via(answer[2].id, "bm25") == ()
+    explained = kb.explain("treasure map", answer[2].id, pipeline="weighted")
+    graph = next(passage for passage in explained.passages if passage.step == "graph")
+    assert [line.name for line in graph.lines] == ["via anna bell", "settled"]
+
+
+def test_other_orders_leave_the_prior_out(kb) -> None:
+    assert names(kb.search("treasure map", pipeline="weighted", sort="recency")) == ["map", "her", "old"]
+    assert names(kb.search("treasure map", pipeline="weighted", sort="importance")) == ["old", "her", "map"]
+    assert [p.name for p in kb.pipeline("weighted", sort="recency").steps] == ["sort"]
+    assert [p.name for p in kb.pipeline("weighted", 100, "recency").steps] == ["sort", "budget"]
+    assert kb.pipeline("weighted") is kb.pipeline("weighted", sort="relevance")
+    with pytest.raises(ConfigError, match="size"):
+        kb.search("treasure map", sort="size")
+
+
+def test_preflight_says_that_the_graph_alone_cannot_enter() -> None:
+    # 0.35/61 = 0.005738 lies below 1/(60 + 100) = 0.00625: it stands behind both full legs of a hundred
+    (finding,) = [f for f in preflight(load("weighted")) if f.where == "legs.graph"]
+    assert "place 201" in finding.text
+    assert "cannot enter the top 10" in finding.text
+
+
+def test_the_prior_by_hand(kb) -> None:
+    # map: bm25 #1, graph #1, importance 0; its factor is 0.7
+    answer = kb.search("treasure map drawn", pipeline="weighted")
+    hit = next(h for h in answer if h.chunk.doc_id == "map")
+    lines = {line.name: line for line in hit.waterfall}
+    assert lines["importance"].value == pytest.approx(0.7)
+    raw = 1 / (60 + lines["bm25"].rank) + 0.35 / (60 + lines["graph"].rank)
+    assert hit.score == pytest.approx(raw / (2.35 / 61) * 0.7, rel=1e-9)
+
+
+def test_without_names_the_graph_finds_nothing_and_nobody_complains(kb) -> None:
+    answer = kb.search("nothing", pipeline="weighted")
+    assert names(answer) == ["far"]
+    assert not any("graph" in line for line in answer.verdict.degraded)
+
+
+def test_the_graph_can_be_built_ahead(kb) -> None:
+    assert kb.build_graph() == 0  # nothing is indexed yet
+    kb.optimize(force=True)
+    assert kb.build_graph() == 4
+    assert kb.backend.generation.graph_folder.is_dir()

@@ -1,0 +1,204 @@
+"""Moving to another model: old vectors serve until the last new one is there, and a killed move goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from corpus import mark_of, write
+from counting import Hashing
+
+import assay
+from assay import embed, reembed
+from assay.cli.main import cli
+from assay.doctor import examine
+from assay.errors import ModelError, StoreError
+from assay.types import Vectors
+
+
+class Watched(Hashing):
+    """Calls somebody before it embeds, who may look around or pull the plug."""
+
+    before: Callable[[int], None] = staticmethod(lambda _: None)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        self.before(len(self.texts))
+        return super().encode(texts)
+
+
+class Killed(BaseException):
+    """Nobody catches it."""
+
+
+@pytest.fixture(params=["folder", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "kb") if request.param == "folder" else str(request.getfixturevalue("database"))
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, Watched]:
+    known = {"small": Watched(16), "large": Watched(24), "other": Watched(8)}
+    monkeypatch.setattr(embed, "load", lambda spec: None if spec == "none" else known[spec])
+    monkeypatch.setattr(reembed, "BATCH", 4)
+    return known
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write(tmp_path / "docs", range(4))
+
+
+def check_nearest(place: str, model: Hashing, text: str) -> None:
+    """Every live chunk has the vector that this model gives it, and the nearest are found by it."""
+    with assay.open(place) as base:
+        view = base.snapshot()
+        rows = view.live_rows(None)
+        made = model.encode([chunk.indexed_text for chunk in view.chunks(rows)])
+        np.testing.assert_array_equal(view.vectors(rows), made)
+        answer = base.search(text, k=3, pipeline="dense")
+        assert not answer.verdict.degraded
+        scores = np.sort(made.astype(np.float64) @ model.encode_query(text).astype(np.float64))[::-1]
+        np.testing.assert_allclose(answer.chosen.score, scores[:3], rtol=1e-6)
+
+
+def test_old_vectors_serve_until_the_new_ones_are_there(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        chunks = base.snapshot().size
+    answers = []
+
+    def look(done: int) -> None:
+        with assay.open(place) as other:
+            answer = other.search("gateway invoice", k=3)
+            assert not answer.verdict.degraded
+            assert other.spec == "small"
+            answers.append([hit.id for hit in answer.hits])
+            if done == 4:  # somebody adds while we embed
+                other.add([{"id": "late", "text": "a late gateway"}])
+
+    models["large"].before = look
+    with assay.open(place) as base:
+        assert base.embed_missing("large") == chunks + 1
+        assert (base.spec, base.store.settings["dim"]) == ("large", 24)
+        assert base.store.setting("staged") is None
+    models["large"].before = lambda _: None
+    assert len(answers) > 3
+    check_nearest(place, models["large"], "gateway invoice")
+
+
+def test_a_killed_move_goes_on_where_it_stopped(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        chunks = base.snapshot().size
+
+    def pull(done: int) -> None:
+        if done >= 8:
+            raise Killed
+
+    models["large"].before = pull
+    with assay.open(place) as base, pytest.raises(Killed):
+        base.embed_missing("large")
+    models["large"].before = lambda _: None
+    models["large"].texts.clear()
+    check_nearest(place, models["small"], "gateway invoice")
+    with assay.open(place) as base:
+        assert base.embed_missing() == chunks - 8  # "auto" goes on with what was begun
+    assert len(models["large"].texts) == chunks - 8
+    check_nearest(place, models["large"], "gateway invoice")
+
+
+def test_a_move_to_yet_another_model_begins_anew(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        chunks = base.snapshot().size
+
+    def pull(done: int) -> None:
+        if done >= 8:
+            raise Killed
+
+    models["large"].before = pull
+    with assay.open(place) as base, pytest.raises(Killed):
+        base.embed_missing("large")
+    with assay.open(place) as base:
+        assert base.embed_missing("other") == chunks
+    check_nearest(place, models["other"], "gateway invoice")
+
+
+def test_from_words_only(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="none") as base:
+        base.add(docs)
+        assert base.search("gateway").verdict.degraded
+        base.embed_missing("small")
+        assert not base.search("gateway").verdict.degraded
+    check_nearest(place, models["small"], "gateway invoice")
+
+
+def test_old_versions_are_searched_by_the_new_meaning(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        before = base.store.version()
+        write(docs, [0], revision=1)
+        base.add(docs)
+        base.embed_missing("large")
+        answer = base.search(mark_of(0), snapshot=f"v{before}", pipeline="dense", k=50)
+        assert answer.hits[0].chunk.doc_id == "docs/00000.md"
+        rows = base.snapshot(f"v{before}").live_rows(None)
+        assert base.snapshot(f"v{before}").vectors(rows).any(axis=1).all()
+
+
+def test_purged_chunks_leave_no_vector_behind(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    """A move is under way when a document is erased: its new vectors go with it."""
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+
+        def purge(done: int) -> None:
+            if done == 4:
+                base.remove("docs/00000.md")
+                base.backend.erase(["docs/00000.md"], "purged")
+
+        models["large"].before = purge
+        with assay.open(place) as mover:
+            mover.embed_missing("large")
+    check_nearest(place, models["large"], "gateway invoice")
+    with assay.open(place) as base:
+        kept = {row.seq for row in (state.row for state in base.store.states(""))}
+        assert not base.store.lacking_vectors()
+        assert {seq for _, seq in base.store.live_at(base.store.version())} == kept
+
+
+def test_who_has_it_open_must_open_it_again(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base, assay.open(place) as early:
+        base.add(docs)
+        early.search("gateway")
+        base.embed_missing("large")
+        for call in (lambda: early.search("gateway"), lambda: early.add([{"id": "x", "text": "y"}])):
+            with pytest.raises(StoreError, match="another model") as told:
+                call()
+            assert told.value.cure == "open it again"
+
+
+def test_the_command(place: str, docs: Path, models: dict[str, Watched], monkeypatch: pytest.MonkeyPatch) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        chunks = base.snapshot().size
+    done = CliRunner().invoke(cli, ["reembed", "--embedder", "large", "--store", place])
+    assert (done.exit_code, done.output.strip().splitlines()[-1]) == (0, f"embedded {chunks} chunks with large")
+    again = CliRunner().invoke(cli, ["reembed", "--store", place])
+    assert again.output.strip().splitlines()[-1] == "embedded 0 chunks with large"
+
+
+def test_a_changed_model_is_told_with_the_cure(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+    models["small"] = models["large"]  # the same name, other weights
+    with assay.open(place) as base, pytest.raises(ModelError, match="were made with small") as told:
+        base.add([{"id": "x", "text": "y"}])
+    assert "assay reembed" in told.value.cure
+    (check,) = [check for check in examine(place) if check.name == "model"]
+    assert (check.state, "assay reembed" in check.cure) == ("fail", True)
+    with assay.open(place) as base:
+        base.embed_missing()
+    check_nearest(place, models["large"], "gateway invoice")

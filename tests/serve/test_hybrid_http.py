@@ -1,0 +1,268 @@
+"""POST /search/hybrid and the metrics of 001: the real process on the loopback interface."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import pytest
+
+from assay.bench.hybrid.questions import questions
+from tests.cascade.planted_bank import folder, opened, sequences
+
+
+@contextmanager
+def listening(*options: str):
+    made = folder()
+    given = ["--bank", made / "bank.npz", "--index", made / "index", "--address", "127.0.0.1:0", *options]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay.cli", "serve-hybrid", *map(str, given)], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        line = process.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line + process.stderr.read()
+        yield found[0], process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = folder()
+    with listening("--model", str(made / "lvm"), "--val", str(made / "sequences.npz")) as (address, process):
+        yield address, process
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    with httpx.Client(base_url=server[0], timeout=60) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return questions(opened().snapshot, sequences().val, 40)
+
+
+def body(question, **other):
+    ask = question.ask
+    return {
+        "query_vec": ask.vector.tolist(),
+        "tmd_bits": ask.tmd_bits,
+        "lane": ask.lane,
+        "k0": 500,
+        "k1": 50,
+        "k": 10,
+        "lambda_tmd": 0.7,
+        "faiss": {"nprobe": 16},
+        "return_fields": ["id", "score", "cos", "lvm", "tmd_bits", "lane"],
+        "context_ids": list(ask.context_ids),
+        "exclude_ids": list(ask.exclude_ids),
+        **other,
+    }
+
+
+def test_the_request_and_the_response_of_001(client, asked):
+    found = client.post("/search/hybrid", json=body(asked[0]))
+    assert found.status_code == 200, found.text
+    said = found.json()
+    assert list(said) == ["model_version", "index_version", "k0", "k1", "k", "results", "telemetry"]
+    assert said["model_version"] == "ridge_32_ctx4"
+    assert said["index_version"].endswith("_ivf_flat64")
+    assert (said["k0"], said["k1"], said["k"]) == (500, 50, 10)
+    assert list(said["telemetry"]) == ["faiss_ms", "lvm_ms", "tmd_ms", "total_ms"]
+    assert all(value > 0.0 for value in said["telemetry"].values())
+    assert len(said["results"]) == 10
+    assert list(said["results"][0]) == ["id", "score", "cos", "lvm", "tmd_bits", "lane"]
+
+
+def test_it_is_the_answer_of_the_library(client, asked):
+    for question in asked[:5]:
+        said = client.post("/search/hybrid", json=body(question)).json()["results"]
+        answer = opened().search(question.ask)
+        assert [str(one["id"]) for one in said] == answer.chosen.ids.tolist()
+        assert [one["score"] for one in said] == answer.chosen.score.tolist()
+        bank = opened().snapshot.bank
+        for one in said:
+            row = int(bank.rows(np.array([one["id"]]))[0])
+            assert (one["tmd_bits"], one["lane"]) == (int(bank.tmd_bits[row]), int(bank.lanes[row]))
+            assert one["cos"] == pytest.approx(float(bank.vectors[row] @ question.ask.vector), abs=1e-5)
+            assert abs(one["score"] - 0.7 * one["lvm"]) <= 0.3 + 1e-9
+
+
+def test_only_a_vector_is_enough(client, asked):
+    said = client.post("/search/hybrid", json={"query_vec": asked[0].ask.vector.tolist()}).json()
+    assert (said["k0"], said["k1"], said["k"]) == (500, 50, 10)
+    assert said["degraded"] == ["tmd: the query has no code; cure: give tmd_bits"]
+    assert list(said["results"][0]) == ["id", "score", "lvm", "cos", "tmd_bits", "lane"]
+
+
+def test_return_fields_are_honoured(client, asked):
+    said = client.post("/search/hybrid", json=body(asked[0], return_fields=["lane", "id"])).json()
+    assert [list(one) for one in said["results"]] == [["lane", "id"]] * 10
+
+
+def test_001s_own_example_of_a_lane_that_fits_no_layout(client, asked):
+    assert client.post("/search/hybrid", json=body(asked[0], tmd_bits=1234, lane=9)).status_code == 200
+
+
+def test_fewer_is_a_prefix(client, asked):
+    ten, five = (client.post("/search/hybrid", json=body(asked[1], k=k)).json()["results"] for k in (10, 5))
+    assert five == ten[:5]
+
+
+VECTOR = [1.0] + [0.0] * 31
+WRONG = {
+    "no vector": ({"query_vec": None}, "query_vec"),
+    "a short vector": ({"query_vec": [1.0]}, "query_vec"),
+    "a long vector": ({"query_vec": [*VECTOR, 0.0]}, "query_vec"),
+    "an empty vector": ({"query_vec": []}, "query_vec"),
+    "length 2": ({"query_vec": [2.0] + [0.0] * 31}, "query_vec"),
+    "length 0": ({"query_vec": [0.0] * 32}, "query_vec"),
+    "words": ({"query_vec": ["1.0"] + [0.0] * 31}, "query_vec"),
+    "a table": ({"query_vec": [VECTOR]}, "query_vec"),
+    "huge": ({"query_vec": [1e300] * 32}, "query_vec"),
+    "a code of 17 bits": ({"tmd_bits": 65_536}, "tmd_bits"),
+    "a negative code": ({"tmd_bits": -1}, "tmd_bits"),
+    "a code in words": ({"tmd_bits": "1234"}, "tmd_bits"),
+    "true for a code": ({"tmd_bits": True}, "tmd_bits"),
+    "a lane of 16 bits": ({"lane": 32_768}, "lane"),
+    "k of none": ({"k": 0}, "k"),
+    "k above k1": ({"k": 51}, "k"),
+    "k1 above k0": ({"k1": 501}, "k1"),
+    "k0 below k1": ({"k0": 20, "k1": None}, "k0"),
+    "half a k": ({"k": 2.5}, "k"),
+    "lambda above 1": ({"lambda_tmd": 1.1}, "lambda_tmd"),
+    "nprobe of none": ({"faiss": {"nprobe": 0}}, "faiss"),
+    "a setting of FAISS nobody knows": ({"faiss": {"nprobe": 4, "efSearch": 9}}, "faiss"),
+    "a field nobody returns": ({"return_fields": ["id", "text"]}, "return_fields"),
+    "no field": ({"return_fields": []}, "return_fields"),
+    "an unknown field": ({"lambda": 0.7}, "lambda"),
+    "a context the bank does not hold": ({"context_ids": [1]}, "context_ids"),
+    "a current id the bank does not hold": ({"exclude_ids": [1]}, "exclude_ids"),
+    "an answer the bank does not hold": ({"truth_id": 1}, "truth_id"),
+    "an id beyond 64 bits": ({"truth_id": 2**63}, "truth_id"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_named_by_its_field(client, asked, case):
+    other, field = WRONG[case]
+    given = {key: value for key, value in body(asked[0], **other).items() if value is not None or key == "query_vec"}
+    found = client.post("/search/hybrid", json=given)
+    assert found.status_code == 422, found.text
+    (problem, *_) = found.json()["detail"]
+    assert problem["loc"][:2] == ["body", field]
+    assert problem["msg"]
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_no_number_is_refused_by_name(client, word):
+    raw = json.dumps({"query_vec": VECTOR}).replace("1.0", word)
+    found = client.post("/search/hybrid", content=raw, headers={"Content-Type": "application/json"})
+    assert found.status_code == 422
+    assert "query_vec" in found.text or "JSON" in found.text
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"query_vec": ' + b"[" * 5000])
+def test_bodies_that_are_no_request(client, raw):
+    assert client.post("/search/hybrid", content=raw).status_code == 422
+
+
+def test_a_body_without_end(client):
+    assert client.post("/search/hybrid", content=b" " * (5 * 1024 * 1024)).status_code == 413
+
+
+def test_other_ways_in_are_closed(client):
+    assert client.get("/search/hybrid").status_code == 405
+    assert client.get("/search").status_code == 404
+    assert client.post("/metrics/latency").status_code == 405
+    assert client.get("/metrics/latency", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_the_held_out_evaluation(client):
+    said = client.get("/metrics/hitk_offline", params={"limit": 40}).json()
+    assert said["questions"] == 40
+    assert said["settings"] == {"k0": 500, "k1": 50, "k": 10, "lambda_tmd": 0.7, "nprobe": 16}
+    assert 0.0 < said["hit@1"] <= said["hit@5"] <= said["hit@10"] <= 1.0
+    assert said["hit@5"] > 0.8
+    assert said["baselines"]["oracle"]["hit@1"] == 1.0
+    assert said["baselines"]["identity"]["hit@5"] < 0.3
+    assert {"total", "ivf", "lvm", "tmd"} <= set(said["latency_ms"])
+    assert sum(said["not_measured"].values()) + sum(one["questions"] for one in said["lanes"].values()) == 40
+    other = client.post("/metrics/hitk_offline", json={"limit": 40, "baselines": False}).json()
+    assert other["baselines"] == {}
+    assert {key: other[key] for key in ("hit@1", "hit@5", "mrr@10")} == {
+        k: said[k] for k in ("hit@1", "hit@5", "mrr@10")
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [({"limit": "x"}, "limit"), ({"limit": 0}, "limit"), ({"depth": 3}, "depth"), ({"baselines": 3}, "baselines")],
+)
+def test_what_is_wrong_with_an_evaluation(client, given, field):
+    for found in (client.get("/metrics/hitk_offline", params=given), client.post("/metrics/hitk_offline", json=given)):
+        assert found.status_code == 422
+        assert found.json()["detail"][0]["loc"] == ["body", field]
+
+
+def test_rollups_and_log_lines(asked):
+    made = folder()
+    with listening("--model", str(made / "lvm")) as (address, process), httpx.Client(base_url=address) as client:
+        empty = client.get("/metrics/latency").json()
+        assert empty == {
+            "requests": 0,
+            "kept": 0,
+            "stages": {s: {"p50": None, "p95": None} for s in ("faiss", "lvm", "tmd", "total")},
+        }
+        truth = next(iter(asked[0].right))
+        for nprobe, k0 in ((16, 500), (8, 500), (8, 200)):
+            given = body(asked[0], k0=k0, faiss={"nprobe": nprobe}, truth_id=truth)
+            assert client.post("/search/hybrid", json=given).status_code == 200
+        assert client.post("/search/hybrid", json={"query_vec": [1.0]}).status_code == 422
+        lines = [json.loads(process.stderr.readline()) for _ in range(3)]
+        latency, routing = (client.get(f"/metrics/{name}").json() for name in ("latency", "routing"))
+        assert client.get("/metrics/hitk_offline").status_code == 409
+    assert routing == {"requests": 3, "kept": 3, "nprobe": {"8": 2, "16": 1}, "k0": {"200": 1, "500": 2}}
+    assert latency["requests"] == 3
+    assert all(stage["p95"] >= stage["p50"] > 0.0 for stage in latency["stages"].values())
+    line = lines[0]
+    assert {key: line[key] for key in ("model", "k0", "k1", "k", "lambda_tmd", "nprobe", "lane")} == {
+        "model": "ridge_32_ctx4",
+        "k0": 500,
+        "k1": 50,
+        "k": 10,
+        "lambda_tmd": 0.7,
+        "nprobe": 16,
+        "lane": asked[0].ask.lane,
+    }
+    assert {"index", "faiss_ms", "lvm_ms", "tmd_ms", "total_ms", "hit5", "rank_true"} <= set(line)
+    assert line["hit5"] == int(line["rank_true"] is not None and line["rank_true"] <= 5)
+
+
+def test_many_clients_at_once_get_the_same_answers(server, asked):
+    from concurrent.futures import ThreadPoolExecutor
+
+    wanted = [opened().search(question.ask).chosen.ids.tolist() for question in asked]
+
+    def once(place: int) -> bool:
+        said = httpx.post(f"{server[0]}/search/hybrid", json=body(asked[place]), timeout=60).json()
+        return [str(one["id"]) for one in said["results"]] == wanted[place]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(once, range(len(asked))))
+
+
+def test_sigterm_ends_it():
+    with listening() as (address, process):
+        assert httpx.get(f"{address}/metrics/routing").status_code == 200
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+        assert "Traceback" not in process.stderr.read()

@@ -1,0 +1,67 @@
+"""Another Assay store as a source; its chunks are read like this store's own."""
+
+from pathlib import Path
+
+import pytest
+
+from assay import kb
+from assay.config import from_dict, to_config
+from assay.errors import ConfigError, StoreError
+from assay.sources.store import AnotherStore
+from assay.testing.contracts import check_source
+from assay.testing.sample import sample_snapshot
+from assay.types import Query
+from assay.where import parse
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> str:
+    folder = tmp_path / "other"
+    with kb.open(folder, embedder="none") as base:
+        base.add(
+            [
+                {"id": "vault", "text": "Keys are kept in the vault.", "lang": "en", "session_id": "t1"},
+                {"id": "tresor", "text": "Der key liegt im Tresor.", "lang": "de", "session_id": "t2"},
+            ]
+        )
+    return str(folder)
+
+
+def test_it_answers_with_its_own_pipeline(other):
+    found = AnotherStore(other, "bm25").find(Query("where is the key"), sample_snapshot(), 10)
+    assert sorted(chunk.doc_id for chunk in found.chunks) == ["tresor", "vault"]
+    filtered = AnotherStore(other, "bm25").find(Query("key", where=parse('lang = "de"')), sample_snapshot(), 10)
+    assert [chunk.doc_id for chunk in filtered.chunks] == ["tresor"], "filters go with the question"
+    check_source(AnotherStore(other, "bm25"))
+
+
+def test_its_scale_is_its_pipelines(other):
+    assert AnotherStore(other, "bm25").gives().scale == "raw"
+    assert AnotherStore(other, "rrf").gives().scale == "unit"
+    with pytest.raises(ConfigError, match="no pipeline called 'bm52'"):
+        AnotherStore(other, "bm52").gives()
+
+
+def test_in_a_pipeline_its_chunks_are_read_like_our_own(other):
+    config = {
+        "legs": {
+            "bm25": {"k": 1},
+            "second": {"source": {"use": "store", "path": other, "pipeline": "rrf"}, "priority": 1},
+        },
+        "fuse": {"use": "append_fill"},
+        "step": [{"use": "where", "where": 'lang = "en"'}],
+    }
+    pipeline = from_dict(config)
+    assert from_dict(to_config(pipeline)).digest == pipeline.digest
+    answer = pipeline.run(Query("signing key"), sample_snapshot())
+    assert [hit.text for hit in answer][-1] == "Keys are kept in the vault."
+    assert any("dense skipped" in said for said in answer.verdict.degraded), "what degraded there is said here"
+    assert "legs.second" in answer.digests
+    assert answer.to_json()["hits"][-1]["meta"]["session_id"] == "t1"
+
+
+def test_a_store_that_is_not_there(tmp_path):
+    with pytest.raises(StoreError, match="there is no store"):
+        AnotherStore(str(tmp_path / "none")).find(Query("x"), sample_snapshot(), 3)
+    with pytest.raises(ConfigError, match=r"store\.path"):
+        AnotherStore("")

@@ -1,0 +1,176 @@
+"""Deadlines: what is refused, what is called off, what is remembered, and that nothing is left running."""
+
+import threading
+
+import pytest
+
+from assay.asking import Planned, refusal
+from assay.deadlines import REMEMBERED, RETRY, Deadlines, Record
+from assay.errors import OutOfTime, StoreError
+from assay.protocols import Errand
+from assay.testing.build import found
+
+GAVE = found({"a": 1.0})
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Slow:
+    """An errand that blocks until it is released, or cancelled when it can be."""
+
+    def __init__(self, clock: Clock, cancellable: bool = True) -> None:
+        self.clock, self.cancellable = clock, cancellable
+        self.begun, self.go, self.calls = threading.Event(), threading.Event(), 0
+
+    def run(self):
+        self.calls += 1
+        self.begun.set()
+        self.go.wait()
+        return GAVE
+
+    def cancel(self) -> None:
+        if self.cancellable:
+            self.go.set()
+
+    def errand(self, cap_ms: float = 20.0, cost_ms: float | None = None) -> Errand:
+        return Errand("second", self.run, cap_ms, cost_ms, self.cancel)
+
+
+def quick(cap_ms=600.0, cost_ms=None, clock=None, takes=0.0):
+    def run():
+        if clock is not None:
+            clock.now += takes / 1000.0
+        return GAVE
+
+    return Errand("second", run, cap_ms, cost_ms)
+
+
+def test_the_plan_decides_by_costs_alone():
+    assert refusal(600.0, 600.0, None, 0.0) == "", "at its cap it may run"
+    assert refusal(601.0, 600.0, None, 0.0) == "it would cost 601 ms, and its cap is 600 ms"
+    assert refusal(500.0, 600.0, 1500.0, 1100.0) == "it would cost 500 ms, and 400 of 1500 ms are left"
+    assert refusal(0.0, 600.0, 1500.0, 1500.0) == ""
+    asker = Planned(1500.0)
+    for _ in range(2):
+        assert asker.ask(quick(cost_ms=600.0)) is GAVE
+    with pytest.raises(OutOfTime, match=r"300 of 1500 ms are left"):
+        asker.ask(quick(cost_ms=600.0))
+    assert asker.ask(quick(cost_ms=300.0)) is GAVE, "a refused one costs nothing"
+    assert Planned().ask(quick(cap_ms=1.0)) is GAVE, "a cost that nobody knows is 0"
+
+
+def test_without_a_cap_there_is_no_thread():
+    with Deadlines(Clock()) as keeper:
+        names = []
+        errand = Errand("x", lambda: names.append(threading.current_thread()) or GAVE)
+        assert keeper.query("p", None).ask(errand) is GAVE
+        assert names == [threading.current_thread()]
+
+
+def test_past_its_cap_it_is_cancelled_and_its_thread_is_gone():
+    clock = Clock()
+    slow = Slow(clock)
+    before = threading.active_count()
+    with Deadlines(clock) as keeper:
+        with pytest.raises(OutOfTime, match=r"cancelled after 0 ms, its cap is 20 ms"):
+            keeper.query("p", None).ask(slow.errand())
+        assert keeper.under_way == 0
+        assert threading.active_count() == before
+        assert keeper.record.expected("p second") == 0.0
+
+
+def test_what_cannot_be_cancelled_is_not_begun_twice():
+    clock = Clock()
+    slow = Slow(clock, cancellable=False)
+    keeper = Deadlines(clock)
+    with pytest.raises(OutOfTime, match="cancelled"):
+        keeper.query("p", None).ask(slow.errand())
+    assert keeper.under_way == 1
+    for _ in range(3):
+        with pytest.raises(OutOfTime, match="still under way"):
+            keeper.query("p", None).ask(slow.errand())
+    assert slow.calls == 1, "threads do not pile up"
+    slow.go.set()
+    keeper.close()
+    assert keeper.under_way == 0
+    assert keeper.query("p", None).ask(quick()) is GAVE
+
+
+def test_costs_are_remembered_and_refuse_up_front():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        assert keeper.query("p", None).ask(quick(cap_ms=600.0, clock=clock, takes=700.0)) is GAVE
+        with pytest.raises(OutOfTime, match=r"it would cost 700 ms, and its cap is 600 ms"):
+            keeper.query("p", None).ask(quick(clock=clock, takes=700.0))
+        assert keeper.query("another pipeline", None).ask(quick()) is GAVE, "a record belongs to one pipeline's leg"
+        refused = 1
+        while True:  # a source that has recovered is found out
+            try:
+                keeper.query("p", None).ask(quick(clock=clock, takes=1.0))
+                break
+            except OutOfTime:
+                refused += 1
+        assert refused == RETRY - 1
+
+
+def test_what_the_plan_expects_counts_until_there_is_a_record():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        with pytest.raises(OutOfTime, match="900 ms"):
+            keeper.query("p", None).ask(quick(cost_ms=900.0))
+        keeper.record.add("p second", 10.0)
+        assert keeper.query("p", None).ask(quick(cost_ms=900.0)) is GAVE
+
+
+def test_the_record_is_a_median_of_the_last():
+    record = Record()
+    assert record.expected("x") is None
+    for cost in [1.0, 2.0, 900.0]:
+        record.add("x", cost)
+    assert record.expected("x") == 2.0, "one slow answer changes little"
+    for _ in range(REMEMBERED):
+        record.add("x", 5.0)
+    assert record.expected("x") == 5.0
+
+
+def test_the_budget_is_of_the_whole_query():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        asker = keeper.query("p", 1000.0)
+        assert asker.ask(Errand("first", quick(clock=clock, takes=800.0).run)) is GAVE
+        keeper.record.add("p second", 300.0)
+        with pytest.raises(OutOfTime, match=r"it would cost 300 ms, and 200 of 1000 ms are left"):
+            asker.ask(quick())
+        clock.now += 5.0
+        with pytest.raises(OutOfTime):
+            asker.ask(Errand("third", lambda: GAVE))
+        assert keeper.query("p", 1000.0).ask(quick()) is GAVE, "another query has a budget of its own"
+
+
+def test_what_an_errand_raises_is_raised_here():
+    def broken():
+        raise StoreError("gone", "mend it")
+
+    with Deadlines(Clock()) as keeper, pytest.raises(StoreError, match="gone"):
+        keeper.query("p", None).ask(Errand("x", broken, 600.0))
+
+
+def test_preparing_is_outside_the_cap():
+    clock, said = Clock(), []
+
+    def prepare() -> None:
+        clock.now += 3.0
+        said.append("loaded")
+
+    with Deadlines(clock) as keeper:
+        assert keeper.query("p", None).ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare)) is GAVE
+        assert keeper.record.expected("p x") == 0.0
+        assert said == ["loaded"]

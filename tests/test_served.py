@@ -1,0 +1,168 @@
+"""Serving a router: deadlines hold, skips are recorded, and a record replays to the answer that was served."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from assay import kb, served
+from assay.beside import brought
+from assay.config import from_dict
+from assay.errors import StoreError
+from assay.sources.opened import close_all
+from assay.types import Chunk, Part, Range, Ranking
+
+REPORT = {
+    "results": [
+        {
+            "question": "signing key",
+            "retrieved_session_ids": ["s1", "keys", "s2"],
+            "retrieved_scores": [0.9, 0.5, 0.4],
+            "latency_ms": 40,
+        }
+    ]
+}
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[kb.KnowledgeBase]:
+    with kb.open(tmp_path / "store", embedder="none") as made:
+        made.add(
+            [{"id": f"d{i}", "text": text} for i, text in enumerate(["the signing key", "a key", "lunch at noon"])]
+        )
+        yield made
+    close_all()
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(REPORT))
+    return path
+
+
+def router(source, **second):
+    return from_dict(
+        {
+            "k": 5,
+            "legs": {
+                "first": {"k": 5, "legs": {"bm25": {"k": 5}}},
+                "second": {"source": source, "k": 5, "priority": 1, **second},
+            },
+            "fuse": {"use": "append_fill", "by": "doc_id"},
+        }
+    )
+
+
+def test_a_record_replays_when_the_other_store_is_gone(base, report):
+    pipeline = router({"use": "recorded", "path": str(report)}, when={"use": "fewer_than", "count": 4})
+    answer = base.search("signing key", pipeline=pipeline)
+    assert [hit.chunk.doc_id for hit in answer] == ["d0", "d1", "s1", "keys", "s2"]
+    kept = served.loads(json.dumps(served.record(answer, pipeline)))
+    report.unlink()
+    close_all()
+    assert base.search("signing key", pipeline=pipeline).verdict.word == "degraded"
+    again = served.replay(kept, base)
+    assert again.same
+    assert again.answer.chosen.ids.tolist() == answer.chosen.ids.tolist()
+    assert again.answer.digest == answer.digest
+    assert [(s.name, s.fate) for s in again.answer.trace] == [(s.name, s.fate) for s in answer.trace]
+
+
+def test_a_record_reads_the_version_that_served_it(base, report):
+    pipeline = router({"use": "recorded", "path": str(report)})
+    kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
+    base.add([{"id": "new", "text": "signing key signing key"}], name="more")
+    assert "more/new" in [hit.chunk.doc_id for hit in base.search("signing key", pipeline=pipeline)]
+    assert served.replay(kept, base).same
+
+
+def test_a_record_holds_no_text_unless_asked(base, tmp_path):
+    with kb.open(tmp_path / "other", embedder="none") as other:
+        other.add([{"id": "x", "text": "a secret about the key", "session_id": "t1"}])
+    pipeline = router({"use": "store", "path": str(tmp_path / "other"), "pipeline": "rrf"})
+    answer = base.search("key", pipeline=pipeline)
+    assert "secret" not in json.dumps(served.record(answer, pipeline))
+    assert "t1" in json.dumps(served.record(answer, pipeline)), "what grouping reads is there"
+    whole = served.record(answer, pipeline, with_text=True)
+    assert served.replay(whole, base).answer[2].text == "a secret about the key"
+    assert served.replay(served.record(answer, pipeline), base).same
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A leg elsewhere that waits until it is let go."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    elsewhere: ClassVar[bool] = True
+    go: threading.Event = field(default_factory=threading.Event, compare=False)
+
+    def gives(self):
+        return Range("unit", 0.0, 1.0)
+
+    def find(self, query, snapshot, k, seeds=None):
+        self.go.wait()
+        return brought(Ranking.of(["x"], [Part("x", "add", np.ones(1))], "unit"), [Chunk("x", "x", "x", 1)])
+
+
+def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
+    from dataclasses import replace
+
+    slow = Stuck()
+    made = router({"use": "recorded", "path": str(report)}, cap_ms=50)
+    first, second = made.legs
+    pipeline = replace(made, legs=(first, replace(second, leg=slow)))
+    answer = base.search("signing key", pipeline=pipeline)
+    span = {s.name: s for s in answer.trace}["second"]
+    assert span.fate == "out_of_time"
+    assert span.ms >= 50.0
+    assert "second skipped: cancelled after" in answer.verdict.degraded[0]
+    assert [hit.chunk.doc_id for hit in answer] == ["d0", "d1"], "stage 1 alone"
+    slow.go.set()
+    kept = {**served.record(answer, made)}
+    again = served.replay(kept, base)
+    assert again.same
+    assert again.answer.verdict.degraded == answer.verdict.degraded
+
+
+def test_a_failure_is_replayed_as_a_failure(base, tmp_path):
+    pipeline = router({"use": "recorded", "path": str(tmp_path / "none.json")})
+    answer = base.search("signing key", pipeline=pipeline)
+    (tmp_path / "none.json").write_text(json.dumps(REPORT))
+    again = served.replay(served.record(answer, pipeline), base)
+    assert again.same
+    assert again.answer.verdict.degraded == answer.verdict.degraded
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": 2}, "schema 2"),
+        ({"steps": []}, "goes on with None"),
+        ({"query": {}}, "cannot be read"),
+        ({"snapshot": None}, "cannot be read"),
+        ({"steps": 3}, "cannot be read"),
+    ],
+)
+def test_records_that_are_none(base, report, change, said):
+    pipeline = router({"use": "recorded", "path": str(report)}, required=True)
+    kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
+    if change == {"steps": []}:
+        kept["pipeline"]["legs"]["first"]["required"] = True
+    with pytest.raises(StoreError, match=said):
+        served.replay({**kept, **change}, base)
+    for text in ("", "[]", "{"):
+        with pytest.raises(StoreError, match="this record is no"):
+            served.loads(text)
+
+
+def test_another_answer_is_told(base, report):
+    pipeline = router({"use": "recorded", "path": str(report)})
+    kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
+    kept["steps"][1]["brought"]["parts"][0][2][0] = 0.95
+    assert not served.replay(kept, base).same
