@@ -27,6 +27,7 @@ _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL
 _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/backends.md",
     "docs/cascade.md",
     "docs/memory.md",
     "docs/postgres.md",
