@@ -10,6 +10,7 @@ ones, when what a backend remembers is warm.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -112,7 +113,15 @@ def main() -> None:
     }
     for name in ("sqlite", "lance"):
         ratios[f"added per s: {name} / local"] = round(made[name]["added_per_s"] / made["local"]["added_per_s"], 2)
-    measured = {"chunks": options.size, "made": made, "times": times, "ratios": ratios, "agreement": same}
+    load_average = round(os.getloadavg()[0], 1)
+    measured = {
+        "chunks": options.size,
+        "load average at the end": load_average,
+        "made": made,
+        "times": times,
+        "ratios": ratios,
+        "agreement": same,
+    }
     print(measured)
     print(write_receipt(options.receipt, measured))
 

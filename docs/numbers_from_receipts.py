@@ -27,6 +27,7 @@ _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL
 _DOCUMENTS = (
     "README.md",
     "docs/benchmarks.md",
+    "docs/backends.md",
     "docs/cascade.md",
     "docs/memory.md",
     "docs/postgres.md",
@@ -131,6 +132,25 @@ def rerank_times(receipt: dict[str, Any]) -> str:
     return table(["", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
 
 
+def backends(receipt: dict[str, Any]) -> str:
+    """One row per kind of question and backend, with the ratio to the embedded store; then what adding costs."""
+    rows = []
+    for what, found in receipt["times"].items():
+        for name, times in found.items():
+            ratio = "" if name == "local" else f"{times['p50_ms'] / found['local']['p50_ms']:.1f}"
+            rows.append([what, name, f"{times['p50_ms']:.2f}", f"{times['p95_ms']:.2f}", ratio])
+    made = [
+        [name, f"{m['added_per_s']:,}", m["compact_s"], m["mb"], _share(receipt["agreement"].get(name))]
+        for name, m in receipt["made"].items()
+    ]
+    searched = table([f"{receipt['chunks']:,} chunks", "backend", "p50 ms", "p95 ms", "p50 / local"], rows)
+    return searched + "\n" + table(["backend", "added/s", "compact s", "MB", "same hundred as local"], made)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
 def postgres(receipt: dict[str, Any]) -> str:
     """Times of both backends and of plain ts_rank, how alike they answer, and the kinds of vector index."""
     times = table(["what", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
@@ -224,6 +244,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "large_folder": ("large_folder", large_folder),
     "statistics": ("statistics", statistics),
     "mcp": ("mcp", mcp),
+    "backends": ("backends", backends),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
     "postgres": ("postgres", postgres),

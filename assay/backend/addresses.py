@@ -44,9 +44,10 @@ def parsed(address: str | Path) -> tuple[str, str]:
         asked = found["scheme"].lower()
         scheme = ALIASES.get(asked, asked)
         if scheme not in BACKENDS and scheme not in _others():
+            known = {*BACKENDS, *_others(), *(alias for alias, name in ALIASES.items() if name in BACKENDS)}
             raise ConfigError(
                 f"no backend keeps stores at {asked}:… ({hidden(said)})",
-                f"{nearest(asked, {*BACKENDS, *ALIASES, *_others()})}; a folder is named by its path: ./{asked}:…",
+                f"{nearest(asked, known)}; a folder is named by its path: ./{asked}:…",
             )
         return scheme, said if scheme in _BY_URL or scheme in _others() else found["rest"]
     suffix = Path(said).suffix.lower()

@@ -6,6 +6,7 @@ Both are values: what has grown by the rows committed since is a new one, and sn
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +99,11 @@ class HeldVectors:
         together = np.concatenate([base.seqs, rows]), np.concatenate([base.matrix, values[first]])
         return HeldVectors(self.store, *together, upto, filled)
 
+    @cached_property
+    def _has(self) -> NDArray[np.bool_]:
+        has: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
+        return has
+
     def of(self, rows: Rows) -> Vectors:
         """Vectors of rows in their order; zero where a row has none."""
         out = np.zeros((len(rows), self.matrix.shape[1]), np.float32)
@@ -109,8 +115,8 @@ class HeldVectors:
 
     def nearest(self, query: Vector, k: int, allowed: NDArray[np.bool_]) -> tuple[Rows, Floats]:
         """The best k of the allowed (a mask over `seqs`) with exact scores, ties of the last included."""
-        places = np.flatnonzero(allowed & self.matrix.any(axis=1))
+        places = np.flatnonzero(allowed & self._has)
         if len(places) > k:
-            rough = self.matrix[places] @ query
+            rough = (self.matrix @ query)[places]  # of all: gathering the allowed ones costs more
             places = places[rough >= np.partition(rough, len(rough) - k)[len(rough) - k] - _NOISE]
         return self.seqs[places], exact_scores(self.matrix, query, places)

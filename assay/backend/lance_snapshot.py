@@ -103,9 +103,14 @@ class LanceSnapshot(ScannedSnapshot):
 
         match: Any = lancedb.query.MatchQuery
         asked = match(" ".join(map(spelt, terms)), "body")
-        with told(self._store.folder):
-            query = self._store.tables["chunk"].search(asked, query_type="fts").select(["seq", "body", "_score"])
-            found = query.limit(max(len(self._known.seqs), 1)).to_arrow()
+        most = len(self._known.seqs) + 1
+        while True:
+            with told(self._store.folder):
+                query = self._store.tables["chunk"].search(asked, query_type="fts").select(["seq", "body", "_score"])
+                found = query.limit(most).to_arrow()
+            if found.num_rows < most:
+                break
+            most *= 2  # others added rows meanwhile: all that hold a term must be there
         order = np.argsort(found["seq"].to_numpy(), kind="stable")
         table = found.take(arrow().array(order))
         return table["seq"].to_numpy().astype(np.int64), table["body"]
@@ -145,9 +150,10 @@ class LanceSnapshot(ScannedSnapshot):
     def _proposed(self, query: Query, k: int, allowed: Mask | None, count: int) -> tuple[Rows, Floats]:
         """The best rows with exact scores, once nobody left out can be among them."""
         assert query.vector is not None
+        if self._store.vector_table not in self._store.tables.names():
+            return np.empty(0, np.int64), np.empty(0)  # no chunk has a vector yet
         table = self._store.tables[self._store.vector_table]
-        every = self._store.tables.count(self._store.vector_table)
-        fetch = min(every, int(k * 1.5 * len(self._known.seqs) / count) + 16)
+        fetch = int(k * 1.5 * len(self._known.seqs) / count) + 16
         while True:
             with told(self._store.folder):
                 asked = table.search(query.vector, vector_column_name="value", query_type="vector")
@@ -164,12 +170,12 @@ class LanceSnapshot(ScannedSnapshot):
             held = found["value"].combine_chunks().flatten().to_numpy().reshape(-1, self._dim)[alive][first]
             has = held.any(axis=1)
             rows, scores = rows[has], exact_scores(held[has], query.vector)
-            if fetch >= every or len(seqs) < fetch:
+            if len(seqs) < fetch:  # there are no more
                 return rows, scores
             beyond = 1.0 - float(found["_distance"].to_numpy().max())  # 1 − dot is what Lance calls the distance
             if len(rows) >= k and float(np.partition(scores, len(scores) - k)[len(scores) - k]) > beyond + _NOISE:
                 return rows, scores
-            fetch = min(every, fetch * 2)
+            fetch *= 2
 
     def vectors(self, rows: Rows) -> Vectors:
         if not self._dim:

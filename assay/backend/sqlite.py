@@ -41,6 +41,10 @@ class _Known:
     held: int = 0
 
 
+def _nothing() -> _Known:
+    return _Known(np.empty(0, np.int64), np.empty(0), b"")
+
+
 class OneFileSnapshot(ScannedSnapshot):
     """Rows born up to a version and not dead by it; later writes change nothing of that."""
 
@@ -169,7 +173,7 @@ class OneFileBackend:
         self._store = store
         self._lock = threading.Lock()
         self._cache = RowCache()
-        self._known = _Known(np.empty(0, np.int64), np.empty(0), b"")
+        self._known = _nothing()
         self._current: OneFileSnapshot | None = None
 
     @property
@@ -199,14 +203,16 @@ class OneFileBackend:
 
     def _grown(self) -> _Known:
         """What was known, with the rows committed since, by this process or another."""
-        since = int(self._known.seqs[-1]) if len(self._known.seqs) else 0
-        fresh = self._store.db.execute(
-            "SELECT seq, terms, facts FROM doc WHERE seq > ? ORDER BY seq", (since,)
-        ).fetchall()
+        known, db = self._known, self._store.db
+        since = int(known.seqs[-1]) if len(known.seqs) else 0
+        if db.execute("SELECT count(*) FROM doc WHERE seq <= ?", (since,)).fetchone() != (len(known.seqs),):
+            known, since = _nothing(), 0  # another process erased rows: what is known names them
+            self._cache.clear()
+        fresh = db.execute("SELECT seq, terms, facts FROM doc WHERE seq > ? ORDER BY seq", (since,)).fetchall()
         return _Known(
-            np.concatenate([self._known.seqs, np.array([row[0] for row in fresh], np.int64)]),
-            np.concatenate([self._known.lengths, np.array([row[1] for row in fresh], np.float64)]),
-            self._known.marks + b"".join([row[2] for row in fresh]),
+            np.concatenate([known.seqs, np.array([row[0] for row in fresh], np.int64)]),
+            np.concatenate([known.lengths, np.array([row[1] for row in fresh], np.float64)]),
+            known.marks + b"".join([row[2] for row in fresh]),
         )
 
     def _view(self, version: int, known: _Known) -> OneFileSnapshot:
@@ -273,7 +279,7 @@ class OneFileBackend:
         with self._lock:
             self._cache.clear()
             self._current = None
-            self._known = _Known(np.empty(0, np.int64), np.empty(0), b"")
+            self._known = _nothing()
 
     def close(self) -> None:
         self._start_over()

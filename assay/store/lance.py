@@ -180,7 +180,8 @@ class LanceRecord:
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors:
         out = np.zeros((len(seqs), dim), np.float32)
         place = {int(seq): i for i, seq in enumerate(seqs)}
-        for start in range(0, len(seqs) if dim else 0, _PART):
+        any_yet = bool(dim) and self.vector_table in self.tables.names()
+        for start in range(0, len(seqs) if any_yet else 0, _PART):
             wanted = ", ".join(str(int(seq)) for seq in seqs[start : start + _PART])
             table = self.tables.read(self.vector_table, ("seq", "value"), f"seq IN ({wanted})").combine_chunks()
             held = table["value"].combine_chunks().flatten().to_numpy().reshape(-1, dim)

@@ -139,6 +139,16 @@ def test_words_of_another_analyser_are_read_anew(made: LanceBackend, monkeypatch
     assert again.store.damage(deep=True) == ""
 
 
+def test_a_store_that_has_no_vectors_yet_finds_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.backend.lance_snapshot.GATHER", 0)
+    record = PLACE.create(str(tmp_path / "kb.lance"), SETTINGS).store
+    for most in (0, 1 << 30):
+        backend = LanceBackend(record, most_held=most)
+        backend.put([(chunk("a", "words only so far"), None)])
+        assert len(backend.snapshot().nearest(Query("", vector=unit(0)), 1).rows) == 0
+        assert not backend.snapshot().vectors(backend.snapshot().roll.seqs).any()
+
+
 def test_another_handle_sees_a_write_at_once(made: LanceBackend) -> None:
     other = PLACE.open(str(made.store.folder))
     assert found(other, "noon") == ["b"]

@@ -1,0 +1,68 @@
+"""Every command on every backend: what a folder store can do, the others do or refuse in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+PLACES = ("notes.sqlite", "kb.lance")
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    if request.param.endswith(".lance"):
+        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
+    return tmp_path / str(request.param)
+
+
+def test_a_store_goes_through_every_command(run: Run, place: Path, handbook: Path) -> None:
+    at = ("--store", place)
+    added = run("add", handbook, *at, "--embedder", "none")
+    assert added.exit_code == 0, added.output
+    assert "+6" in added.stdout
+    assert run("add", handbook, *at).stdout.startswith("4 files: 4 unchanged")
+    found = json.loads(run("search", "rotate the signing key", *at, "--json").stdout)
+    best = found["results"][0]["id"] if "results" in found else found["hits"][0]["id"]
+    assert "Rotation" in run("explain", "rotate the signing key", "--id", best, *at).stdout
+    assert run("search", 'a "quote AND (', *at).exit_code == 0
+    assert "Ada keeps" in run("search", "vault", "--scope", "team", *at).stdout
+    assert run("ls", *at).stdout.splitlines()[-1] == "4 files, 5 documents, 6 chunks"
+    said = json.loads(run("stats", "--json", *at).stdout)
+    assert (said["chunks"], said["documents"], said["dead"]) == (6, 5, 0)
+    assert len(run("export", *at).stdout.splitlines()) == 6
+    assert run("tag", "before", *at).exit_code == 0
+    assert run("rm", "handbook/keys.md", "--yes", *at).exit_code == 0
+    assert "Rotation" not in run("search", "rotate the signing key", *at).stdout
+    assert "Rotation" in run("search", "rotate the signing key", "--snapshot", "before", *at).stdout
+    assert run("optimize", "--force", *at).exit_code == 0
+    assert run("doctor", "--deep", *at).exit_code == 0
+    assert "forgot 2 dead chunks" in run("optimize", "--forget-before", f"v{_version(run, place)}", *at).stdout
+    assert run("search", "kitchen", *at).exit_code == 0
+
+
+def _version(run: Run, place: Path) -> int:
+    return int(json.loads(run("stats", "--json", "--store", place).stdout)["newest"])
+
+
+def test_a_memory_lives_there(run: Run, place: Path) -> None:
+    at = ("--store", place)
+    stored = run("memory", "store", "The vault code is kept by Ada in the office.", *at)
+    assert stored.exit_code == 0, stored.output
+    assert "kept by Ada" in run("memory", "recall", "who keeps the vault code", *at).stdout
+    assert "kept by Ada" in run("memory", "list", *at).stdout
+    assert "1 memory in global" in run("memory", "stats", *at).stdout
+
+
+def test_an_unknown_scheme_and_a_missing_store_say_what_to_do(run: Run, place: Path) -> None:
+    asked = run("search", "x", "--store", "sqlit:notes")
+    assert asked.exit_code == 2
+    assert "did you mean 'sqlite'?" in asked.stderr
+    missing = run("search", "x", "--store", place)
+    assert missing.exit_code == 3
+    assert "make one: assay add" in missing.stderr
+    assert not place.exists()
