@@ -9,6 +9,8 @@ production; client and server share one machine, so a network's round trips (two
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -171,6 +173,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--receipt", default="postgres")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server goes, too
     with tempfile.TemporaryDirectory() as folder, Server.start() as server:
         found = run(options.size, options.questions, Path(folder), server)
     times = found["times"]
