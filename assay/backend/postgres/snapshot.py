@@ -50,6 +50,8 @@ class PostgresSnapshot:
     def lacks(self, capability: str) -> str:
         if capability in self.capabilities:
             return ""
+        if capability == "graph":
+            return "a PostgreSQL store keeps no graph of things and links; cure: keep a store in a folder for that"
         return self._no_vectors if capability == "dense" else f"this store cannot do {capability!r}"
 
     @property

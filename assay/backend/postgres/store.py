@@ -269,9 +269,7 @@ class PostgresStore(StagesVectors):
             before = db.execute("SELECT number, chunks, length FROM version ORDER BY number DESC LIMIT 1").fetchone()
             assert before is not None  # version 0 is made with the store
             version, chunks, length = before[0] + 1, before[1], before[2]
-            writer = Writer(
-                db, version, self.settings["dim"], self.settings.get("vectors", ""), self.analyser, self.address
-            )
+            writer = Writer(db, version, self.settings["dim"], self.settings["vectors"], self.analyser)
             yield writer
             writer.flush()
             if writer.changed:

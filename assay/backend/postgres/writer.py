@@ -28,12 +28,10 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON spells it; an escaped b
 class Writer:
     """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none."""
 
-    def __init__(
-        self, db: psycopg.Connection[Any], version: int, dim: int, vectors: str, analyser: Analyser, where: str
-    ) -> None:
+    def __init__(self, db: psycopg.Connection[Any], version: int, dim: int, vectors: str, analyser: Analyser) -> None:
         self.db = db
         self.version = version
-        self._dim, self._vectors, self._analyser, self._where = dim, vectors, analyser, where
+        self._dim, self._vectors, self._analyser = dim, vectors, analyser
         self.born = self.died = self.kept = 0
         self.length = 0
         """By how many terms the live chunks grew."""
