@@ -27,6 +27,8 @@ REMEMBERED = 21
 RETRY = 10
 GRACE_S = 0.05
 """How long a cancelled errand is waited for, so that its thread is gone when the answer is there."""
+PATIENCE_S = 30.0
+"""How long closing waits for one that cannot be cancelled; its thread ends with the process at the latest."""
 
 
 class Record:
@@ -95,12 +97,12 @@ class Deadlines(Closing):
             return sum(sent.thread.is_alive() for sent in self._left.values())
 
     def close(self) -> None:
-        """Wait for what was left behind: nobody reads a store that is being closed."""
+        """Wait for what was left behind, PATIENCE_S at most: nobody should read a store that is being closed."""
         with self._lock:
             left, self._left = list(self._left.values()), {}
         for sent in left:
             sent.errand.cancel()
-            sent.thread.join()
+            sent.thread.join(PATIENCE_S)
 
 
 class Watched:

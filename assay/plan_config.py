@@ -28,7 +28,7 @@ from assay.registry import Kind, build, component_class, is_source, settings_of,
 T = TypeVar("T")
 
 _LEG = ("use", "source", "k", "priority", "when", "after", "cap_ms", "cost_ms", "required")
-_INNER = ("legs", "fuse", "step")
+_INNER = ("complete", "legs", "fuse", "step")
 _COMBINED = ("any_of", "all_of")
 Inner = Callable[[Mapping[str, Any], str], Pipeline]
 Named = Callable[[Kind, Any], str]
@@ -40,7 +40,7 @@ def leg_plan(name: str, given: Any, inner: Inner) -> LegPlan:
     where = f"legs.{name}"
     settings = dict(table(given, where))
     plan = {key: settings.pop(key) for key in _LEG if key in settings}
-    nested = {key: settings.pop(key) for key in _INNER if key in settings}
+    nested = {key: settings.pop(key) for key in _INNER if key in settings} if "legs" in settings else {}
     ways = [key for key in ("use", "source") if key in plan] + (["legs"] if nested else [])
     if len(ways) > 1:
         raise ConfigError(f"{where} has both {ways[0]!r} and {ways[1]!r}", "a leg looks in one place: keep one of them")

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from assay.answer import Answer, Span
-from assay.backend.snapshot import LocalSnapshot
 from assay.beside import FIRST, Beside, Brought, brought, here
 from assay.config import from_dict, to_config
 from assay.digests import ranking_digest
@@ -54,7 +53,7 @@ def record(answer: Answer, pipeline: Pipeline, *, with_text: bool = False) -> di
             "id": query.id,
         },
         "k": len(answer.chosen),
-        "snapshot": {"version": view.version if isinstance(view, LocalSnapshot) else None, "digest": view.digest},
+        "snapshot": {"version": getattr(view, "version", None), "digest": view.digest},
         "pipeline": to_config(pipeline),
         "steps": [_step(span, answer, with_text) for span in answer.trace if span.kind in _ASKED],
         "answer": ranking_digest(answer.chosen),

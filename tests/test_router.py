@@ -294,6 +294,15 @@ def test_preflight_knows_times(tmp_path):
     assert said["legs.first"] == "its cap of 1600 ms is above the whole budget of 1500"
 
 
+def test_what_is_said_inside_a_leg_is_kept():
+    inner = {"legs": {"bm25": {}, "dense": {}}, "fuse": {"use": "convex"}, "complete": True}
+    pipeline = from_dict({"legs": {"first": inner}})
+    assert pipeline.legs[0].leg.pipeline.complete
+    again = from_dict(to_config(pipeline))
+    assert again == pipeline
+    assert again.digest == pipeline.digest
+
+
 def test_a_leg_that_is_a_pipeline():
     config = {
         "legs": {

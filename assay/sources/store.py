@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
+from assay.backend.addresses import hidden
 from assay.beside import Brought, brought
 from assay.config import load
 from assay.errors import ConfigError, ModelError
@@ -20,7 +20,7 @@ from assay.types import Note, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class AnotherStore:
-    """The ranking of `pipeline` (a preset or a TOML file) in the store at `path`.
+    """The ranking of `pipeline` (a preset or a TOML file) in the store at `path`, whichever backend keeps it.
 
     The question goes there as text and is embedded with that store's own model; filters, scope and moment go with it.
     Chunks come back whole, so everything after it reads them like this store's own. Two stores that hold the same text
@@ -35,7 +35,9 @@ class AnotherStore:
 
     def __post_init__(self) -> None:
         if not self.path:
-            raise ConfigError("store.path is empty", "name the other store's folder")
+            raise ConfigError("store.path is empty", "name the other store's folder or address")
+        if hidden(self.path) != self.path:
+            raise ConfigError("store.path holds a password, and pipelines are printed", "keep it in PGPASSWORD")
 
     def gives(self) -> Range:
         return check_scales(load(self.pipeline))[-1][2]
@@ -54,4 +56,4 @@ class AnotherStore:
         return brought(found, view.chunks(view.rows(found.ids)))
 
     def _base(self) -> KnowledgeBase:
-        return opened(("store", str(Path(self.path).resolve())), lambda: open_kb(self.path, create=False))
+        return opened(("store", self.path), lambda: open_kb(self.path, create=False))

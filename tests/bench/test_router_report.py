@@ -122,6 +122,9 @@ def test_two_runs_agree_byte_for_byte(words, second):
     other = measured(words, router(second, {"use": "always"}))
     assert other.report["digest"] != one.report["digest"]
     assert other.report["config"]["mode"] == "always"
+    both = {"use": "any_of", "of": [{"use": "fill_to_k"}, {"use": "margin_below", "margin": 0.1}]}
+    said = markdown(measured(words, router(second, both)).report)
+    assert "stage 2 is asked by any_of (fill_to_k, margin_below (margin = 0.1)), merged by append_fill. 1 more" in said
 
 
 def test_receipts_reports_and_gates_are_written_and_hold_no_text(words, second, tmp_path):

@@ -27,6 +27,25 @@ def other(tmp_path: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.parametrize("name", ["one.sqlite", "tables.lance"])
+def test_whichever_backend_keeps_it(tmp_path, name):
+    if name.endswith(".lance"):
+        pytest.importorskip("lancedb")
+    path = str(tmp_path / name)
+    with kb.open(path, embedder="none") as base:
+        base.add([{"id": "vault", "text": "Keys are kept in the vault."}, {"id": "lunch", "text": "At noon."}])
+    found = AnotherStore(path, "bm25").find(Query("where is the key"), sample_snapshot(), 10)
+    assert [chunk.doc_id for chunk in found.chunks] == ["vault"]
+    check_source(AnotherStore(path, "bm25"))
+
+
+def test_a_password_stays_out_of_pipelines():
+    with pytest.raises(ConfigError, match="holds a password") as caught:
+        AnotherStore("postgres://me:secret@host/db")
+    assert "secret" not in str(caught.value)
+    AnotherStore("postgres://me@host/db")
+
+
 def test_it_answers_with_its_own_pipeline(other):
     found = AnotherStore(other, "bm25").find(Query("where is the key"), sample_snapshot(), 10)
     assert sorted(chunk.doc_id for chunk in found.chunks) == ["tresor", "vault"]

@@ -10,6 +10,7 @@ from assay.bench.systems import System, of
 from assay.config import with_digest
 from assay.errors import ConfigError
 from assay.pipeline import LegPlan, Pipeline
+from assay.plan_config import trigger_config
 from assay.registry import settings_of, short_name
 
 MODES: Mapping[str, str] = {"fewer_than": "must_count_gate"}
@@ -69,7 +70,7 @@ def described(pipeline: Pipeline) -> dict[str, Any]:
     settings = {} if fuser is None else settings_of(fuser)
     return {
         "mode": MODES.get(trigger, trigger),
-        "trigger": {"use": trigger, **_plain(second)},
+        "trigger": trigger_config(second.when, short_name) or {"use": "always"},
         "min_must_count": getattr(second.when, "count", None),
         "fusion_mode": FUSIONS.get(fusion, fusion),
         "k_rrf": settings.get("c"),
@@ -87,10 +88,3 @@ def described(pipeline: Pipeline) -> dict[str, Any]:
         "rerank": [plan.name for plan in pipeline.steps],
         "pipeline": pipeline.digest,
     }
-
-
-def _plain(plan: LegPlan) -> dict[str, Any]:
-    if plan.when is None or hasattr(plan.when, "of"):
-        members = getattr(plan.when, "of", ())
-        return {"of": [{"use": short_name("trigger", one)} for one in members]} if members else {}
-    return settings_of(plan.when)

@@ -18,9 +18,9 @@ def _lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterator[str]
     config, dataset, total = report["config"], report["dataset"], report["summary"]["questions_total"]
     yield f"# Router on {dataset['name']}/{dataset['split']}"
     yield ""
-    trigger = ", ".join(f"{key} = {value}" for key, value in config["trigger"].items() if key != "use")
-    asked = f"stage 2 is asked by {config['trigger']['use']}{f' ({trigger})' if trigger else ''}"
-    yield f"{total} questions, top {report['top_k']}; {asked}, merged by {config['fusion_mode']}."
+    asked = f"stage 2 is asked by {_trigger(config['trigger'])}, merged by {config['fusion_mode']}"
+    apart = report["summary"]["questions_without_answer"]
+    yield f"{total} questions, top {report['top_k']}; {asked}." + (f" {apart} more have no answer." if apart else "")
     yield ""
     rows = [(name, str(n), f"{n / total:.1%}" if total else "–") for name, n in report["counters"].items()]
     yield table(Table(("stage 2", "questions", "share"), tuple(rows)))
@@ -42,6 +42,13 @@ def _lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterator[str]
     yield note["why"] + ("." if note["measured"] else f". With it: `{note['how']}`.")
     yield ""
     yield f"Receipt `{report['receipt']}`, report `{report['digest']}`."
+
+
+def _trigger(said: Mapping[str, Any]) -> str:
+    """`fewer_than (count = 3)`, `any_of (fill_to_k, margin_below (margin = 0.05))`."""
+    members = [_trigger(one) for one in said.get("of", ())]
+    members += [f"{key} = {value}" for key, value in said.items() if key not in ("use", "of") and value != ""]
+    return f"{said['use']} ({', '.join(members)})" if members else str(said["use"])
 
 
 def _differences(report: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
