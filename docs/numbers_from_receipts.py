@@ -34,6 +34,7 @@ _DOCUMENTS = (
     "docs/fusion.md",
     "docs/graph.md",
     "docs/decisions/0010-default-pipeline.md",
+    "docs/decisions/0025-ranks-or-scores.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/router.md",
 )

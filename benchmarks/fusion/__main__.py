@@ -23,7 +23,7 @@ from assay.bench.types import Dataset
 from assay.bench.workspace import prepare
 from assay.preflight import preflight
 from benchmarks.data import data_folder
-from benchmarks.fusion.contenders import contenders
+from benchmarks.fusion.contenders import contenders, few
 from benchmarks.fusion.strata import EXACT, exact, paraphrase
 from benchmarks.measure import RECEIPTS
 
@@ -45,7 +45,7 @@ def dataset(name: str, split: str) -> Dataset:
 
 def measure(found: Dataset, out: Path) -> None:
     path = out / f"{found.name}.{found.split.partition('~')[0]}.json"
-    systems = contenders()
+    systems = few() if found.label == "synthetic" else contenders()
     with prepare(found) as workspace:
         inputs = {
             "dataset": describe(found),

@@ -24,9 +24,18 @@ FAMILIES = {
 """Family → its members. `relative_score` is min-max at .5 under another name."""
 
 
+FEW = ("bm25", "dense", "rrf-60", "minmax-0.4", "tm2c2-0.5", "graph-0.35", "graph-1")
+"""Beside those with a bonus, what is asked of sets that nothing is tuned on."""
+
+
 def contenders() -> list[System]:
     """Every contender under its name."""
     return [of(from_dict(config, name), name) for name, config in _configs()]
+
+
+def few() -> list[System]:
+    """The contenders for the suite made from documents: one of each kind, and every exact bonus."""
+    return [system for system in contenders() if system.name in FEW or "+exact" in system.name]
 
 
 def _configs() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -24,8 +24,8 @@ from assay.text.sentences import sentences
 from benchmarks.data import data_folder
 
 EXACT = ("scifact", "nfcorpus", "hotpotqa", "squad2_mini")
-EACH = 120
-"""Queries of each kind and corpus."""
+EACH = 80
+"""Queries of each corpus, by kind on average."""
 SENTENCES = 400
 WORDS = (8, 30)
 SPLITS = ("dev", "test")
