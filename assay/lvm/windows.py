@@ -29,4 +29,5 @@ def recent(current: Vectors, context: Vectors, decay: float) -> Vectors:
     weights = decay ** np.arange(context.shape[1], 0, -1, dtype=np.float64)
     total = current + np.einsum("c,ncd->nd", weights, context)
     length = np.sqrt(np.vecdot(total, total))[:, None]
-    return (total / np.where(length > 0.0, length, 1.0)).astype(np.float32)
+    unit: Vectors = (total / np.where(length > 0.0, length, 1.0)).astype(np.float32)
+    return unit
