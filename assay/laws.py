@@ -72,6 +72,10 @@ def check_same_ids(before: Ranking, after: Ranking, where: str) -> None:
     """A stage neither adds nor drops; dropping is a selector's work."""
     if len(before) != len(after):
         raise LawBroken(f"{where}: a stage must keep every id; dropping is a selector's work")
+    if before.rows is not None and after.rows is not None and (before.rows >= 0).all():
+        if not np.array_equal(np.sort(before.rows), np.sort(after.rows)):  # rows stand for ids, and sort faster
+            raise LawBroken(f"{where}: added an id that no leg found (law 1)")
+        return
     check_subset(before, after, where)
 
 

@@ -24,12 +24,10 @@ class Windows:
 def recent(current: Vectors, context: Vectors, decay: float) -> Vectors:
     """The exponentially weighted context, of length one: e = l2(Σ_j decay^j · v_j), where v_0 is the current vector.
 
-    Without context it is the current vector itself. Sums run from the newest to the oldest, in float64.
+    Without context it is the current vector itself. Sums run in float64, in one order: einsum calls no threads.
     """
-    total = current.astype(np.float64)
-    weight = 1.0
-    for place in range(context.shape[1] - 1, -1, -1):
-        weight *= decay
-        total = total + weight * context[:, place].astype(np.float64)
+    weights = decay ** np.arange(context.shape[1], 0, -1, dtype=np.float64)
+    total = current + np.einsum("c,ncd->nd", weights, context)
     length = np.sqrt(np.vecdot(total, total))[:, None]
-    return (total / np.where(length > 0.0, length, 1.0)).astype(np.float32)
+    unit: Vectors = (total / np.where(length > 0.0, length, 1.0)).astype(np.float32)
+    return unit

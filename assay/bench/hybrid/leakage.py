@@ -13,7 +13,7 @@ from assay.bench.hybrid.questions import twins
 NEAR = 0.99
 """A cosine from which two chunks say the same in other words."""
 _BLOCK = 8_192
-_LOOKED_AT = 1_500
+_LOOKED_AT = 500
 """Targets that are held against everything learned, spread over all."""
 
 

@@ -1,0 +1,62 @@
+"""The cascade's grid on real ordered text and on a planted bank; writes receipts/cascade (needs ASSAY_DATA, the model).
+
+python -m benchmarks.cascade_grids                  15,000 chunks are embedded the first time, then taken from the cache
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from assay import embed
+from assay.bank.build import Split, build
+from assay.bank.documents import ordered_documents
+from assay.bench.hybrid.evaluate import Job, evaluate
+from assay.bench.hybrid.grid import Axes
+from assay.bench.hybrid.report import TITLE
+from assay.embed.cache import CachedEmbedder
+from assay.tmd.layout import LAYOUTS
+from assay.tmd.prototypes import prototypes
+from benchmarks.data import data_folder
+from benchmarks.measure import RECEIPTS
+
+SOURCES = ("wiki_gensim", "gitlab_handbook", "keps", "peps")
+MOST = 110
+"""Documents of each source, spread over all; the encyclopedia has 103 articles."""
+
+
+def real_bank(folder: Path, most: int) -> Path:
+    """Ordered chunks of the four sources under the local model, codes by description, documents held out."""
+    model = embed.load("minilm")
+    assert model is not None
+    cached, layout = CachedEmbedder(model), LAYOUTS["spec"]
+    documents = ordered_documents([data_folder() / name / "corpus.jsonl" for name in SOURCES], "article", most)
+    made = build(folder, documents, cached, prototypes(cached, layout).codes, layout, Split())
+    print(made.manifest, file=sys.stderr)
+    return folder / "bank.npz"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--most", type=int, default=MOST, help="documents of each source")
+    parser.add_argument("--queries", type=int, default=0, help="held-out questions; 0 takes all")
+    parser.add_argument("--out", type=Path, default=RECEIPTS / "cascade")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as aside:
+        banks = {"real": real_bank(Path(aside) / "real", given.most), "planted": None}
+        names = {"real": "wiki, handbook, keps, peps", "planted": "planted"}
+        for which, bank in banks.items():
+            out = Path(aside) / which / "evals" / "grid.json"
+            said = evaluate(Job(bank=bank, most=given.queries, name=names[which]), Axes(), out)
+            print(said.splitlines()[-1])
+            shutil.copyfile(out, given.out / f"{which}.json")
+            page = f"{TITLE}.md" if which == "real" else f"{which}.md"
+            shutil.copyfile(out.with_suffix(".md"), given.out / page)
+
+
+if __name__ == "__main__":
+    main()
