@@ -22,7 +22,7 @@ _FILE = click.Path(path_type=Path)
 def serve_hybrid(
     bank: Path, index: Path, model: Path | None, val: Path | None, pipeline: str, address: str, quiet: bool
 ) -> None:
-    """Serve POST /search/hybrid and its metrics on this machine (docs/cascade.md).
+    """Serve POST /search/hybrid and its metrics on this machine.
 
     Each request is one line of JSON on standard error.
     """

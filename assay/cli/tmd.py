@@ -13,7 +13,7 @@ _FILE = click.Path(path_type=Path)
 
 @click.group(cls=Group)
 def tmd() -> None:
-    """Give the vectors of a bank their Task/Modifier/Domain codes (docs/cascade.md)."""
+    """Give the vectors of a bank their Task/Modifier/Domain codes."""
 
 
 @tmd.command()
