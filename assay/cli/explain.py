@@ -26,7 +26,7 @@ def explain(
     as_data: bool,
     plain: bool,
 ) -> None:
-    """Say why a chunk is at its place, or why it is not there at all.
+    """Say why a chunk is at its place, or why it is not there.
 
     Ids are shown by `assay search` and `assay ls -v`.
     """

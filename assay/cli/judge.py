@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--judge", "name", default="me", show_default=True, metavar="NAME", help="Who judges.")
 @click.option("--seed", default=0, show_default=True, help="Of the order in which documents are shown.")
 def judge(store: str, queries: Path, names: str, depth: int, out: Path, name: str, seed: int) -> None:
-    """Judge by keyboard what pipelines find in STORE; makes a dataset.
+    """Judge by keyboard what pipelines find; makes a dataset.
 
     \b
     assay judge ./kb --queries log.jsonl --out my-judgements

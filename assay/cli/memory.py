@@ -24,7 +24,7 @@ MEMORY_COMMANDS: Mapping[str, str] = {
 
 @click.group(cls=Group, table=MEMORY_COMMANDS)
 def memory() -> None:
-    """What an agent remembers: store, recall and why, update, forget.
+    """What an agent remembers: store, recall, update, forget, why.
 
     Every command works in scopes: `global` unless --scope names others, as often as needed. Nothing outside them is
     seen, counted or changed.
