@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from assay.bench.receipt import Receipt, read
@@ -55,7 +56,7 @@ def memory_ablations(split: str = "test") -> str:
         cells = [name.removeprefix("memory-")]
         for level in ("locomo", "locomo_sessions"):
             board = boards[level]
-            held = gather(list(board.receipts.values()), board.metric, "memory").boards[0].test(name)
+            held = gather([board.receipts["memory"], board.receipts[name]], board.metric, "memory").boards[0].test(name)
             assert held is not None
             p = held.paired
             cells += [f"{p.difference:+.4f}", f"{p.ci_low:+.3f} … {p.ci_high:+.3f}", f"{p.p:.3f}"]
@@ -64,6 +65,7 @@ def memory_ablations(split: str = "test") -> str:
     return table(Table(head, tuple(rows)))
 
 
+@cache
 def _report() -> Report:
     return gather([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
 
