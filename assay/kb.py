@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,19 +19,16 @@ from assay.backend.addresses import hidden, open_backend, place_of
 from assay.backend.kept import Graphed, KeptBackend, KeptSnapshot, Progress
 from assay.beside import here
 from assay.closing import Closing
-from assay.config import load, with_digest
 from assay.deadlines import Deadlines
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
-from assay.pipeline import Pipeline, StepPlan
+from assay.pipeline import Pipeline
+from assay.prepared import prepared
 from assay.protocols import Asker, Embedder
 from assay.reembed import fill, move
-from assay.registry import build
-from assay.score.importance import Importance
-from assay.select.budget import Budget
 from assay.store.record import Record
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
 from assay.text.analyse import Analyser
@@ -317,16 +313,8 @@ class KnowledgeBase(Closing):
         return self._deadlines.query(pipeline.digest, pipeline.budget_ms)
 
     def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
-        """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place
-        of a prior by importance; a token budget becomes the last step."""
-        chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
-        steps = list(chosen.steps)
-        if sort != "relevance":
-            steps = [plan for plan in steps if not isinstance(plan.step, Importance)]
-            steps.append(StepPlan("sort", build("step", "sort", {"by": sort}, "sort")))
-        if budget is not None:
-            steps.append(StepPlan("budget", Budget(tokens=budget)))
-        return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))
+        """A pipeline by preset name, path or value, in another order than relevance, within a token budget."""
+        return prepared(pipeline, budget, sort)
 
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
@@ -390,16 +378,6 @@ class KnowledgeBase(Closing):
                 if vectors is not None:
                     said["vector"] = [float(x) for x in vectors[i]]
                 yield json.dumps(said, ensure_ascii=False)
-
-
-@lru_cache(maxsize=32)
-def _loaded_preset(name: str) -> Pipeline:
-    return load(name)
-
-
-def _loaded(name_or_path: str) -> Pipeline:
-    """A preset is read once; a file is read anew each time, because somebody may be editing it."""
-    return load(name_or_path) if name_or_path.endswith(".toml") else _loaded_preset(name_or_path)
 
 
 def _clean(text: str) -> str:
