@@ -1,10 +1,11 @@
 """What does each stage of the memory preset do for recall? LoCoMo by turn and by session, every stage left out once.
 
-    python -m benchmarks.memory_quality                    # both sets, dev and test; some minutes
+    python -m benchmarks.memory_quality                    # both sets; some minutes
     assay bench report receipts/memory --html report.html
 
-The reranker is the local one (provider "local"), so no key and no network are needed. Questions are asked at the moment
-the dataset gives them; the adversarial ones have no answer in the corpus and are asked apart, as abstention.
+The reranker is the local one (provider "local"), so no key and no network are needed. LoCoMo's questions have no
+dates: they are asked when their conversation ends. Nothing is chosen here, so only test splits are run. The adversarial
+ones have no answer in the corpus and are asked apart, as abstention.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def measure(name: str, split: str, out: Path, timed: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--splits", nargs="+", default=("dev", "test"))
+    parser.add_argument("--splits", nargs="+", default=("test@end",))
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--no-timing", action="store_true")
     options = parser.parse_args()

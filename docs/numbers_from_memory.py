@@ -13,7 +13,7 @@ from assay.bench.report.tables import Table
 RECEIPTS = Path(__file__).resolve().parent.parent / "receipts" / "memory"
 
 
-def memory(split: str = "test") -> str:
+def memory(split: str = "test@end") -> str:
     """The memory preset and what it is compared with: quality by turn and by session, and silence."""
     boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
     names = [run.system for run in boards["locomo"].systems if not run.system.startswith("memory-")]
@@ -33,7 +33,7 @@ def memory(split: str = "test") -> str:
     return table(Table(head, tuple(rows)))
 
 
-def memory_kinds(split: str = "test") -> str:
+def memory_kinds(split: str = "test@end") -> str:
     """nDCG@10 by turn for every kind of question."""
     board = next(b for b in _report().boards if (b.dataset["name"], b.dataset["split"]) == ("locomo", split))
     chosen = {name: board.receipts[name] for name in ("bm25", "dense", "default", "memory")}
@@ -46,7 +46,7 @@ def memory_kinds(split: str = "test") -> str:
     return table(Table(("questions", "n", *chosen), tuple(rows)))
 
 
-def memory_ablations(split: str = "test") -> str:
+def memory_ablations(split: str = "test@end") -> str:
     """What the preset loses or gains without each stage: its nDCG@10 minus that of the whole, paired."""
     boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
     rows = []

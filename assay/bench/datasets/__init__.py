@@ -6,6 +6,7 @@ load("trec:robust04")                     TREC topics, judgements and documents
 load("longmemeval:s.json#turn", "all")    conversations, by session or by turn
 load("ir_datasets:beir/scifact")          anything ir_datasets knows
 load("locomo", "test~50")                 fifty questions of a split, every stratum with its share
+load("locomo", "test@end")                questions without a date, asked when their conversation ends
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import cast
 
+from assay.bench.datasets.as_of import END, at_the_end
 from assay.bench.datasets.assemble import assemble
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.find import available, shown
@@ -38,14 +40,15 @@ def load(source: str, split: str = "test") -> Dataset:
     """A split of a dataset, read and checked; DatasetError says what is wrong, in which file and line.
 
     `split` is train, dev, test, all, or the name of a qrels file (see splits.py); "test~50" is a sample of 50 of
-    its questions, "test~50~7" another one.
+    its questions, "test~50~7" another one; "test@end" gives questions without a date the last moment there is.
     """
     prefix, colon, rest = source.partition(":")
     known = bool(colon) and prefix in FORMATS
     module = import_module(FORMATS[prefix if known else FOLDER])
     read = cast(Source, module.read(rest if known else source))
     name, *sizes = split.split("~")
-    dataset = assemble(read, name, shown(source))
+    dataset = assemble(read, name.removesuffix(END), shown(source))
+    dataset = at_the_end(dataset) if name.endswith(END) else dataset
     return sample(dataset, *_sizes(split, sizes)) if sizes else dataset
 
 
