@@ -29,14 +29,14 @@ def written(folder: Path, dates: tuple[str | None, ...] = ("2024-01-01", "2024-0
 
 def test_the_end_of_a_conversation_and_of_everything(tmp_path):
     source = written(tmp_path / "talks")
-    plain, ended = load(source), load(source, "test@end")
+    plain, ended = load(source, "all"), load(source, "all@end")
     moments = {name: topic.at for name, topic in ended.topics.items()}
     february, march = 1706745600.0, 1709251200.0
     assert moments == {"q0": february, "q1": march, "q2": march + 4 * 86400.0}  # its own date stays
-    assert (plain.split, ended.split) == ("test", "test@end")
+    assert (plain.split, ended.split) == ("all", "all@end")
     assert plain.digest != ended.digest
-    assert load(source, "test@end").digest == ended.digest
-    assert load(source, "test@end~2").split == "test@end~2"
+    assert load(source, "all@end").digest == ended.digest
+    assert load(source, "all@end~2").split == "all@end~2"
     assert ended.judgements == plain.judgements
 
 
