@@ -9,10 +9,11 @@ served (served.py).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from assay.errors import OutOfTime
 from assay.plan import LegPlan
-from assay.protocols import Cancellable, Errand, Prepared, Snapshot
+from assay.protocols import Cancellable, Errand, Prepared, Snapshot, offers
 from assay.types import Query, Ranking
 
 
@@ -22,10 +23,10 @@ def leg_errand(plan: LegPlan, query: Query, snapshot: Snapshot, seeds: Ranking |
     own = getattr(plan.leg, "cost_ms", None)
     if callable(own):
         errand = replace(errand, known_ms=lambda: own(query))
-    if isinstance(plan.leg, Cancellable):
-        pending = plan.leg.begin(query, plan.k)
+    if offers(type(plan.leg), Cancellable):
+        pending = cast(Cancellable, plan.leg).begin(query, plan.k)
         errand = replace(errand, run=pending.result, cancel=pending.cancel)
-    return replace(errand, prepare=plan.leg.prepare) if isinstance(plan.leg, Prepared) else errand
+    return replace(errand, prepare=cast(Prepared, plan.leg).prepare) if offers(type(plan.leg), Prepared) else errand
 
 
 def refusal(cost: float, cap: float | None, budget: float | None, spent: float) -> str:

@@ -8,14 +8,13 @@ another one found, and "nothing" is a bad guess: it stood at rank 101 as often a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import cast
 
 import numpy as np
 
 from assay.beside import FIRST
 from assay.order import arrange, as_source
-from assay.protocols import Leg, Rater, Snapshot
+from assay.protocols import Leg, Rater, Snapshot, offers
 from assay.types import Note, Part, Query, Ranking, Rows
 
 
@@ -35,18 +34,13 @@ def completed(
     whole, said = dict(found), []
     for name, ranking in found.items():
         leg = legs[name]
-        if not _rates(type(leg)) or not len(ranking) or ranking.rows is None:
+        if not offers(type(leg), Rater) or not len(ranking) or ranking.rows is None:
             continue
         missing = union[~np.isin(union, ranking.rows)]
         if len(missing):
             whole[name] = _joined(ranking, cast(Rater, leg).rate(query, snapshot, missing), missing, snapshot)
             said.append(f"{name} scored {len(missing)} more")
     return whole, (Note("detail", "complete: " + ", ".join(said)),) if said else ()
-
-
-@cache
-def _rates(kind: type) -> bool:
-    return issubclass(kind, Rater)  # a protocol: asking it again for every query costs more than the rating
 
 
 def _joined(ranking: Ranking, rated: Sequence[Part], rows: Rows, snapshot: Snapshot) -> Ranking:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -258,3 +259,10 @@ class Embedder(Protocol):
     def max_tokens(self) -> int: ...
     def encode(self, texts: Sequence[str]) -> Vectors: ...
     def encode_query(self, text: str) -> Vector: ...
+
+
+@cache
+def offers(kind: type, verb: type) -> bool:
+    """Does a class have the methods of a protocol? Kept per class: asked of every object, every time, it costs more
+    than many a step does."""
+    return issubclass(kind, verb)
