@@ -37,7 +37,7 @@ def memory_kinds(split: str = "test@end") -> str:
     """nDCG@10 by turn for every kind of question."""
     board = next(b for b in _report().boards if (b.dataset["name"], b.dataset["split"]) == ("locomo", split))
     chosen = {name: board.receipts[name] for name in ("bm25", "dense", "default", "memory")}
-    strata = [name for name in chosen["memory"].canonical["aggregates"] if name != "all"]
+    strata = [name for name in chosen["memory"].canonical["aggregates"] if name.startswith("type=")]
     sizes = {name: len(places) for name, places in chosen["memory"].canonical["strata"].items()}
     rows = [
         (stratum, f"{sizes[stratum]}", *(f"{_mean(receipt, 'nDCG@10', stratum):.3f}" for receipt in chosen.values()))
