@@ -177,7 +177,7 @@ class _Run:
     def step(self, plan: StepPlan, query: Query, before: Ranking) -> Ranking:
         start = self.clock()
         chosen = plan.step
-        stage = chosen if isinstance(chosen, Stage) else None
+        stage = cast(Stage, chosen) if hasattr(chosen, "apply") else None  # to ask the protocol itself is slow
         kind: SpanKind = "stage" if stage else "select"
         why_not = self._lacking(plan.step.needs, query)
         if why_not:
