@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.scan import Posting, Roll, rate, scan
 from assay.index.columns import number_of
@@ -148,32 +149,21 @@ class ScannedSnapshot(ABC):
         lists = self._live(terms)
         if len(terms) <= MOST_TERMS:
             return terms, lists, ()
-        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self.roll.weights(lists)))[:MOST_TERMS])
-        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
-        return [terms[i] for i in rarest], [lists[i] for i in rarest], (said,)
+        chosen, said = rarest(terms, self.roll.weights(lists))
+        return [terms[i] for i in chosen], [lists[i] for i in chosen], (said,)
 
     def exact(self, query: Query, k: int) -> Found:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
 
         Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
         """
-        keys = [(key, terms) for key in identifiers(query.text)[:32] if (terms := sorted(set(self.terms(key))))]
+        keys = [(key, terms) for key in identifiers(query.text)[:MOST_KEYS] if (terms := sorted(set(self.terms(key))))]
         allowed = self._allowed(query)
         found: list[tuple[str, float, Rows]] = []
         for key, terms in keys:
             lists = self._live(terms)
             found.append((key, float(self.roll.weights(lists).max()), self._holding(key, lists, allowed)))
-        total = sum(weight for _, weight, _ in found)
-        if not found or not total:
-            return Found(np.empty(0, np.int64), (), ideal=1.0)
-        rows = np.unique(np.concatenate([holding for _, _, holding in found]))
-        columns = [np.where(np.isin(rows, holding), weight / total, 0.0) for _, weight, holding in found]
-        score = np.zeros(len(rows))
-        for column in columns:
-            score = score + column
-        place = self._best(rows, score, k)
-        parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
-        return Found(rows[place], parts, ideal=1.0)
+        return keys_found(found, lambda rows, score: self._best(rows, score, k))
 
     def _holding(self, key: str, lists: Sequence[Posting], allowed: Mask | None) -> Rows:
         """Rows that hold every term of a key, and then the key itself; ascending."""

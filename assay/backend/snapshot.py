@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.backend.filters import SnapshotColumns
 from assay.backend.graph_view import GraphView
+from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
 from assay.backend.related import parts_of, walked
 from assay.errors import QueryError, StoreError
@@ -121,9 +122,8 @@ class LocalSnapshot:
         terms = self.analyser.query_terms(query.text)
         if len(terms) <= MOST_TERMS:
             return terms, ()
-        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self._view.weights(terms)))[:MOST_TERMS])
-        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
-        return [terms[i] for i in rarest], (said,)
+        chosen, said = rarest(terms, self._view.weights(terms))
+        return [terms[i] for i in chosen], (said,)
 
     def nearest(self, query: Query, k: int) -> Found:
         if not self._dim:
@@ -152,7 +152,7 @@ class LocalSnapshot:
 
         Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
         """
-        keys = identifiers(query.text)[:32]
+        keys = identifiers(query.text)[:MOST_KEYS]
         old, new = self._allowed(query)
         found: list[tuple[str, float, Rows]] = []
         for key in keys:
@@ -160,17 +160,7 @@ class LocalSnapshot:
             if terms:
                 weight = float(self._view.weights(terms).max())
                 found.append((key, weight, self._holding(key, terms, old, new)))
-        total = sum(weight for _, weight, _ in found)
-        if not found or not total:
-            return Found(np.empty(0, np.int64), (), ideal=1.0)
-        rows = np.unique(np.concatenate([holding for _, _, holding in found]))
-        columns = [np.where(np.isin(rows, holding), weight / total, 0.0) for _, weight, holding in found]
-        score = np.zeros(len(rows))
-        for column in columns:
-            score = score + column
-        place = self._best(rows, score, k)
-        parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
-        return Found(rows[place], parts, ideal=1.0)
+        return keys_found(found, lambda rows, score: self._best(rows, score, k))
 
     def related(self, query: Query, k: int, walk: Walk) -> Found:
         """Rows that a walk over names, identifiers, word pairs and links reaches (see walk.py)."""

@@ -20,7 +20,7 @@ from assay.types import Rows, Vectors
 IVF_FROM = 10_000
 """Vectors from which an inverted file is built; below, looking at all of them is as fast."""
 _RECALL = 0.9975
-"""The share of what all lists would give; real questions are a little harder still, and reach .99."""
+"""The share of what all lists would give; real questions are a little harder still."""
 _LOST_BY_CODES = 0.005
 """The most that codes may cost in recall when all lists are looked into."""
 _OVERFETCH = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)

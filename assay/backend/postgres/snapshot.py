@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.postgres import lexical, vectors
 from assay.backend.postgres.filters import Condition
@@ -88,9 +89,8 @@ class PostgresSnapshot:
         terms = self.analyser.query_terms(query.text)
         if len(terms) <= MOST_TERMS:
             return terms, self._outdated
-        rarest = np.sort(np.lexsort((np.arange(len(terms)), -self._view.weights(terms)))[:MOST_TERMS])
-        said = Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
-        return [terms[i] for i in rarest], (*self._outdated, said)
+        chosen, said = rarest(terms, self._view.weights(terms))
+        return [terms[i] for i in chosen], (*self._outdated, said)
 
     def nearest(self, query: Query, k: int) -> Found:
         if not self._dim:
@@ -114,21 +114,11 @@ class PostgresSnapshot:
         """
         seen = self._view.seen_by(query)
         found: list[tuple[str, float, Rows]] = []
-        for key in identifiers(query.text)[:32]:
+        for key in identifiers(query.text)[:MOST_KEYS]:
             terms = sorted(set(self.analyser.terms(key)))
             if terms:
                 found.append((key, float(self._view.weights(terms).max()), self._holding(key, terms, seen)))
-        total = sum(weight for _, weight, _ in found)
-        if not found or not total:
-            return Found(np.empty(0, np.int64), (), ideal=1.0)
-        rows = np.unique(np.concatenate([holding for _, _, holding in found]))
-        columns = [np.where(np.isin(rows, holding), weight / total, 0.0) for _, weight, holding in found]
-        score = np.zeros(len(rows))
-        for column in columns:
-            score = score + column
-        place = self._best(rows, score, k)
-        parts = tuple(Part(key, "add", c[place]) for (key, _, _), c in zip(found, columns, strict=True))
-        return Found(rows[place], parts, ideal=1.0)
+        return keys_found(found, lambda rows, score: self._best(rows, score, k))
 
     def _holding(self, key: str, terms: Sequence[str], seen: Condition) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""
