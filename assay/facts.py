@@ -18,12 +18,21 @@ def rows_of(ranking: Ranking, snapshot: Snapshot) -> Rows:
     return snapshot.rows(ranking.ids) if ranking.rows is None else ranking.rows
 
 
-def numbers_of(ranking: Ranking, snapshot: Snapshot, name: str) -> Floats:
+def numbers_of(ranking: Ranking, snapshot: Snapshot, name: str, unknown: float = np.nan) -> Floats:
+    """A number of each candidate; `unknown` where it has none, or is not in this view."""
     rows = rows_of(ranking, snapshot)
     here = rows >= 0
-    column = np.full(len(rows), np.nan)
-    column[here] = snapshot.numbers(name, rows[here])
-    return column
+    if here.all():
+        column = snapshot.numbers(name, rows)
+    else:
+        column = np.full(len(rows), np.nan)
+        column[here] = snapshot.numbers(name, rows[here])
+    return column if unknown != unknown else known_or(column, unknown)
+
+
+def known_or(column: Floats, unknown: float) -> Floats:
+    """A column with `unknown` in the place of NaN."""
+    return np.where(np.isnan(column), unknown, column)
 
 
 def vectors_of(ranking: Ranking, snapshot: Snapshot) -> Vectors:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
+from assay.ahead import Begun, begin
 from assay.answer import Answer, Fate, Span, SpanKind, Verdict
 from assay.asking import Planned, leg_errand
 from assay.beside import Brought, laid
@@ -62,8 +65,9 @@ class Pipeline:
         run = _Run(snapshot, clock, asker or Planned(self.budget_ms))
         query = run.embed(query, self.needs("vector"), embed)
         found: dict[str, Ranking] = {plan.name: Ranking.empty(plan.leg.gives().scale) for plan in self.legs}
-        for plan in self.legs:
-            found[plan.name] = run.leg(plan, query, found, self)
+        with run.begun(self, query):
+            for plan in self.legs:
+                found[plan.name] = run.leg(plan, query, found, self)
         ranking = run.fuse(self, self.fuser, query, found) if self.fuser else next(iter(found.values()))
         for step in self.steps:
             ranking = run.step(step, query, ranking)
@@ -105,6 +109,8 @@ class _Run:
         self.spans: list[Span] = []
         self.degraded: list[str] = []
         self.no_vector = "the pipeline did not ask for a query vector"
+        self._ahead: dict[str, Begun[Ranking]] = {}
+        self._took: dict[str, float] = {}
 
     def embed(self, query: Query, needed: bool, embed: Callable[[str], Vector] | None) -> Query:
         """Fill `query.vector` once. Without a model, what needs a vector is skipped, on the record."""
@@ -130,6 +136,32 @@ class _Run:
         self._span("embed", "embed", 0, Ranking.empty("unit"), start, self.no_vector, fate)
         return query
 
+    @contextmanager
+    def begun(self, pipeline: Pipeline, query: Query) -> Iterator[None]:
+        """Begin every leg but the first that waits for nothing and may run in another thread; see ahead.py.
+
+        Not under a budget or a cap: what a leg may cost is then decided when its turn comes.
+        """
+        free = [
+            plan
+            for plan in pipeline.legs
+            if getattr(plan.leg, "ahead", False) and plan.when is None and not plan.after and plan.cap_ms is None
+        ]
+        for plan in free[1:] if pipeline.budget_ms is None else ():
+            if not self._lacking(plan.leg.needs, query):
+                self._ahead[plan.name] = begin(partial(self._timed, plan, query))
+        try:
+            yield
+        finally:
+            for begun in self._ahead.values():
+                begun.wait()
+
+    def _timed(self, plan: LegPlan, query: Query) -> Ranking:
+        start = self.clock()
+        found = plan.leg.find(query, self.snapshot, plan.k)
+        self._took[plan.name] = self.clock() - start
+        return found
+
     def leg(self, plan: LegPlan, query: Query, found: Mapping[str, Ranking], pipeline: Pipeline) -> Ranking:
         start = self.clock()
         empty, fired = found[plan.name], None
@@ -145,7 +177,11 @@ class _Run:
             return self._skip(plan.name, "leg", empty, start, why_not, "unable", fired)
         seeds = pipeline.seeds(plan.after, query, found, self.snapshot) if plan.after else None
         try:
-            ranking = self.asker.ask(leg_errand(plan, query, self.snapshot, seeds))
+            errand = leg_errand(plan, query, self.snapshot, seeds)
+            if plan.name in self._ahead:
+                errand = replace(errand, run=self._ahead[plan.name].result)
+            ranking = self.asker.ask(errand)
+            start = self.clock() - self._took.get(plan.name, self.clock() - start)
         except (LawBroken, QueryError):
             raise
         except AssayError as error:
@@ -188,6 +224,8 @@ class _Run:
             after = self.asker.ask(Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms))
         except OutOfTime as late:
             return self._skip(plan.name, kind, before, start, _said(late), "out_of_time")
+        if after is given:  # it changed nothing, and the laws hold for what it was given
+            return self._span(plan.name, kind, len(before), after, start, checked=True)
         if stage:
             check_same_ids(before, after, plan.name)
             check_tier_kept(before, after, plan.name)
@@ -233,8 +271,9 @@ class _Run:
         skipped: str = "",
         fate: Fate = "ran",
         fired: Fired | None = None,
+        checked: bool = False,
     ) -> Ranking:
-        if not skipped:
+        if not skipped and not checked:
             check_ranking(gave, name)
         self.degraded.extend(f"{name}: {note.text}" for note in gave.notes if note.kind in ("degraded", "skipped"))
         ms = (self.clock() - start) * 1000.0

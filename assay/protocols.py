@@ -136,7 +136,10 @@ class Component(Protocol):
 
 @runtime_checkable
 class Leg(Component, Protocol):
-    """Finds candidates; the only verb that adds ids."""
+    """Finds candidates; the only verb that adds ids.
+
+    A leg whose class says `ahead = True` may be asked from another thread than the caller's, beside another leg.
+    """
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking: ...
     def gives(self) -> Range: ...

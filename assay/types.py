@@ -208,8 +208,16 @@ class Ranking:
 
     def scored(self, *parts: Part, scale: Scale | None = None) -> Ranking:
         """The same candidates with further parts applied to their score (not yet re-ordered)."""
-        return replace(
-            self, score=reduce(applied, parts, self.score), parts=self.parts + parts, scale=scale or self.scale
+        return Ranking(
+            ids=self.ids,
+            score=reduce(applied, parts, self.score),
+            tier=self.tier,
+            priority=self.priority,
+            source_rank=self.source_rank,
+            parts=self.parts + parts,
+            scale=scale or self.scale,
+            rows=self.rows,
+            notes=self.notes,
         )
 
     def clamped(self) -> Ranking:

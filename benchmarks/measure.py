@@ -23,21 +23,26 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
     return {"p50_ms": round(float(p50), 3), "p95_ms": round(float(p95), 3)}
 
 
-def in_turns(contenders: dict[str, Callable[[int], Any]], count: int, rounds: int = 3) -> dict[str, dict[str, float]]:
+def in_turns(
+    contenders: dict[str, Callable[[int], Any]], count: int, rounds: int = 3, at_once: int = 1
+) -> dict[str, dict[str, float]]:
     """Time every contender on every query; of its rounds each query counts with its fastest.
 
-    Who goes first changes from round to round, so that nobody always runs in the wake of the same other.
+    Who goes first changes from turn to turn, so that nobody always runs in the wake of the same other. A turn is
+    `at_once` queries: more than one where contenders would empty each other's processor caches, as two engines in one
+    process do and no user's do.
     """
     best = {name: np.full(count, np.inf) for name in contenders}
     names = list(contenders)
     for turn in range(rounds):
-        for query in range(count):
-            shift = (turn * 2 + query) % len(names)
+        for place, first in enumerate(range(0, count, at_once)):
+            shift = (turn * 2 + place) % len(names)
             for name in names[shift:] + names[:shift]:
                 run = contenders[name]
-                start = time.perf_counter()
-                run(query)
-                best[name][query] = min(best[name][query], time.perf_counter() - start)
+                for query in range(first, min(first + at_once, count)):
+                    start = time.perf_counter()
+                    run(query)
+                    best[name][query] = min(best[name][query], time.perf_counter() - start)
     return {name: percentiles(list(times)) for name, times in best.items()}
 
 

@@ -91,10 +91,12 @@ def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
         other = LanceHybrid(folder / f"lance-{size}", size)
         probes, recall["lancedb"] = other.tune(vectors, index.matrix, recall["assay"])
         made["lancedb_nprobes"] = probes
-        # Turns of their own: whoever follows LanceDB finds the processor's caches full of its data.
+        # Both ways: whoever follows LanceDB finds the processor's caches full of its data, and its threads still busy.
         pair = {"assay, in turns with lancedb": contenders["assay"]}
         pair["lancedb hybrid rrf"] = lambda i: other.search(asked[i], vectors[i])
         times |= in_turns(pair, len(queries))
+        apart = {"assay, 50 at once": contenders["assay"], "lancedb hybrid rrf, 50 at once": pair["lancedb hybrid rrf"]}
+        times |= in_turns(apart, len(queries), at_once=50)
     short = {
         name: sum(len(pipeline.run(Query(q.text, vector=q.vector, where=parse(e)), snapshot)) < 10 for q in queries)
         for name, e in SELECTIVITY.items()
@@ -144,7 +146,9 @@ def main() -> None:
             ratios[f"{size}: assay, default / assay, {p}"] = round(times["assay, default"][p] / times["assay"][p], 2)
             if "lancedb hybrid rrf" in times:
                 own = times["assay, in turns with lancedb"][p]
-                ratios[f"{size}: lancedb / assay, {p}"] = round(times["lancedb hybrid rrf"][p] / own, 2)
+                ratios[f"{size}: lancedb / assay, query by query, {p}"] = round(times["lancedb hybrid rrf"][p] / own, 2)
+                alone = times["lancedb hybrid rrf, 50 at once"][p] / times["assay, 50 at once"][p]
+                ratios[f"{size}: lancedb / assay, 50 at once, {p}"] = round(alone, 2)
     if {100_000, 1_000_000} <= by_size.keys():
         ratios["p95 from 100k to 1M"] = round(
             by_size[1_000_000]["assay"]["p95_ms"] / by_size[100_000]["assay"]["p95_ms"], 2

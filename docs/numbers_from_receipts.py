@@ -239,10 +239,18 @@ def graph(receipt: dict[str, Any]) -> str:
 
 def recall(receipt: dict[str, Any]) -> str:
     """A recall beside what it cannot do without."""
-    times = table(["what", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
-    ratios = receipt["recall / embedding and legs"]
-    over = ", ".join(f"{ratio} at {name.removesuffix('_ms')}" for name, ratio in ratios.items())
-    return f"{receipt['memories']:,} memories.\n\n{times}\nRatio: {over}.\n"
+    kinds = {name: found for name, found in receipt.items() if isinstance(found, dict)}
+    rows = [
+        [said, name, time["p50_ms"], time["p95_ms"]]
+        for said, found in kinds.items()
+        for name, time in found["times"].items()
+    ]
+    ratios = [
+        [said, "recall / embedding and legs", *found["recall / embedding and legs"].values()]
+        for said, found in kinds.items()
+    ]
+    both = table(["questions", "what", "p50 ms", "p95 ms"], rows), table(["questions", "ratio", "p50", "p95"], ratios)
+    return f"{receipt['memories']:,} memories.\n\n" + "\n".join(both)
 
 
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {

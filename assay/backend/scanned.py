@@ -65,6 +65,7 @@ class ScannedSnapshot(ABC):
         self._marks = marks
         self.analyser = analyser
         self._model = model
+        self._masks_lock = threading.Lock()
         self._masks: dict[tuple[str, float | None, str | None], Mask] = {}
 
     # -- what a backend says
@@ -196,11 +197,12 @@ class ScannedSnapshot(ABC):
         if where is None and at is None and scope is None:
             return None
         key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
-        found = self._masks.get(key)
-        if found is None:
-            if len(self._masks) >= _MOST_MASKS:
-                self._masks.clear()
-            found = self._masks[key] = self.roll.mask(self.passing(where, at, scope))
+        with self._masks_lock:  # legs may ask at once
+            found = self._masks.get(key)
+            if found is None:
+                if len(self._masks) >= _MOST_MASKS:
+                    self._masks.clear()
+                found = self._masks[key] = self.roll.mask(self.passing(where, at, scope))
         return found
 
     def matches(self, expression: str, rows: Rows) -> Mask:

@@ -6,6 +6,8 @@ Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail'
 from __future__ import annotations
 
 import hashlib
+import math
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -59,6 +61,7 @@ class LocalSnapshot:
         self._dim = dim
         self._no_vectors = no_vectors
         self._start = generation.size if generation else 0
+        self._masks_lock = threading.Lock()
         self._masks: dict[tuple[str, float | None, str | None], tuple[Mask | None, Mask]] = {}
 
     @cached_property
@@ -222,14 +225,22 @@ class LocalSnapshot:
         return self._eligible(query.where, query.at, query.scope)
 
     def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
-        """`_find_eligible`, remembered for the last few questions (all legs of one ask the same)."""
+        """`_find_eligible`, remembered for the last few questions (all legs of one ask the same, maybe at once)."""
+        if at is not None and at >= self._newest:
+            at = None  # hides nothing: most questions are as of now, and every now is another
         key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
-        found = self._masks.get(key)
-        if found is None:
-            if len(self._masks) >= _MOST_MASKS:
-                self._masks.clear()
-            found = self._masks[key] = self._find_eligible(where, at, scope)
+        with self._masks_lock:
+            found = self._masks.get(key)
+            if found is None:
+                if len(self._masks) >= _MOST_MASKS:
+                    self._masks.clear()
+                found = self._masks[key] = self._find_eligible(where, at, scope)
         return found
+
+    @property
+    def _newest(self) -> float:
+        """No row was created later."""
+        return max(self._tail.newest, self._generation.columns.newest if self._generation else -math.inf)
 
     def _find_eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
         """Live rows that the query may see: (generation, or None for all of it; tail)."""
@@ -249,8 +260,7 @@ class LocalSnapshot:
         if where is not None:
             found.append(where.mask(self.columns))
         if at is not None:
-            created = self.numbers("created", np.arange(self._start + self._tail_size))
-            found.append(~(created > at))  # undated chunks (NaN) are never hidden
+            found.append(~self.columns.compare("created", ">", at))  # undated chunks are never hidden
         if scope is not None:
             known = "scope" in self.columns.kinds()
             none = np.zeros(self._start + self._tail_size, np.bool_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,11 @@ class FilterColumns:
         self.numbers: dict[str, Floats] = {name: np.fromfile(folder / f"number.{name}", "<f8") for name in NUMBERS}
         self._directory: dict[str, dict[str, int]] = json.loads((folder / "fields.json").read_text("utf-8"))
         self._opened: dict[str, Any] = {}
+
+    @cached_property
+    def newest(self) -> float:
+        """The moment at which the last row was created; -inf when none is dated."""
+        return float(np.fmax.reduce(self.numbers["created"], initial=-np.inf))
 
     def kinds(self) -> dict[str, set[str]]:
         """field → the types its values have."""

@@ -6,6 +6,7 @@ Snapshots share one tail; each sees only the first rows it knew of, so a tail ma
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from array import array
 from collections import Counter
@@ -33,6 +34,8 @@ class Tail:
         self.marks: list[int] = []
         """A digest of each row with its vector, as a number: sums of them do not depend on the order of arrival."""
         self.lengths = array("I")
+        self.newest = -math.inf
+        """No row was created later than this moment."""
         self.columns = TailColumns()
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
@@ -56,6 +59,8 @@ class Tail:
             self._vectors = grown
         if vector is not None:
             self._vectors[place] = vector
+        if row.chunk.created > self.newest:
+            self.newest = row.chunk.created
         self.chunks.append(row.chunk)
         self.columns.add(place, row.chunk)
         self.marks.append(_mark(row, vector))

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assay.ahead import begin
 from assay.types import Floats, Rows, Vector, Vectors
 from assay.where import Mask
 
@@ -26,6 +28,8 @@ _WIDE = 12_288
 """Numbers that are widened to float64 at a time: 96 kB."""
 _NOISE = 1e-5
 """More than float32 can be wrong about a cosine; it must not decide who is looked at."""
+_LONG = 100_000
+"""Codes from which a scan is worth sharing."""
 _ONE_QUERY = 11
 """FAISS's way of scanning for one query at a time."""
 
@@ -107,12 +111,41 @@ class VectorIndex:
             selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
         probes = self.probes
         while True:
-            settings = self.settings(min(probes, everything), selector)
-            found: Rows = self.inverted.search(query[None, :], fetch, params=settings)[1][0]
+            found = self._scanned(
+                np.ascontiguousarray(query[None, :], np.float32), fetch, min(probes, everything), selector
+            )
             if found[-1] >= 0 or probes >= everything:
                 full: Rows = found[found >= 0]
                 return full
             probes *= 4
+
+    def _scanned(self, query: Vectors, fetch: int, probes: int, selector: Any) -> Rows:
+        """The best of the nearest lists by their codes, best first; -1 where there are fewer.
+
+        A long scan is shared: every other list is looked into beside the caller. It is always shared alike, whether
+        there is a thread to spare or not, because what a code is worth depends on the lists that are looked into.
+        """
+        if probes < 2 or probes * self.count < _LONG * self.inverted.nlist:
+            found: Rows = self.inverted.search(query, fetch, params=self.settings(probes, selector))[1][0]
+            return found
+        near, lists = self.inverted.quantizer.search(query, probes)
+        halves = [(np.ascontiguousarray(lists[:, i::2]), np.ascontiguousarray(near[:, i::2])) for i in range(2)]
+        other = begin(lambda: self._in_lists(query, fetch, *halves[1], selector))
+        (scores, rows), (more_scores, more_rows) = self._in_lists(query, fetch, *halves[0], selector), other.result()
+        best = np.argsort(-np.concatenate([scores, more_scores]), kind="stable")[:fetch]
+        return np.concatenate([rows, more_rows])[best]
+
+    def _in_lists(
+        self, query: Vectors, fetch: int, lists: Rows, near: Vectors, selector: Any
+    ) -> tuple[NDArray[np.float32], Rows]:
+        """The best rows of these lists; FAISS's own wrapper takes no settings here, what it wraps does."""
+        import faiss
+
+        scores, rows = np.empty(fetch, np.float32), np.empty(fetch, np.int64)
+        given = [faiss.swig_ptr(array) for array in (query, lists, near, scores, rows)]
+        settings = self.settings(lists.shape[1], selector)
+        self.inverted.search_preassigned_c(1, given[0], fetch, *given[1:], False, settings)
+        return scores, rows
 
 
 def _best(rows: Rows, rough: Vector, k: int) -> Rows:

@@ -21,6 +21,7 @@ class Bm25:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
+    ahead: ClassVar[bool] = True
 
     norm: Literal["none", "ideal"] = "none"
 

@@ -22,6 +22,7 @@ class Dense:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vector", "dense"})
+    ahead: ClassVar[bool] = True
 
     norm: Literal["none", "clamp"] = "none"
 

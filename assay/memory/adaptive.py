@@ -96,9 +96,9 @@ def _spaces(query: str, place: int) -> int:
 Skip = tuple[str, str] | None
 
 
-def _order(text: str, said: Units) -> Skip:
+def _order(text: str, _: Units) -> Skip:
     """What is no message of a person, or is not for the assistant."""
-    if is_system(text, said):
+    if is_system(text):
         return "system", "a message of the system, not of a person"
     if is_slash(text):
         return "slash", "a slash command"

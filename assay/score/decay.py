@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from assay.checks import check_number, require_positive
+from assay.facts import known_or
 from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.score.age import freshness, one_curve
@@ -42,7 +41,7 @@ class Decay:
         if query.at is None:
             return ranking.noted(Note("skipped", "the query is not as of a moment; cure: say when (--at, or at=)"))
         fresh = freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
-        left = self.floor + (1.0 - self.floor) * np.nan_to_num(fresh, nan=1.0)
+        left = self.floor + (1.0 - self.floor) * known_or(fresh, 1.0)
         return arrange(ranking.scored(Part("decay", "mul", left)))
 
     def gives(self, given: Range) -> Range:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from assay.checks import check_number, require_positive
 from assay.facts import numbers_of
 from assay.order import arrange
@@ -34,7 +32,7 @@ class Importance:
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not len(ranking):
             return ranking
-        importance = np.nan_to_num(numbers_of(ranking, snapshot, "importance"), nan=1.0).clip(0.0, 1.0)
+        importance = numbers_of(ranking, snapshot, "importance", unknown=1.0).clip(0.0, 1.0)
         return arrange(ranking.scored(Part("importance", "mul", self.base + (1.0 - self.base) * importance)))
 
     def gives(self, given: Range) -> Range:

@@ -34,7 +34,7 @@ class Length:
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not self.anchor or not len(ranking):
             return ranking
-        chars = np.nan_to_num(numbers_of(ranking, snapshot, "chars"), nan=0.0)
+        chars = numbers_of(ranking, snapshot, "chars", unknown=0.0)
         factor = 1.0 / (1.0 + 0.5 * np.log2(np.maximum(chars / self.anchor, 1.0)))
         return arrange(ranking.scored(Part("length", "mul", factor)))
 

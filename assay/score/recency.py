@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from assay.checks import check_number, require_unit
+from assay.facts import known_or
 from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.score.age import freshness, one_curve
@@ -42,7 +41,7 @@ class Recency:
         if query.at is None:
             return ranking.noted(Note("skipped", "the query is not as of a moment; cure: say when (--at, or at=)"))
         fresh = freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
-        boost = self.weight * np.nan_to_num(fresh, nan=0.0)
+        boost = self.weight * known_or(fresh, 0.0)
         return arrange(ranking.scored(Part("recency", "add", boost)).clamped())
 
     def gives(self, given: Range) -> Range:

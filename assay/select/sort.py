@@ -39,7 +39,7 @@ class Sort:
             return ranking
         pool = ranking.take(slice(0, self.pool))
         name, unknown = ("created", -np.inf) if self.by == "recency" else ("importance", 1.0)
-        facts = np.nan_to_num(numbers_of(pool, snapshot, name), nan=unknown, neginf=-np.inf)
+        facts = numbers_of(pool, snapshot, name, unknown)
         tier = ranking.tier - ranking.tier.min() + len(pool)
         tier[np.argsort(-facts, kind="stable")] = np.arange(len(pool))
         return arrange(replace(ranking, tier=tier.astype(np.int32)))

@@ -18,7 +18,7 @@ import re
 from itertools import dropwhile
 
 from assay.text.phrases import tables
-from assay.text.utterance import READ, Units, units
+from assay.text.utterance import READ, units
 
 _TABLES = tables("commands.toml")
 TOOLS = {tool: frozenset(named.split()) for tool, named in _TABLES["tools"].items()}
@@ -41,9 +41,9 @@ def is_slash(text: str) -> bool:
     return _SLASH.match(text) is not None
 
 
-def is_system(text: str, said: Units) -> bool:
+def is_system(text: str) -> bool:
     """[System …] at the beginning, or HEARTBEAT in capitals; "heartbeat" in a sentence is a word like any other."""
-    if _SYSTEM.match(text) or said == ("heartbeat",):
+    if _SYSTEM.match(text) or ("heartbeat" in text.lower() and units(text) == ("heartbeat",)):
         return True
     return _HEARTBEAT.search(text[:READ]) is not None and not text.rstrip().endswith("?")
 

@@ -48,12 +48,11 @@ def noise(text: str) -> Verdict:
     """Judge one text, whatever is in it."""
     if len(text) > READ or (size := weight(text)) > LONGEST:
         return Verdict(False, "", "long enough to say something")
-    said = units(text)
     trimmed = text.strip()
-    if is_slash(trimmed) or is_system(trimmed, said):
+    if is_slash(trimmed) or is_system(trimmed):
         return Verdict(True, "boilerplate", "a message of the system or a command to it")
-    if not said or size < SHORTEST:
-        return Verdict(True, "short", "shorter than five characters" if said else "it holds no word")
+    if size < SHORTEST:
+        return Verdict(True, "short", "shorter than five characters" if units(text) else "it holds no word")
     found: dict[str, str] = {}
     for line in trimmed.splitlines():
         for clause in _ENDS.split(normal(line)):
@@ -62,6 +61,9 @@ def noise(text: str) -> Verdict:
                 return Verdict(False, "", "at least one clause says something")
             if phrase:
                 found.setdefault(category, phrase)
+    said = units(text)  # most texts have said something by now, and need not be taken apart whole
+    if not said:
+        return Verdict(True, "short", "it holds no word")
     category = next((name for name in CATEGORIES if name in found), "boilerplate")
     return Verdict(True, category, f'nothing but {_SPOKEN[category]}: "{found.get(category, spelled(said))}"')
 

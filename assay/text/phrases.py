@@ -48,11 +48,14 @@ class Phrases:
             for line in filter(None, map(str.strip, lines.splitlines())):
                 for phrase in _expand(line):
                     self._category.setdefault(phrase, category)
-        self._longest = max(map(len, self._category))
+        self._longest: dict[str, int] = {}  # by the unit a phrase begins with: most units begin none
+        for phrase in self._category:
+            self._longest[phrase[0]] = max(self._longest.get(phrase[0], 0), len(phrase))
 
     def at(self, said: Units, start: int) -> Match | None:
         """The longest phrase that begins at this place."""
-        for end in range(min(len(said), start + self._longest), start, -1):
+        longest = self._longest.get(said[start], 0) if start < len(said) else 0
+        for end in range(min(len(said), start + longest), start, -1):
             category = self._category.get(said[start:end])
             if category is not None:
                 return Match(category, start, end, spelled(tuple(u for u in said[start:end] if u not in (BEGIN, END))))

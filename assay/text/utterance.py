@@ -37,11 +37,13 @@ _EMOJI = re.compile(
 def units(text: str) -> Units:
     """The units of a text, in order; apostrophes, punctuation and emoji are left out, yesss is yes."""
     found: list[str] = []
-    for run in runs(normal(text[:READ]).translate(_QUOTES)):
+    plain = normal(text[:READ]).translate(_QUOTES)
+    drawn = _DRAWN.search(plain) is not None
+    for run in runs(plain):
         if is_unspaced(run):
             found.extend(run)
-        elif any(map(str.isalnum, run)):
-            found.append(_DRAWN.sub(r"\1", run))
+        elif run.isalnum() or any(map(str.isalnum, run)):
+            found.append(_DRAWN.sub(r"\1", run) if drawn else run)
     return tuple(found)
 
 

@@ -28,7 +28,16 @@ from benchmarks.fusion.strata import EXACT, exact, paraphrase
 from benchmarks.measure import RECEIPTS
 
 OUT = RECEIPTS / "fusion"
-HUMAN = ("hotpotqa", "multihoprag_facts", "squad2_mini", "cranfield", "nfcorpus", "scifact", "locomo")
+HUMAN = (
+    "hotpotqa",
+    "multihoprag_facts",
+    "squad2_mini",
+    "cranfield",
+    "nfcorpus",
+    "scifact",
+    "locomo",
+    "locomo_sessions",
+)
 MADE = (*(f"exact_{name}" for name in EXACT), "paraphrase_nfcorpus")
 MOST = 350
 """Questions of one set and split."""

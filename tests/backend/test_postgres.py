@@ -186,7 +186,10 @@ VALUES = st.one_of(
     st.integers(-(10**20), 10**20),
     st.floats(allow_nan=False, allow_infinity=False),
 )
-METAS = st.dictionaries(st.sampled_from(["a", "b", "İ x"]), st.one_of(VALUES, st.lists(VALUES, max_size=3)), max_size=3)
+ODD = 'say "$.x[*]" \\ 😀'
+METAS = st.dictionaries(
+    st.sampled_from(["a", "b", "İ x", ODD]), st.one_of(VALUES, st.lists(VALUES, max_size=3)), max_size=3
+)
 LITERALS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4), st.booleans(), st.floats(-1e9, 1e9)
 )
@@ -201,12 +204,35 @@ def test_filters_mean_what_they_mean_everywhere(filtered: PostgresBackend, metas
     filtered.remove([f"c{i}" for i in range(6)])
     filtered.put((chunk, None) for chunk in chunks)
     view, oracle = filtered.snapshot(), MemorySnapshot(chunks)
-    for where in (Compare("a", op, value), Not(Compare("a", op, value)), Missing("b"), Compare("doc_id", "~", "d")):
+    for where in (
+        Compare("a", op, value),
+        Compare(ODD, op, value),
+        Not(Compare("a", op, value)),
+        Missing("b"),
+        Compare("doc_id", "~", "d"),
+    ):
         try:
             expected = oracle.ids(np.flatnonzero(where.mask(oracle._columns))).tolist()
         except QueryError:
             continue
         assert view.ids(view.live_rows(where)).tolist() == expected
+        for few in (0, 20_000):  # as a condition, and by name
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("assay.backend.postgres.view.FEW", few)
+                found = filtered.snapshot().lexical(Query("t", where=where), 10)
+            assert sorted(view.ids(found.rows).tolist()) == expected
+
+
+def test_a_moment_hides_what_came_later_and_only_that(database: str) -> None:
+    backend = opened(database, dim=0)
+    dated = [Chunk(f"c{i}", "d", "t", 1, created=float(day)) for i, day in enumerate([10, 20, 30])]
+    backend.put((chunk, None) for chunk in [*dated, Chunk("undated", "d", "t", 1)])
+    view = backend.snapshot()
+    for at, seen in ((9.0, 1), (10.0, 2), (29.9, 3), (30.0, 4), (1e12, 4)):
+        assert len(view.lexical(Query("t", at=at), 10).rows) == seen
+        assert len(view.lexical(Query("t", at=at, where=parse("created is missing")), 10).rows) == 1
+    assert len(backend.snapshot().lexical(Query("t", at=5.0, where=parse("created > 1970-01-01")), 10).rows) == 0
+    backend.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay import ahead
 from assay.index import vectors as module
 from assay.index.vectors import VectorIndex, exact_scores
 from assay.index.vectors_build import build_vectors
@@ -43,7 +44,9 @@ def found(index: VectorIndex, query: Vector, k: int, eligible: np.ndarray | None
     return rows[order][:k].tolist()
 
 
-@pytest.mark.parametrize("ivf_from", [10**9, 100], ids=["exact", "inverted"])
+@pytest.mark.parametrize(
+    ("ivf_from", "long"), [(10**9, 10**9), (100, 10**9), (100, 0)], ids=["exact", "inverted", "shared"]
+)
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -51,7 +54,7 @@ def found(index: VectorIndex, query: Vector, k: int, eligible: np.ndarray | None
     share=st.sampled_from([1.0, 0.5, 0.08, 0.004, 0.0]),
 )
 def test_never_short_never_barred(
-    tmp_path_factory: pytest.TempPathFactory, ivf_from: int, seed: int, k: int, share: float
+    tmp_path_factory: pytest.TempPathFactory, ivf_from: int, long: int, seed: int, k: int, share: float
 ) -> None:
     """As many as there are, up to k; only eligible rows; never a row without a vector; best scores exact."""
     rng = np.random.default_rng(seed)
@@ -62,6 +65,7 @@ def test_never_short_never_barred(
     allowed = has if eligible is None else has & eligible
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_GATHER", 20)
+        patch.setattr(module, "_LONG", long)
         index = built(tmp_path_factory.mktemp("index"), matrix, has, ivf_from)
         assert bool(index.probes) == (ivf_from == 100)
         query = unit(rng, 1)[0]
@@ -76,8 +80,10 @@ def test_never_short_never_barred(
         assert len(set(got) & set(wanted)) >= 0.6 * len(wanted), "far from the calibrated recall"
 
 
-def test_everybody_proposed_is_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("long", [0, 10**9])
+def test_everybody_proposed_is_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: int) -> None:
     monkeypatch.setattr(module, "_GATHER", 1)
+    monkeypatch.setattr(module, "_LONG", long)
     rng = np.random.default_rng(1)
     matrix = unit(rng, 3_000)
     index = built(tmp_path, matrix, np.ones(3_000, np.bool_), 100)
@@ -86,8 +92,10 @@ def test_everybody_proposed_is_brute_force(tmp_path: Path, monkeypatch: pytest.M
         assert found(index, query, 100, None) == best(exact_scores(matrix, query), np.ones(3_000, np.bool_), 100)
 
 
-def test_calibrated_recall_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("long", [0, 10**9])
+def test_calibrated_recall_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: int) -> None:
     """The manifest says .99 at depth 100 on hard questions; fresh queries like the store's own are easier."""
+    monkeypatch.setattr(module, "_LONG", long)
     monkeypatch.setattr(module, "_GATHER", 1)
     rng = np.random.default_rng(2)
     everything = unit(rng, 6_100)
@@ -126,6 +134,21 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path, monkeypatch: pyte
             answers.append([found(index, q, 100, only) for q in asked for only in (None, half)])
     finally:
         faiss.omp_set_num_threads(before)
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_shared_scan_is_the_same_with_and_without_a_thread_to_spare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_GATHER", 1)
+    monkeypatch.setattr(module, "_LONG", 0)
+    rng = np.random.default_rng(8)
+    index = built(tmp_path, unit(rng, 4_000, 64), np.ones(4_000, np.bool_), 100)
+    asked, half = unit(rng, 20, 64), rng.random(4_000) < 0.5
+    answers = []
+    for most in (0, 1, 4):
+        monkeypatch.setattr(ahead, "_threads", ahead.Threads(most))
+        answers.append([found(index, q, 100, only) for q in asked for only in (None, half)])
     assert answers[0] == answers[1] == answers[2]
 
 

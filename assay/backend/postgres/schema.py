@@ -61,6 +61,7 @@ MIGRATIONS: tuple[str, ...] = (
       seq bigint PRIMARY KEY REFERENCES chunk ON DELETE CASCADE, text text NOT NULL, meta text NOT NULL
     );
     """,
+    "CREATE INDEX dated ON chunk (created);",
 )
 """MIGRATIONS[n] makes format n + 1 out of format n; a new one is appended, none is ever changed."""
 

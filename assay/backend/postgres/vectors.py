@@ -57,6 +57,8 @@ def _many(view: View, seen: Condition, least: int) -> bool:
     """Are there at least so many visible rows? Fewer are searched exactly: faster, and nobody is missed."""
     if not seen.narrows:
         return view.size >= least
+    if seen.rows is not None:
+        return seen.rows >= least
     counted = view.read(
         f"SELECT count(*) FROM (SELECT 1 FROM chunk c WHERE {seen.sql} LIMIT %s) AS first", (*seen.given, least)
     )

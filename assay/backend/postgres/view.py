@@ -5,11 +5,12 @@ Everything is said for a version, never for "now": another process may write bet
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +20,10 @@ from assay.index.words import idf
 from assay.types import Floats, Query
 from assay.where import Filter
 
-if TYPE_CHECKING:
-    pass
-
 _MOST_NAMES = 200_000
+_MOST_SEEN = 16
+FEW = 20_000
+"""Rows that a filter may keep to be sent by name."""
 _WEIGHED = """
 SELECT term, number, holding, (SELECT max(number) FROM version) FROM term WHERE term = ANY(%s)
 """
@@ -65,6 +66,8 @@ class View:
     names: Names
     textsearch: bool = False
     """Does pg_textsearch have an index here?"""
+    _seen: dict[tuple[str, float | None, str | None], Condition] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
     """term → (its number, -1 where it has none; live chunks that hold it)"""
 
@@ -121,7 +124,32 @@ class View:
         return Condition(" AND ".join(f"({p.sql})" for p in parts), tuple(v for p in parts for v in p.given))
 
     def seen_by(self, query: Query) -> Condition:
-        return self.visible(query.where, query.at, query.scope)
+        """The same, looked up once where few rows meet it: all legs of a question then share one scan, and the next
+        question with the same filter needs none."""
+        # A moment that hides nothing is none: most questions are as of now, and every now is another.
+        at = None if query.at is not None and query.at >= self.newest else query.at
+        if query.where is None and at is None and query.scope is None:
+            return self.alive
+        key = (str(query.where), at, query.scope)
+        with self._lock:
+            if key not in self._seen:
+                if len(self._seen) >= _MOST_SEEN:
+                    self._seen.clear()
+                self._seen[key] = self._looked_up(self.visible(query.where, at, query.scope))
+            return self._seen[key]
+
+    @cached_property
+    def newest(self) -> float:
+        """No row was created later; -inf when none is dated."""
+        found = self.read("SELECT max(created) FROM chunk")[0][0]
+        return -math.inf if found is None else float(found)
+
+    def _looked_up(self, seen: Condition) -> Condition:
+        """The rows that meet a condition by name, or the condition itself where they are many."""
+        found = self.read(f"SELECT c.seq FROM chunk c WHERE {seen.sql} LIMIT %s", (*seen.given, FEW + 1), binary=True)
+        if len(found) > FEW:
+            return seen
+        return Condition("c.seq = ANY(%s)", ([row[0] for row in found],), rows=len(found))
 
     # -- words
 
