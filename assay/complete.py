@@ -29,14 +29,15 @@ def completed(
     known = [r.rows for r in found.values() if r.rows is not None and len(r)]
     if len(known) < 2:
         return dict(found), ()
-    union = np.unique(np.concatenate(known))
-    union = union[(union >= 0) & (union < FIRST)]  # what was brought from elsewhere nobody here can rate
+    # What was brought from elsewhere nobody here can rate. Sets: for a few hundred rows numpy's are slower, and the
+    # first np.unique of a process loads a module of ten milliseconds.
+    union = {row for rows in known for row in rows.tolist() if 0 <= row < FIRST}
     whole, said = dict(found), []
     for name, ranking in found.items():
         leg = legs[name]
         if not offers(type(leg), Rater) or not len(ranking) or ranking.rows is None:
             continue
-        missing = union[~np.isin(union, ranking.rows)]
+        missing = np.array(sorted(union.difference(ranking.rows.tolist())), np.int64)
         if len(missing):
             whole[name] = _joined(ranking, cast(Rater, leg).rate(query, snapshot, missing), missing, snapshot)
             said.append(f"{name} scored {len(missing)} more")

@@ -128,8 +128,9 @@ class ProviderRerank:
         try:
             key = key_from_env(target.key_env)
             if not key and PROVIDERS[self.provider].needs_key:
-                why = f"{target} was not asked: no key in {target.key_env}; cure: set it"
-                return self._local(query, ranking, snapshot, Note("degraded", why))
+                # No key is a choice, and the local model is what it chooses; what is missing then says so itself.
+                why = f"{target} was not asked: no key in {target.key_env}"
+                return self._local(query, ranking, snapshot, Note("info", why))
             texts = [chunk.indexed_text if chunk else "" for chunk in chunks_of(top(ranking, self.pool), snapshot)]
             places = np.array([place for place, text in enumerate(texts) if text.strip()], np.intp)
             if not len(places):
