@@ -9,18 +9,15 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled
+from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled, is_held
 from assay.backend.postgres.store import PostgresStore
 from assay.index.words import idf
 from assay.types import Floats, Query
 from assay.where import Filter
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_NAMES = 200_000
 _WEIGHED = """
@@ -117,7 +114,8 @@ class View:
         if at is not None:
             parts.append(Condition("coalesce(c.created <= %s, true)", (at,)))  # undated chunks are never hidden
         if scope is not None:
-            parts.append(Condition("c.fields @> %s", (Jsonb({"scope": [scope]}),)))
+            known = Condition("c.fields @> %s", (Jsonb({"scope": [scope]}),))
+            parts.append(known if is_held(scope) else Condition("false"))
         return Condition(" AND ".join(f"({p.sql})" for p in parts), tuple(v for p in parts for v in p.given))
 
     def seen_by(self, query: Query) -> Condition:
