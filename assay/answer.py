@@ -125,8 +125,12 @@ class Hit:
         """
         return f"{self.score:.4f} = " + ", ".join(self._spell(line) for line in self.waterfall)
 
+    def ways(self, leg: str) -> tuple[str, ...]:
+        """The strongest ways that a leg came to this chunk; none where it knows none."""
+        return self.answer.via(self.id, leg)[:_WAYS]
+
     def _spell(self, line: Line) -> str:
-        ways = self.answer.via(self.id, line.name)[:_WAYS]
+        ways = self.ways(line.name)
         return _spell(line) + (f" over {', '.join(ways)}" if ways else "")
 
 
