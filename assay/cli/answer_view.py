@@ -57,7 +57,7 @@ def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, b
 
 
 def way_text(leg: str, ways: Sequence[str], colour: str) -> Text:
-    """Over what a leg came here: `graph over anna bell, link docs/keys`."""
+    """Over what a leg came here: `graph over Anna Bell, link docs/keys`."""
     return Text.assemble((safe(leg), colour), (f" over {safe(', '.join(ways))}", "dim"))
 
 

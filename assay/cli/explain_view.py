@@ -53,7 +53,7 @@ def _lines(found: Explanation, screen: Console, *, bars: bool) -> Iterator[Text]
         hit = answer[found.rank - 1]
         yield from columns([*_parts(hit.waterfall, colours, bars=bars)], right=(1,), indent=2)
         for leg, colour in colours.items():
-            if ways := answer.via(hit.id, leg):
+            if ways := hit.ways(leg, None):
                 yield from wrapped(way_text(leg, ways, colour), screen, 2)
     yield Text()
 

@@ -46,7 +46,7 @@ def test_the_graph_brings_what_shares_no_word(kb) -> None:
 def test_a_hit_says_over_what_it_came(kb) -> None:
     answer = kb.search("treasure map", pipeline="weighted")
     assert "graph #3" in answer[2].why()
-    assert "over anna bell" in answer[2].why()
+    assert "over Anna Bell" in answer[2].why()
     assert answer.via(answer[2].id, "graph") == ("anna bell",)
     assert answer.via(answer[2].id, "bm25") == ()
     explained = kb.explain("treasure map", answer[2].id, pipeline="weighted")
@@ -62,11 +62,11 @@ def test_the_terminal_says_over_what_it_came_and_what_each_leg_brought(kb, tmp_p
         return done.output
 
     found = shown("search")
-    assert found.count("graph over anna bell") == 2  # the map names her, and so does the visit; the island does not
+    assert found.count("graph over Anna Bell") == 2  # the map names her, and so does the visit; the island does not
     assert "graph skipped" not in found
     explained = shown("explain", "--id", kb.search("treasure map", pipeline="weighted")[2].id)
     assert "via anna bell" in explained
-    assert "graph over anna bell" in explained
+    assert "graph over Anna Bell" in explained
     with assay.open(tmp_path / "three", embedder="none") as three:  # a third leg that finds something
         three.add([{"id": "a", "text": "JINA_API_KEY by Anna Bell"}, {"id": "b", "text": "we saw Anna Bell"}])
     pipeline = tmp_path / "three.toml"
