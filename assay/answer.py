@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.protocols import Fired, Snapshot
+from assay.text.entities import as_written
 from assay.types import Chunk, Note, Op, Query, Ranking
 
 _VIA = "via "
@@ -121,12 +122,17 @@ class Hit:
     def why(self) -> str:
         """The score as a sum a person can check: `0.9919 = bm25 #1 +0.01639, dense #2 +0.01613, normalise ×30.5`.
 
-        Where a leg knows the way it came, that stands beside it: `graph #3 +0.005556 over anna, link docs/keys`.
+        Where a leg knows the way it came, that stands beside it: `graph #3 +0.005556 over Anna, link docs/keys`.
         """
         return f"{self.score:.4f} = " + ", ".join(self._spell(line) for line in self.waterfall)
 
+    def ways(self, leg: str, most: int | None = _WAYS) -> tuple[str, ...]:
+        """The strongest ways that a leg came to this chunk, as the chunk spells them; none where it knows none."""
+        ways = self.answer.via(self.id, leg)[:most]
+        return tuple(as_written(self.chunk.indexed_text, way) for way in ways)
+
     def _spell(self, line: Line) -> str:
-        ways = self.answer.via(self.id, line.name)[:_WAYS]
+        ways = self.ways(line.name)
         return _spell(line) + (f" over {', '.join(ways)}" if ways else "")
 
 

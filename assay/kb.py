@@ -14,9 +14,10 @@ import numpy as np
 
 from assay import embed
 from assay.absence import reasons
+from assay.annotate import annotate
 from assay.answer import Answer, Passage
 from assay.backend.addresses import hidden, open_backend, place_of
-from assay.backend.kept import Graphed, KeptBackend, KeptSnapshot, Progress
+from assay.backend.kept import NO_GRAPH, Graphed, KeptBackend, KeptSnapshot, Progress
 from assay.beside import here
 from assay.closing import Closing
 from assay.deadlines import Deadlines
@@ -25,6 +26,7 @@ from assay.errors import AssayError, ConfigError, ModelError, StoreError, neares
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
+from assay.ingest.triples import reading
 from assay.pipeline import Pipeline
 from assay.prepared import prepared
 from assay.protocols import Asker, Embedder
@@ -32,6 +34,7 @@ from assay.reembed import fill, move
 from assay.store.record import Record
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
 from assay.text.analyse import Analyser
+from assay.text.fold import askable
 from assay.types import Chunk, Query, Vector, Vectors
 from assay.where import Filter, parse
 
@@ -46,19 +49,21 @@ def open(
     embedder: str = "auto",
     language: str = "english",
     profile: str = "default",
+    triples: str = "none",
     create: bool = True,
 ) -> KnowledgeBase:
     """Open the knowledge base at an address, making it when it is not there yet: a folder, one file (`notes.sqlite`),
     or another backend's (see `assay.backend.addresses`).
 
-    `embedder`, `language` and `profile` are chosen when a store is made and remembered by it; for an existing
-    store they are left at their defaults, or must say the same. "auto" is the local model where it is
-    installed, else none: words only, and every answer says so.
+    `embedder`, `language`, `profile` and `triples` are chosen when a store is made and remembered by it; for an
+    existing store they are left at their defaults, or must say the same. "auto" is the local model where it is
+    installed, else none: words only, and every answer says so. `triples` names who reads them out of every chunk for
+    the graph (docs/graph.md).
     """
     place, address = place_of(path)
     if place.exists(address):
         kb = KnowledgeBase(place.open(address), path)
-        kb.check_settings(embedder, language, profile)
+        kb.check_settings(embedder, language, profile, triples)
         return kb
     if not create:
         said = hidden(str(path))
@@ -77,6 +82,7 @@ def open(
         "dim": model.dim if model else 0,
         "language": analyser.language,
         "profile": profile,
+        **({} if reading(triples) is None else {"triples": triples}),
     }
     return KnowledgeBase(place.create(address, settings), path)
 
@@ -108,6 +114,7 @@ class KnowledgeBase(Closing):
         settings = self.store.settings
         self.spec: str = settings["embedder"]
         self.language: str = settings["language"]
+        self.triples: str = settings.get("triples", "none")
         if settings["profile"] not in PROFILES:
             raise ConfigError(f"this store has the chunking profile {settings['profile']!r}", nearest("", PROFILES))
         self.profile: Profile = PROFILES[settings["profile"]]
@@ -124,15 +131,18 @@ class KnowledgeBase(Closing):
         self._deadlines.close()
         self.backend.close()
 
-    def check_settings(self, embedder: str, language: str, profile: str) -> None:
+    def check_settings(self, embedder: str, language: str, profile: str, triples: str = "none") -> None:
         """Refuse to open a store under other settings than it was made with."""
-        asked = {"embedder": (embedder, self.spec, "auto"), "language": (language, self.language, "english")}
-        asked["profile"] = (profile, self.profile.name, "default")
-        for name, (wanted, made, unsaid) in asked.items():
+        asked = {
+            "embedder": (embedder, self.spec, "auto", f"move it: assay reembed --embedder {embedder}"),
+            "language": (language, self.language, "english", "make a new store with it"),
+            "profile": (profile, self.profile.name, "default", "make a new store with it"),
+            "triples": (triples, self.triples, "none", f"read them: assay optimize --triples {triples}"),
+        }
+        for name, (wanted, made, unsaid, cure) in asked.items():
             if wanted not in (made, unsaid):
                 raise StoreError(
-                    f"this store was made with {name} {made!r}, not {wanted!r}",
-                    f"leave {name} out, or make a new store with it",
+                    f"this store was made with {name} {made!r}, not {wanted!r}", f"leave {name} out, or {cure}"
                 )
 
     @property
@@ -193,8 +203,10 @@ class KnowledgeBase(Closing):
         return report
 
     def sync(self, on_event: Callable[[Event], None] = lambda _: None) -> Sync:
-        """A run of bringing things into this store, with its model (loaded once something needs embedding)."""
-        return Sync(self.store, self._encode if self.store.settings["dim"] else None, self.profile, on_event)
+        """A run of bringing things into this store, with its model (loaded once something needs embedding) and its
+        reader of triples."""
+        encode = self._encode if self.store.settings["dim"] else None
+        return Sync(self.store, encode, self.profile, on_event, reading(self.triples))
 
     def remove(self, target: str) -> int:
         """Remove a source, a file, a document or a chunk by its name; how many chunks died. They never come back
@@ -246,10 +258,16 @@ class KnowledgeBase(Closing):
         """Build the graph now that pipelines with a graph leg walk, instead of for the first question to one; how
         many chunks it covers. From then on every index is built with it."""
         if not isinstance(self.backend, Graphed):
-            raise StoreError(
-                f"{self.store.address} keeps no graph", "keep it as a folder: assay export, then assay add"
-            )
+            what, _, cure = NO_GRAPH.partition("; cure: ")
+            raise StoreError(f"{self.store.address}: {what}", cure)
         return self.backend.build_graph(progress)
+
+    def read_triples(self, spec: str, progress: Progress = lambda *_: None) -> int:
+        """Let a reader say what every chunk says, for the graph, and what is added from now on; how many it read.
+        `none` names nobody any more; what was read stays."""
+        made = annotate(self.store, spec, progress)
+        self.triples = spec
+        return made
 
     def embed_missing(self, spec: str = "auto", progress: Progress = lambda *_: None) -> int:
         """Give every chunk a vector: after a model was installed, or to move to another model (see `reembed`)."""
@@ -298,7 +316,7 @@ class KnowledgeBase(Closing):
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
         chosen = self.pipeline(pipeline, budget, sort)
         query = Query(
-            text=_clean(text),
+            text=askable(text),
             vector=vector,
             at=parse_moment(at) if isinstance(at, str) else at,
             where=parse(where) if isinstance(where, str) else where,
@@ -378,16 +396,3 @@ class KnowledgeBase(Closing):
                 if vectors is not None:
                     said["vector"] = [float(x) for x in vectors[i]]
                 yield json.dumps(said, ensure_ascii=False)
-
-
-def _clean(text: str) -> str:
-    """Any text is a legal query; what no store can hold (NUL, lone surrogates) becomes a space."""
-    return "".join(" " if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text) if _odd(text) else text
-
-
-def _odd(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return "\0" in text

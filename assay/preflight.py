@@ -7,9 +7,11 @@ score and the rest near its worst. That is the kindest case for the chunk, so "i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass, replace
 from itertools import combinations
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from assay.order import arrange, as_source
 from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
+
+_MOST_HUNDREDTHS = 1_000
+"""Weights go up to 10."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,19 +135,39 @@ def _reachability(pipeline: Pipeline) -> list[Finding]:
         return []
     findings = []
     for plan in pipeline.legs:
-        alone = "alone"
-        others = {p.name: _list(p, [f"{p.name}-{i:05d}" for i in range(p.k)]) for p in pipeline.legs if p is not plan}
-        fused = _fused(pipeline, {**others, plan.name: _list(plan, [alone])})
-        if fused is None:
-            continue
-        place = fused.places().get(alone, len(fused)) + 1
-        if place > pipeline.k:
+        place = _place_alone(pipeline, plan)
+        if place is not None and place > pipeline.k:
             text = (
                 f"a chunk that only this leg finds, at its rank 1, stands at place {place} when the other legs are "
                 f"full; it cannot enter the top {pipeline.k}, so this leg can only reorder what others found"
             )
             findings.append(Finding("warning", f"legs.{plan.name}", text))
     return findings
+
+
+def _place_alone(pipeline: Pipeline, plan: LegPlan) -> int | None:
+    """Where a chunk comes to stand that only this leg finds, at its rank 1, while the others are full."""
+    others = {p.name: _list(p, [f"{p.name}-{i:05d}" for i in range(p.k)]) for p in pipeline.legs if p is not plan}
+    fused = _fused(pipeline, {**others, plan.name: _list(plan, ["alone"])})
+    return None if fused is None else fused.places().get("alone", len(fused)) + 1
+
+
+def enough_weight(pipeline: Pipeline, leg: str) -> float | None:
+    """The smallest weight, in hundredths up to 10, at which what only this leg finds can enter the top k; None where
+    none would do, or the fuser knows no weights."""
+    plan = next(plan for plan in pipeline.legs if plan.name == leg)
+    fuser: Any = getattr(pipeline.fuser, "inner", pipeline.fuser)
+    weights = getattr(fuser, "weights", None)
+    if not isinstance(weights, Mapping) or not is_dataclass(fuser):
+        return None
+
+    def enters(hundredths: int) -> bool:
+        weighed = replace(fuser, weights={**weights, leg: hundredths / 100})
+        place = _place_alone(replace(pipeline, fuser=weighed), plan)
+        return place is not None and place <= pipeline.k
+
+    found = bisect_left(range(1, _MOST_HUNDREDTHS + 1), True, key=enters) + 1
+    return found / 100 if found <= _MOST_HUNDREDTHS else None
 
 
 def _fused(pipeline: Pipeline, rankings: dict[str, Ranking]) -> Ranking | None:

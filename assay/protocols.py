@@ -264,6 +264,15 @@ class Embedder(Protocol):
     def encode_query(self, text: str) -> Vector: ...
 
 
+@runtime_checkable
+class TripleReader(Protocol):
+    """Says what a chunk says, for the graph (`ingest.triples`); the same of the same chunk, if it can."""
+
+    def triples(self, chunk: Chunk) -> Iterable[tuple[str, str, str]]:
+        """(subject, relation, object), each a text with something in it; none at all is an answer too."""
+        ...
+
+
 @cache
 def offers(kind: type, verb: type) -> bool:
     """Does a class have the methods of a protocol? Kept per class: asked of every object, every time, it costs more

@@ -10,8 +10,9 @@ store keeps are embedded too, because old versions are searched by meaning as we
 from __future__ import annotations
 
 from assay.backend.kept import Progress
+from assay.errors import StoreError
 from assay.protocols import Embedder
-from assay.store.record import Record, Staging
+from assay.store.record import Record
 
 BATCH = 256
 """Chunks embedded and committed together: a killed run loses at most these."""
@@ -20,21 +21,28 @@ BATCH = 256
 def move(store: Record, spec: str, model: Embedder, progress: Progress = lambda *_: None) -> int:
     """Give every chunk a vector of this model, and only then make it the store's own; how many live chunks were made
     a vector by this run."""
-    if not isinstance(store, Staging):
-        return _replace(store, spec, model, progress)
+    try:
+        return _moved(store, spec, model, progress)
+    except StoreError:
+        if store.setting("model") != model.digest:
+            raise
+        return 0  # another process made the very same move, and was first
+
+
+def _moved(store: Record, spec: str, model: Embedder, progress: Progress) -> int:
     waiting = store.stage(spec, model.digest, model.dim)
     made = done = after = 0
     while True:
         part = store.rows(store.lacking_staged(after, BATCH))
         if part:
             vectors = model.encode([row.chunk.indexed_text for row in part])
-            store.put_staged([(row.seq, vector) for row, vector in zip(part, vectors, strict=True)])
+            store.put_staged(model.digest, [(row.seq, vector) for row, vector in zip(part, vectors, strict=True)])
             made += sum(row.died is None for row in part)
             done, after = done + len(part), part[-1].seq
             progress("embedding", min(done, waiting), waiting)
         elif after:
             after = 0  # once more from the beginning: rows may have come that an earlier look passed
-        elif store.adopt(f"embedded with {spec}"):
+        elif store.adopt(model.digest, f"embedded with {spec}"):
             return made
 
 
@@ -48,12 +56,3 @@ def fill(store: Record, model: Embedder, progress: Progress = lambda *_: None) -
             writer.put_vectors((row.seq, vector) for row, vector in zip(part, vectors, strict=True))
         progress("embedding", start + len(part), len(lacking))
     return len(lacking)
-
-
-def _replace(store: Record, spec: str, model: Embedder, progress: Progress) -> int:
-    """For a record that cannot hold two kinds of vectors: the old ones go first, words serve meanwhile."""
-    with store.write(f"embed with {spec}") as writer:
-        for key, value in (("embedder", spec), ("model", model.digest), ("dim", model.dim)):
-            writer.set(key, value)
-        writer.drop_vectors()
-    return fill(store, model, progress)

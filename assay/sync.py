@@ -15,16 +15,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, StoreError
+from assay.errors import AssayError, BadFile, StoreError
 from assay.ingest.chunk import Profile, chunk_document
+from assay.ingest.triples import Reading
 from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
 from assay.ingest.worker import Event as Given
 from assay.ingest.worker import Setup, Task, grouped, taken
 from assay.parallel import Crashed, Crew, NoHelpers, workers
 from assay.store.facts import FileFacts, stored
 from assay.store.record import Record
+from assay.store.refusals import IdInUse
 from assay.store.spool import Spool
-from assay.store.writer import IdInUse
 from assay.types import Chunk, Document, Vectors
 
 _BATCH = 512
@@ -86,11 +87,14 @@ class Sync:
         encode: Callable[[Sequence[str]], Vectors] | None,
         profile: Profile,
         on_event: Callable[[Event], None] = lambda _: None,
+        triples: Reading | None = None,
     ) -> None:
         self._store = store
         self._encode = encode
+        self._triples = triples
         self._profile = profile
-        self._setup = Setup(profile, stored if encode is None else _itself)
+        self._plain = encode is None and triples is None  # chunks go to the store as they are
+        self._setup = Setup(profile, stored if self._plain else _itself)
         self._on_event = on_event
         self._batch = _BATCH_UNEMBEDDED if encode is None else _BATCH
         self._waiting: list[_Waiting] = []
@@ -157,15 +161,19 @@ class Sync:
         for given in documents:
             origin = f"{source}/{given.id}"
             document = given if source == RECORDS else replace(given, id=origin)
-            chunks = chunk_document(document, self._profile)
-            rows = list(map(stored, chunks))
             live = self._store.live_in(origin)
+            try:
+                chunks = self._said(chunk_document(document, self._profile), live)
+            except BadFile as error:
+                self.report.problems.append((origin, f"{error.message}; cure: {error.cure}"))
+                continue
+            rows = list(map(stored, chunks))
             if live and {row[0]: row[-1] for row in rows} == {name: said for name, (_, said) in live.items()}:
                 self.report.unchanged += 1
                 self.report.chunks_kept += len(chunks)
                 continue
             spool = Spool(self._store.scratch)
-            self._take(spool, rows if self._encode is None else chunks, live)
+            self._take(spool, rows if self._plain else chunks, live)
             self._wait(FileFacts(origin, source, "", sum(len(c.text) for c in chunks)), spool, not live)
         self._commit()
         self.report.version = self._store.version()
@@ -195,8 +203,8 @@ class Sync:
             writer.put_source(source, here)
 
     def _helpers(self, files: Sequence[FoundFile], tasks: Sequence[Task], known: Mapping[str, FileFacts]) -> int:
-        """How many helper processes read these files: none for a few, nor beside an embedder, which needs the cores."""
-        if self._encode is not None:
+        """How many helper processes read these files: none for a few, nor beside a model, which needs the cores."""
+        if not self._plain:
             return 0
         fresh = [f.size for f, t in zip(files, tasks, strict=True) if not t.known or known[t.origin].size != f.size]
         return workers() if len(fresh) >= HELPED_FILES and sum(fresh) >= HELPED_BYTES else 0
@@ -239,7 +247,7 @@ class Sync:
                 if kind == "problem":
                     problem = said
                 elif kind == "chunks":
-                    self._take(spool, said, live)
+                    self._take(spool, said if self._plain else self._said(said, live), live)
                 elif is_known and said == before.hash:
                     self.report.unchanged += 1
                     return
@@ -248,16 +256,28 @@ class Sync:
                     live = self._store.live_in(before.origin) if is_known else {}
         except Crashed:
             problem = "its reader crashed; cure: open and re-save it"
+        except BadFile as error:
+            problem = f"{error.message}; cure: {error.cure}"
         if problem:
             spool.close()
             self.report.problems.append((file.name, problem))
         else:
             self._wait(facts, spool, not is_known)
 
+    def _said(self, chunks: Sequence[Chunk], live: Mapping[str, tuple[int, bytes]]) -> Sequence[Chunk]:
+        """Chunks with what they say; what the store knows of one that stayed as it was is not asked again."""
+        if self._triples is None:
+            return chunks
+        stayed = [live[chunk.id][0] for chunk in chunks if chunk.id in live]
+        known = {row.chunk.id: row.chunk.meta for row in self._store.rows(stayed)}
+        return [self._triples(chunk, known.get(chunk.id, {})) for chunk in chunks]
+
     def _take(self, spool: Spool, made: Sequence[Any], live: dict[str, tuple[int, bytes]]) -> None:
         """Put rows, or chunks to be embedded, into a spool; those unchanged in the store keep the vector they have."""
-        if self._encode is None:
+        if self._plain:
             spool.rows += made
+        elif self._encode is None:
+            spool.rows += map(stored, made)
         else:
             for chunk in made:
                 row = stored(chunk)

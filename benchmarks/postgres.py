@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.backend.local import LocalBackend
 from assay.backend.postgres.backend import PostgresBackend
-from assay.backend.postgres.graph import INDEX_FROM, index_name
+from assay.backend.postgres.hnsw import INDEX_FROM, index_name
 from assay.backend.postgres.place import PLACE
 from assay.backend.postgres.vector_type import Wire
 from assay.config import load

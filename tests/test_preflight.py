@@ -4,7 +4,7 @@ import pytest
 
 from assay.config import loads
 from assay.errors import ConfigError
-from assay.preflight import Finding, preflight
+from assay.preflight import Finding, enough_weight, preflight
 
 LEGS = "k = {k}\n[legs.bm25]\n[legs.dense]\n[legs.exact]\n[fuse]\nuse = 'rrf'\nweights = {{exact = {w}}}\n"
 
@@ -53,3 +53,17 @@ def test_a_fuser_that_reads_scores_is_judged_by_its_kindest_case() -> None:
     assert warnings(convex.format(k=2, w=0.4)) == []
     (finding,) = [f for f in warnings(convex.format(k=1, w=0.4)) if f.where == "legs.dense"]
     assert "place 2" in finding.text
+
+
+def test_the_weight_from_which_a_leg_can_matter_by_hand() -> None:
+    # Of the first ten, two full legs hold five each: its chunk enters before their fifths, w/61 > 1/65, so w > .9385.
+    pipeline = loads(LEGS.format(k=10, w=0.35))
+    assert enough_weight(pipeline, "exact") == 0.94
+    assert warnings(LEGS.format(k=10, w=0.94)) == []
+    assert len(warnings(LEGS.format(k=10, w=0.93))) == 1
+    # c = 0: w/1 against 1/5; a tie goes to the better rank in its own leg
+    assert enough_weight(loads(LEGS.format(k=10, w=0.1).replace("'rrf'", "'rrf'\nc = 0")), "exact") == 0.2
+
+
+def test_no_weight_is_named_where_none_would_do() -> None:
+    assert enough_weight(loads("[legs.bm25]\n[legs.dense]\n[fuse]\nuse = 'append_fill'\n"), "dense") is None

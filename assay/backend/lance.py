@@ -18,6 +18,7 @@ from assay.backend.scanned import RowCache
 from assay.errors import StoreError
 from assay.store.lance import LanceRecord
 from assay.store.lance_tables import told
+from assay.store.refusals import check_unit, check_version, embedded_anew
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
@@ -65,9 +66,7 @@ class LanceBackend:
         with self._lock, self._store.reading():
             catalogue = self._store.look()
             if catalogue.said["setting"]["model"] != self._store.settings["model"]:
-                raise StoreError(
-                    f"{self._store.folder} has been embedded with another model meanwhile", "open it again"
-                )
+                raise embedded_anew(self._store.folder)
             newest = catalogue.version
             if self._known is None or self._known[0] != newest:
                 self._known, self._current = (newest, self._read()), None
@@ -75,9 +74,8 @@ class LanceBackend:
                 if self._current is None:
                     self._current = self._view(newest)
                 return self._current
-            if version is None or not catalogue.oldest <= version <= newest:
-                kept = f"it keeps v{catalogue.oldest} to v{newest}"
-                raise StoreError(f"this store has no version {version}", kept)
+            assert version is not None
+            check_version(version, catalogue.oldest, newest)
             return self._view(version)
 
     def _read(self) -> Known:
@@ -114,17 +112,8 @@ class LanceBackend:
     def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int:
         with self._store.write("put") as writer:
             for chunk, vector in items:
-                writer.put(chunk, None if vector is None else self._checked(vector, chunk), origin)
+                writer.put(chunk, check_unit(chunk.id, vector, self._store.settings["dim"]), origin)
         return self._store.version()
-
-    def _checked(self, vector: Vector, chunk: Chunk) -> Vector:
-        dim = self._store.settings["dim"]
-        if vector.shape != (dim,) or abs(float(np.linalg.norm(vector)) - 1.0) > 1e-3:
-            raise StoreError(
-                f"chunk {chunk.id}: its vector (shape {vector.shape}) is no unit vector of length {dim}",
-                "embed it with the store's own model, or pass none",
-            )
-        return vector
 
     def remove(self, ids: Iterable[str]) -> int:
         with self._store.write("remove") as writer:

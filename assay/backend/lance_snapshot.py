@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from assay.backend.filters import check_comparison, check_field
+from assay.backend.finding import asked_vector
+from assay.backend.kept import NO_GRAPH
 from assay.backend.lance_held import HeldVectors, HeldWords
 from assay.backend.scan import Posting, Roll
 from assay.backend.scanned import RowCache, ScannedSnapshot
-from assay.errors import QueryError, StoreError
 from assay.index.tail_columns import TailColumns
 from assay.index.vectors import exact_scores
 from assay.protocols import Found
@@ -31,10 +32,10 @@ from assay.store.lance import LanceRecord
 from assay.store.lance_tables import arrow, told
 from assay.text.analyse import Analyser
 from assay.text.spell import spelt
-from assay.types import Chunk, Floats, Part, Query, Rows, Vectors
+from assay.types import Chunk, Floats, Part, Query, Rows, Vector, Vectors
 from assay.where import Compare, Filter, Mask, Value
 
-NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay optimize --embed"
+NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay reembed"
 GATHER = 1_000
 """Up to so many eligible rows are scored one by one instead of searched."""
 _NOISE = 1e-5
@@ -78,7 +79,7 @@ class LanceSnapshot(ScannedSnapshot):
     def lacks(self, capability: str) -> str:
         if capability in self.capabilities:
             return ""
-        return NO_VECTORS if capability == "dense" else f"this store cannot do {capability!r}"
+        return {"dense": NO_VECTORS, "graph": NO_GRAPH}.get(capability, f"this store cannot do {capability!r}")
 
     # -- words
 
@@ -118,27 +119,19 @@ class LanceSnapshot(ScannedSnapshot):
     # -- vectors
 
     def nearest(self, query: Query, k: int) -> Found:
-        if not self._dim:
-            raise StoreError(NO_VECTORS)
-        if query.vector is None:
-            raise QueryError("nearest needs query.vector", "embed the query first, or pass a vector")
-        if query.vector.shape != (self._dim,):
-            raise QueryError(
-                f"query.vector has shape {query.vector.shape}; this store holds vectors of length {self._dim}",
-                "embed the query with the store's own model",
-            )
+        vector = asked_vector(query, self._dim, NO_VECTORS)
         allowed = self._allowed(query)
         count = self.size if allowed is None else int(np.count_nonzero(allowed))
         held = self._known.vectors
         if held is not None:
-            rows, scores = held.nearest(query.vector, k, self._seen(held.seqs, allowed))
+            rows, scores = held.nearest(vector, k, self._seen(held.seqs, allowed))
         elif count <= max(k, GATHER):
             rows = self.roll.seqs if allowed is None else self.roll.seqs[allowed]
             vectors = self.vectors(rows)
             has = vectors.any(axis=1)
-            rows, scores = rows[has], exact_scores(vectors[has], query.vector)
+            rows, scores = rows[has], exact_scores(vectors[has], vector)
         else:
-            rows, scores = self._proposed(query, k, allowed, count)
+            rows, scores = self._proposed(vector, k, allowed, count)
         place = self._best(rows, scores, k)
         return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
 
@@ -147,16 +140,15 @@ class LanceSnapshot(ScannedSnapshot):
         places, alive = self.roll.places(rows)
         return alive if allowed is None or not self.size else alive & allowed.take(places, mode="clip")
 
-    def _proposed(self, query: Query, k: int, allowed: Mask | None, count: int) -> tuple[Rows, Floats]:
+    def _proposed(self, vector: Vector, k: int, allowed: Mask | None, count: int) -> tuple[Rows, Floats]:
         """The best rows with exact scores, once nobody left out can be among them."""
-        assert query.vector is not None
         if self._store.vector_table not in self._store.tables.names():
             return np.empty(0, np.int64), np.empty(0)  # no chunk has a vector yet
         table = self._store.tables[self._store.vector_table]
         fetch = int(k * 1.5 * len(self._known.seqs) / count) + 16
         while True:
             with told(self._store.folder):
-                asked = table.search(query.vector, vector_column_name="value", query_type="vector")
+                asked = table.search(vector, vector_column_name="value", query_type="vector")
                 found = (
                     asked.distance_type("dot")
                     .bypass_vector_index()
@@ -169,7 +161,7 @@ class LanceSnapshot(ScannedSnapshot):
             rows, first = np.unique(seqs[alive], return_index=True)  # a row embedded twice has one vector
             held = found["value"].combine_chunks().flatten().to_numpy().reshape(-1, self._dim)[alive][first]
             has = held.any(axis=1)
-            rows, scores = rows[has], exact_scores(held[has], query.vector)
+            rows, scores = rows[has], exact_scores(held[has], vector)
             if len(seqs) < fetch:  # there are no more
                 return rows, scores
             beyond = 1.0 - float(found["_distance"].to_numpy().max())  # 1 − dot is what Lance calls the distance

@@ -21,6 +21,7 @@ from assay.index.tail import Tail
 from assay.index.vectors_build import IVF_FROM
 from assay.index.words import TANTIVY_FROM
 from assay.store.locks import in_turn, only_one, unused
+from assay.store.refusals import check_unit, check_version, embedded_anew
 from assay.store.sqlite import Row, Store
 from assay.store.told import told
 from assay.text.analyse import Analyser
@@ -83,7 +84,7 @@ class LocalBackend:
             version_now, name, model = self.store.state()
             stamp = (version_now, name)
             if model != self._made_with:
-                raise StoreError(f"{self.store.folder} has been embedded with another model meanwhile", "open it again")
+                raise embedded_anew(self.store.folder)
             if self._current is None or stamp != self._stamp:
                 self._open_generation(name)
                 self._current = self._read_tail()
@@ -169,10 +170,7 @@ class LocalBackend:
     def _past(self, version: int) -> LocalSnapshot:
         """The store as it was: a mask over the current generation if that is old enough, else one of its own."""
         with self._lock:
-            newest = self.snapshot()
-            oldest = self.store.oldest()
-            if not oldest <= version <= newest.version:
-                raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest.version}")
+            check_version(version, self.store.oldest(), self.snapshot().version)
             generation = self._generation
             if generation is None or version >= generation.version:
                 since = generation.version if generation else 0
@@ -215,17 +213,8 @@ class LocalBackend:
         """Add or replace chunks by id, all of them or none; the version from which they are there."""
         with self.store.write("put") as writer:
             for chunk, vector in items:
-                writer.put(chunk, None if vector is None else self._checked(vector, chunk), origin)
+                writer.put(chunk, check_unit(chunk.id, vector, self._dim), origin)
         return writer.version if writer.changed else self.store.version()
-
-    def _checked(self, vector: Vector, chunk: Chunk) -> Vector:
-        """A store takes vectors of its own model only; length and norm are what can be seen of that."""
-        if vector.shape != (self._dim,) or abs(float(np.linalg.norm(vector)) - 1.0) > 1e-3:
-            raise StoreError(
-                f"chunk {chunk.id}: its vector (shape {vector.shape}) is no unit vector of length {self._dim}",
-                "embed it with the store's own model, or pass none",
-            )
-        return vector
 
     def remove(self, ids: Iterable[str]) -> int:
         """Delete chunks by id; the version from which they are gone."""

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from assay.backend.finding import best
 from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.scan import Posting, Roll, rate, scan
@@ -180,12 +181,7 @@ class ScannedSnapshot(ABC):
         return [self.roll.placed(posting) for posting in self.postings(terms)]
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
-        """Places of the best k by (score desc, id asc)."""
-        near = np.arange(len(rows))
-        if len(rows) > k:
-            near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
-        best: Rows = near[np.lexsort((self.ids(rows[near]), -scores[near]))[:k]]
-        return best
+        return best(rows, scores, k, self.ids)
 
     # -- who may be found
 

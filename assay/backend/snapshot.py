@@ -10,15 +10,16 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from assay.backend.filters import SnapshotColumns
+from assay.backend.finding import asked_vector, best
 from assay.backend.graph_view import GraphView
 from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
 from assay.backend.related import parts_of, walked
-from assay.errors import QueryError, StoreError
 from assay.index.columns import NUMBERS, number_of
 from assay.index.generation import Generation
 from assay.index.tail import Tail
@@ -129,24 +130,16 @@ class LocalSnapshot:
         return [terms[i] for i in chosen], (said,)
 
     def nearest(self, query: Query, k: int) -> Found:
-        if not self._dim:
-            raise StoreError(self._no_vectors)
-        if query.vector is None:
-            raise QueryError("nearest needs query.vector", "embed the query first, or pass a vector")
-        if query.vector.shape != (self._dim,):
-            raise QueryError(
-                f"query.vector has shape {query.vector.shape}; this store holds vectors of length {self._dim}",
-                "embed the query with the store's own model",
-            )
+        vector = asked_vector(query, self._dim, self._no_vectors)
         old, new = self._allowed(query)
         rows, scores = np.empty(0, np.int64), np.empty(0)
         if self._generation is not None and self._generation.vectors is not None:
-            rows, scores = self._generation.vectors.nearest(query.vector, k, old)
+            rows, scores = self._generation.vectors.nearest(vector, k, old)
         if self._tail_size:
             matrix = self._tail.vectors(self._tail_size)
             fresh = np.flatnonzero(new & matrix.any(axis=1))
             rows = np.concatenate([rows, fresh + self._start])
-            scores = np.concatenate([scores, exact_scores(matrix[fresh], query.vector)])
+            scores = np.concatenate([scores, exact_scores(matrix[fresh], vector)])
         place = self._best(rows, scores, k)
         return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
 
@@ -207,17 +200,11 @@ class LocalSnapshot:
         return rows[np.array([key in text for text in texts], np.bool_)]
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
-        """Places of the best k by (score desc, id asc)."""
-        if len(rows) > k:
-            cut = np.partition(scores, len(scores) - k)[len(scores) - k]
-            near = np.flatnonzero(scores >= cut)
-        else:
-            near = np.arange(len(rows))
-        # The generation's rows stand in id order, so their numbers break ties as their ids would.
-        old = not self._tail_size or bool((rows[near] < self._start).all())
-        names = rows[near] if old else self.ids(rows[near])
-        best: Rows = near[np.lexsort((names, -scores[near]))[:k]]
-        return best
+        return best(rows, scores, k, self._names)
+
+    def _names(self, rows: Rows) -> Any:
+        """The generation's rows stand in id order, so their numbers break ties as their ids would."""
+        return rows if not self._tail_size or bool((rows < self._start).all()) else self.ids(rows)
 
     # -- who may be found
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.kept import Erased, Progress
+from assay.backend.kept import NO_GRAPH, Erased, Progress
 from assay.backend.scan import Posting, Roll
 from assay.backend.scanned import RowCache, ScannedSnapshot
 from assay.backend.sqlite_where import OWN_KINDS, condition
@@ -20,6 +20,7 @@ from assay.protocols import Found
 from assay.store.erase import erase_rows, shrink
 from assay.store.facts import Row
 from assay.store.one_file import OneFile
+from assay.store.refusals import check_version, forgotten
 from assay.store.told import told
 from assay.text.spell import spelt
 from assay.types import Chunk, Floats, Query, Rows, Vector, Vectors
@@ -64,7 +65,7 @@ class OneFileSnapshot(ScannedSnapshot):
     def lacks(self, capability: str) -> str:
         if capability in self.capabilities:
             return ""
-        return NO_VECTORS if capability == "dense" else f"a one-file store cannot do {capability!r}"
+        return {"dense": NO_VECTORS, "graph": NO_GRAPH}.get(capability, f"a one-file store cannot do {capability!r}")
 
     def nearest(self, query: Query, k: int) -> Found:
         raise StoreError(NO_VECTORS)
@@ -131,9 +132,7 @@ class OneFileSnapshot(ScannedSnapshot):
         try:
             return [found[seq] for seq in seqs]
         except KeyError:
-            raise StoreError(
-                f"chunks that this view of {self._store.place} shows have been forgotten since", "take a new snapshot"
-            ) from None
+            raise forgotten(self._store.place) from None
 
     def ids_from(self, beginning: str, most: int = 20) -> list[str]:
         if _is_odd(beginning):
@@ -187,9 +186,7 @@ class OneFileBackend:
             newest = self._newest()
         if version in (None, newest.version):
             return newest
-        oldest = self._store.oldest()
-        if not oldest <= version <= newest.version:
-            raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest.version}")
+        check_version(version, self._store.oldest(), newest.version)
         return self._view(version, newest._known)
 
     def _newest(self) -> OneFileSnapshot:

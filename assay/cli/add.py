@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, onnx:…, http:….")
 @click.option("--language", default="english", metavar="NAME", help="For a new store: how words are stemmed, or none.")
 @click.option("--profile", default="default", metavar="NAME", help="For a new store: default chunks, or fine ones.")
+@click.option("--triples", default="none", metavar="SPEC", help="For a new store: who reads triples for the graph.")
 @click.option("--no-index", is_flag=True, help="Do not build the index now; searches still see everything.")
 @json_option
 def add(
@@ -36,6 +37,7 @@ def add(
     embedder: str,
     language: str,
     profile: str,
+    triples: str,
     no_index: bool,
     as_data: bool,
 ) -> None:
@@ -56,7 +58,7 @@ def add(
         if not path.exists():
             raise StoreError(f"{path} does not exist", "name folders and files that are there; nothing was added")
     start = time.perf_counter()
-    with kb.open(store, embedder=embedder, language=language, profile=profile) as base:
+    with kb.open(store, embedder=embedder, language=language, profile=profile, triples=triples) as base:
         with bars() as bar:
             reports = [base.add(path, name=name, moved=moved, on_event=bar.file, compact=False) for path in paths]
             if not no_index and worthwhile(base):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -41,7 +41,7 @@ def show_answer(answer: Answer, pipeline: str, *, plain: bool = False) -> None:
 
 
 def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, bars: bool) -> Iterator[Text]:
-    """Rank, place, date and id; the score and its parts; the evidence."""
+    """Rank, place, date and id; the score and its parts; the ways it was come by; the evidence."""
     left = Text.assemble((f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), place(hit.chunk, hit.answer))
     yield from ends(left, _whereabouts(hit), screen.width)
     score = score_text(hit.score)
@@ -50,7 +50,15 @@ def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, b
     for number, line in enumerate(parts):
         first = Text.assemble(" " * INDENT, (score, "bold"), "  ")
         yield (Text(" " * start) if number else first).append_text(line)
+    for leg, colour in colours.items():
+        if ways := hit.ways(leg):
+            yield from wrapped(way_text(leg, ways, colour), screen, INDENT)
     yield from wrapped(excerpt(hit.chunk, hit.answer, screen.width - INDENT), screen, INDENT)
+
+
+def way_text(leg: str, ways: Sequence[str], colour: str) -> Text:
+    """Over what a leg came here: `graph over Anna Bell, link docs/keys`."""
+    return Text.assemble((safe(leg), colour), (f" over {safe(', '.join(ways))}", "dim"))
 
 
 def place(chunk: Chunk, answer: Answer) -> Text:

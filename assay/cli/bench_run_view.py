@@ -11,6 +11,8 @@ import click
 from assay.cli.terminal import console, count, safe
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from assay.bench.lab import Outcome
     from assay.bench.receipt import Receipt
     from assay.bench.runner import Plan
@@ -54,11 +56,23 @@ def show(dataset: Dataset, plan: Plan, outcome: Outcome, out: Path | None) -> No
             first, why = next(iter(receipt.canonical["failed"].items()))
             failed = count(len(receipt.canonical["failed"]), "query")
             click.secho(f"{failed} failed in {_name(receipt)}, {safe(first)}: {safe(why)}", fg="yellow")
+    _legs(pipelines, screen)
     _doubts(outcome)
     if outcome.reused:
         click.echo(click.style(f"taken from {safe(str(out))}, unchanged: {', '.join(outcome.reused)}", dim=True))
     if out:
         click.echo(click.style(f"{count(len(outcome.receipts), 'receipt')} in {safe(str(out))}", dim=True))
+
+
+def _legs(receipts: Sequence[Receipt], screen: Console) -> None:
+    """Of the first places, how many each leg of a system had found, and how many no other leg had."""
+    for receipt in receipts:
+        legs = receipt.measured.get("legs", {})
+        said = [f"{safe(leg)} {found['chosen']:,} ({found['alone']:,} alone)" for leg, found in legs.items()]
+        if said:
+            screen.print(
+                f"first places of {safe(_name(receipt))}, found by: {', '.join(said)}", style="dim", markup=False
+            )
 
 
 def _doubts(outcome: Outcome) -> None:

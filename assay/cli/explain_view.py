@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.answer import Line, Passage
-from assay.cli.answer_view import excerpt, place, score_text
+from assay.cli.answer_view import excerpt, place, score_text, way_text
 from assay.cli.footer import footer
 from assay.cli.layout import columns, flow, wrapped
 from assay.cli.terminal import console, count, safe, speaks_unicode
@@ -50,8 +50,11 @@ def _lines(found: Explanation, screen: Console, *, bars: bool) -> Iterator[Text]
         yield from columns([*_passages(found.passages, colours, screen.width, bars=bars)], right=(1, 2), indent=2)
     if found.rank is not None:
         yield Text("\nThe score", "bold")
-        parts = answer[found.rank - 1].waterfall
-        yield from columns([*_parts(parts, colours, bars=bars)], right=(1,), indent=2)
+        hit = answer[found.rank - 1]
+        yield from columns([*_parts(hit.waterfall, colours, bars=bars)], right=(1,), indent=2)
+        for leg, colour in colours.items():
+            if ways := hit.ways(leg, None):
+                yield from wrapped(way_text(leg, ways, colour), screen, 2)
     yield Text()
 
 

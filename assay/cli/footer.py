@@ -17,7 +17,8 @@ _VERDICTS = {"answered": "bold green", "nothing found": "bold"}
 
 def footer(answer: Answer, pipeline: str, width: int) -> list[Text]:
     """Warnings first, then one line of facts and one of steps."""
-    return [*warnings(answer), *remarks(answer), *_facts(answer, pipeline, width), *flow(steps(answer), width)]
+    told = [*warnings(answer), *remarks(answer), *_facts(answer, pipeline, width), *flow(steps(answer), width)]
+    return [*told, *flow(brought(answer), width, " · ")]
 
 
 def warnings(answer: Answer) -> Iterator[Text]:
@@ -54,6 +55,21 @@ def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
         Text(f"{_time(sum(span.ms for span in answer.trace))}", "dim"),
     ]
     return flow(facts, width, " · ")
+
+
+def brought(answer: Answer) -> list[Text]:
+    """`of these 10 bm25 found 9, 2 of them alone · dense 8, 1 · …`: what each of many legs is good for here."""
+    legs = [one for one in answer.brought() if one.found]
+    if len(legs) < 3 or not len(answer):
+        return []
+    first, *others = (f"{safe(one.leg)} found {one.chosen}{_alone(one.alone)}" for one in legs)
+    return [Text(f"of {'this one' if len(answer) == 1 else f'these {len(answer)}'} {first}", "dim")] + [
+        Text(other, "dim") for other in others
+    ]
+
+
+def _alone(number: int) -> str:
+    return f", {number} alone" if number else ""
 
 
 def steps(answer: Answer) -> list[Text]:

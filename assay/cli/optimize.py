@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 @click.option(
     "--graph", is_flag=True, help="Build the graph ahead that a graph leg walks; later indexes come with one."
 )
+@click.option(
+    "--triples", metavar="SPEC", help="Let this reader say what every chunk says, for the graph; later ones too."
+)
 @click.option("--force", is_flag=True, help="Build the index even when it is in step.")
 @click.option(
     "--forget-before", metavar="vN|TAG", help="Erase what was dead by then; older snapshots are gone for good."
@@ -40,6 +43,7 @@ def optimize(
     embedder: str | None,
     tokens: str | None,
     graph: bool,
+    triples: str | None,
     force: bool,
     forget_before: str | None,
     store: str,
@@ -64,6 +68,8 @@ def optimize(
         if embed_too or embedder:
             made = base.embed_missing(embedder or "auto", bar.step)
             said.append(f"embedded {count(made, 'chunk')} with {base.spec}")
+        if triples:
+            said.append(f"read the triples of {count(base.read_triples(triples, bar.step), 'chunk')}")
         if forget_before:
             said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
         if base.optimize(bar.step, force):

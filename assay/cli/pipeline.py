@@ -45,10 +45,10 @@ def check(name: str, as_data: bool) -> None:
 
     from assay.cli.terminal import as_json, safe
     from assay.config import load
-    from assay.preflight import check_scales, preflight
+    from assay.preflight import check_scales, enough_weight, preflight
 
     found = load(name)
-    findings = preflight(found)
+    findings, legs = preflight(found), [plan.name for plan in found.legs]
     if as_data:
         said = [asdict(finding) for finding in findings]
         click.echo(as_json({"name": found.name, "digest": found.digest, "findings": said}, indent=2))
@@ -61,6 +61,10 @@ def check(name: str, as_data: bool) -> None:
             click.echo(
                 f"{click.style(finding.level, fg=colour, bold=True)} {safe(finding.where)}: {safe(finding.text)}"
             )
+            leg = finding.where.removeprefix("legs.")
+            enough = enough_weight(found, leg) if "cannot enter" in finding.text and leg in legs else None
+            if enough is not None:
+                click.echo(f"  {click.style('cure:', fg='green')} from a weight of {enough:g} on it can (fuse.weights)")
         if not findings:
             click.secho("nothing to complain about", fg="green")
     if any(finding.level == "error" for finding in findings):

@@ -18,7 +18,7 @@ from assay.index.strings import Strings
 from assay.index.whole import read_manifest
 from assay.index.words import mapped
 
-GRAPH_FORMAT = 1
+GRAPH_FORMAT = 2
 """Raised when the same rows would give another graph."""
 Ints64 = NDArray[np.int64]
 

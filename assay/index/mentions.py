@@ -9,9 +9,9 @@ all classes of one key stand side by side:
     a…\\0d   an address of the chunk's own document
     a…\\0w   a wiki link to an address;  m: a Markdown link;  r: supersedes
 
-Metadata is the way in for whoever knows more, a language model included: `entities` is a list of names, `triples` a
-list of "subject | relation | object". They are part of the record of truth, so an index built from them is
-reproducible and needs no model.
+Metadata is the way in for whoever knows more, a language model included (`ingest.triples`): `entities` is a list of
+names, `aliases` one of other names of the document, `triples` one of "subject | relation | object". They are part of
+the record of truth, so an index built from them is reproducible and needs no model.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _candidates(chunk: Chunk, language: str) -> Iterator[str]:
             yield f"{THING}{key}\0{kind}"
     for name in _given(chunk.meta):
         yield f"{THING}{name}\0f"
-    for place in addresses(chunk.doc_id, chunk.title):
+    for place in addresses(chunk.doc_id, chunk.title, _texts(chunk.meta.get("aliases"))[:MOST_GIVEN]):
         yield f"{ADDRESS}{place}\0d"
     for link, place in (*links(chunk.text, chunk.doc_id), *replaced(chunk.meta)):
         yield f"{ADDRESS}{place}\0{LINKS[link]}"
@@ -61,7 +61,7 @@ def _candidates(chunk: Chunk, language: str) -> Iterator[str]:
 
 def _given(meta: Mapping[str, Any]) -> list[str]:
     """The names that the metadata gives."""
-    names = _texts(meta.get("entities"))
+    names = _texts(meta.get("entities")) + _texts(meta.get("aliases"))
     for triple in _texts(meta.get("triples")):
         ends = triple.split("|")
         names += [ends[0], ends[-1]] if len(ends) == 3 else []

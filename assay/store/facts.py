@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as _text
 from math import isfinite
@@ -36,6 +37,8 @@ class Row:
     died: int | None
 
 
+# As JSON spells it; an escaped backslash before u0000 is another thing.
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 # Made once: they run per chunk.
 _WRITTEN = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False).encode
 _META = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False).encode
@@ -59,6 +62,8 @@ def stored(chunk: Chunk) -> Stored:
             f"chunk {chunk.id!r} cannot be stored: {error}",
             "its numbers must be finite, its metadata text, numbers, true or false, and lists and tables of them",
         ) from error
+    if "\\u0000" in meta and _NUL.search(meta):
+        raise _holds_nul(chunk, "its metadata")
     return chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, meta, facts
 
 
@@ -79,7 +84,14 @@ def _digest(said: str) -> bytes:
 def _check(chunk: Chunk) -> None:
     if not chunk.id or "\0" in chunk.id:
         raise StoreError(f"{chunk.id!r} cannot be a chunk's id", "use a text without NUL")
+    if "\0" in chunk.text or "\0" in chunk.doc_id:
+        raise _holds_nul(chunk, "its text" if "\0" in chunk.text else "its document's id")
     if not 0.0 <= chunk.importance <= 1.0:
         raise StoreError(f"chunk {chunk.id!r}: importance {chunk.importance} is not in [0, 1]", "give 0 to 1")
     if not 0 <= chunk.tokens < 1 << 63:
         raise StoreError(f"chunk {chunk.id!r}: {chunk.tokens} tokens", "count the tokens of its text")
+
+
+def _holds_nul(chunk: Chunk, where: str) -> StoreError:
+    """SQLite's JSON ends a text at a NUL, so a scope "a\\0b" would pass for "a"; PostgreSQL holds none at all."""
+    return StoreError(f"chunk {chunk.id!r}: {where} holds a NUL, which no store keeps", "replace it, e.g. by U+FFFD")

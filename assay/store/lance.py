@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,22 +20,23 @@ import numpy as np
 from assay.errors import StoreError
 from assay.store.facts import FileFacts, Row, Stored, facts_of
 from assay.store.lance_catalogue import Catalogue
+from assay.store.lance_staging import StagesVectors, table_of
 from assay.store.lance_tables import FORMAT, NAMES, TRUTH, Tables, arrow, schemas, told, vector_schema
 from assay.store.lance_writer import LanceWriter
 from assay.store.locks import in_turn
 from assay.store.record import Extent, Head, State, Tally
+from assay.store.refusals import embedded_anew, forgotten, version_of
 from assay.store.sqlite import SETTINGS
 from assay.text.analyse import Analyser
 from assay.text.spell import spelt
-from assay.types import Chunk, Vectors
+from assay.types import Chunk, Vector, Vectors
 
 _PART = 1_000
 """Rows asked for at a time."""
-_LONGEST_NUMBER = 15
 _STORED = ("id", "doc_id", "text", "tokens", "created", "importance", "meta", "facts")
 
 
-class LanceRecord:
+class LanceRecord(StagesVectors):
     """Implements `record.Record`."""
 
     def __init__(self, folder: Path, readonly: bool) -> None:
@@ -126,16 +126,7 @@ class LanceRecord:
         return self.look().oldest
 
     def resolve(self, snapshot: str) -> int:
-        tags = self.tags()
-        if snapshot in tags:
-            return tags[snapshot]
-        number = snapshot.removeprefix("v")
-        if re.fullmatch(r"[0-9]+", number) and len(number) <= _LONGEST_NUMBER and int(number) <= self.version():
-            return int(number)
-        raise StoreError(
-            f"this store has no snapshot {snapshot!r}",
-            f"versions v0 to v{self.version()}; tags: {', '.join(tags) or 'none'} (assay stats)",
-        )
+        return version_of(snapshot, self.tags(), self.version())
 
     def tags(self) -> dict[str, int]:
         return dict(sorted(self.look().said["tag"].items()))
@@ -169,13 +160,11 @@ class LanceRecord:
         try:
             return [found[int(seq)] for seq in seqs]
         except KeyError as error:
-            raise StoreError(
-                f"chunks that this view of {self.folder} shows have been forgotten since", "take a new snapshot"
-            ) from error
+            raise forgotten(self.folder) from error
 
     @property
     def vector_table(self) -> str:
-        return f"vector_{self.settings['model'][:16] or 'none'}"
+        return table_of(self.settings["model"])
 
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors:
         out = np.zeros((len(seqs), dim), np.float32)
@@ -300,7 +289,7 @@ class LanceRecord:
         with self._lock, self.turn("writing"), self._as_writer():
             known = self.look()
             if known.said["setting"]["model"] != self.settings["model"]:
-                raise StoreError(f"{self.folder} has been embedded with another model meanwhile", "open it again")
+                raise embedded_anew(self.folder)
             self._tidy(known)
             writer = LanceWriter(known, self.settings["dim"], self._words)
             yield writer
@@ -357,9 +346,8 @@ class LanceRecord:
             return
         if writer.rows:
             self.tables.add("chunk", writer.columns())
-        model, dim = (writer.settings.get(key, self.settings[key]) for key in ("model", "dim"))
         if writer.vectors:
-            self._add_vectors(f"vector_{model[:16] or 'none'}", dim, writer)
+            self.add_vectors(self.vector_table, self.settings["dim"], writer.vectors)
             self._note_filled(writer)
         if writer.deaths:
             died = [writer.version] * len(writer.deaths)
@@ -369,21 +357,22 @@ class LanceRecord:
         last = self.known.last_seq + len(writer.rows)
         counts = {"rows": [len(writer.rows)], "deaths": [len(writer.deaths)]}
         self.tables.add("version", {"number": [writer.version], "note": [note], "last_seq": [last], **counts})
-        if model != self.settings["model"]:
+        if writer.settings.get("model", self.settings["model"]) != self.settings["model"]:
             self.tables.drop(self.vector_table)
 
     def _note_filled(self, writer: LanceWriter) -> None:
         """Vectors that came after their rows are no part of the rows' marks; a setting covers them."""
         late = {seq: vector for seq, vector in writer.vectors.items() if seq <= self.known.last_seq}
         if late:
-            before = "" if writer.vectors_dropped else self.known.said["setting"].get("filled", "")
+            before = self.known.said["setting"].get("filled", "")
             digest = hashlib.blake2b(before.encode(), digest_size=16)
             for seq, vector in sorted(late.items()):
                 digest.update(seq.to_bytes(8, "big") + vector.tobytes())
             writer.set("filled", digest.hexdigest())
 
-    def _add_vectors(self, name: str, dim: int, writer: LanceWriter) -> None:
+    def add_vectors(self, name: str, dim: int, vectors: Mapping[int, Vector]) -> None:
+        """Append vectors to the table of a model, by the numbers of their rows."""
         self.tables.make(name, vector_schema(dim))
-        flat = arrow().array(np.concatenate(list(writer.vectors.values())))
+        flat = arrow().array(np.concatenate(list(vectors.values())))
         values = arrow().FixedSizeListArray.from_arrays(flat, dim)
-        self.tables.add(name, {"seq": list(writer.vectors), "value": values})
+        self.tables.add(name, {"seq": list(vectors), "value": values})

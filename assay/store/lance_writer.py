@@ -7,12 +7,9 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from assay.errors import StoreError
 from assay.store.facts import FileFacts, Stored, stored
 from assay.store.lance_catalogue import Catalogue
-from assay.store.writer import IdInUse
+from assay.store.refusals import in_use, storable
 from assay.types import Chunk, Vector
 
 
@@ -31,7 +28,7 @@ class LanceWriter:
         self.deaths: list[int] = []
         self.facts: dict[tuple[str, str], Any] = {}
         self.vectors: dict[int, Vector] = {}
-        self.vectors_dropped = False
+        self._other = False
         self._mine: dict[str, int] = {}  # live ids born here → their place in rows
         self._dead: set[int] = set()
         self._put: set[str] = set()  # files put here
@@ -39,7 +36,7 @@ class LanceWriter:
     @property
     def changed(self) -> bool:
         """Does it make a new version? Facts do not, as settings have no versions; but vectors do."""
-        return bool(self.born or self.died or self.vectors or self.vectors_dropped)
+        return bool(self.born or self.died or self.vectors or self._other)
 
     # -- sources and files
 
@@ -97,7 +94,7 @@ class LanceWriter:
             self._unborn(self.rows[self._mine[chunk.id]])
         elif (place := self._live(chunk.id)) >= 0:
             same = self._known.facts[place] == row[-1]
-            if same and (vector is None or self._known_mark(place) == _mark(row[-1], self._checked(row[0], vector))):
+            if same and (vector is None or self._known_mark(place) == _mark(row[-1], self._storable(row[0], vector))):
                 self.kept += 1
                 return False
             self._die(place)
@@ -128,10 +125,11 @@ class LanceWriter:
 
     def put_vectors(self, vectors: Iterable[tuple[int, Vector]]) -> None:
         for seq, vector in vectors:
-            self.vectors[seq] = self._checked(f"row {seq}", vector)
+            self.vectors[seq] = storable(f"row {seq}", vector, self._dim)
 
-    def drop_vectors(self) -> None:
-        self.vectors_dropped = True
+    def touch(self) -> None:
+        """Something that readers must learn of has changed, though no chunk was born or died."""
+        self._other = True
 
     def tag(self, name: str, version: int) -> None:
         self.facts["tag", name] = version
@@ -172,10 +170,8 @@ class LanceWriter:
     def _bear(self, row: Stored, origin: str, vector: Vector | None) -> None:
         name, doc_id, text, tokens, created, importance, meta, facts = row
         if name in self._mine or self._live(name) >= 0:
-            raise IdInUse(
-                f"chunk id {name!r} is already in use by another file or record", "ids must be unique in a store"
-            )
-        unit = None if vector is None else self._checked(f"chunk {name!r}", vector)
+            raise in_use(name)
+        unit = None if vector is None else self._storable(name, vector)
         body, length = self._words(row)
         seq = self._known.last_seq + len(self.rows) + 1
         self._mine[name] = len(self.rows)
@@ -188,17 +184,8 @@ class LanceWriter:
             self.vectors[seq] = unit
         self.born += 1
 
-    def _checked(self, whose: str, vector: Vector) -> Vector:
-        """A vector as it is stored; one that no search could use is refused here, before anything is written."""
-        given: Vector = np.asarray(vector, "<f4")
-        if given.shape != (self._dim,):
-            raise StoreError(
-                f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {self._dim}",
-                "embed with the store's own model",
-            )
-        if not np.isfinite(given).all():
-            raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
-        return given
+    def _storable(self, name: str, vector: Vector) -> Vector:
+        return storable(f"chunk {name!r}", vector, self._dim)
 
     # -- committing
 

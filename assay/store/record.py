@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
+from assay.errors import StoreError
 from assay.store.facts import FileFacts, Row, Stored
 from assay.types import Chunk, Vector, Vectors
 
@@ -78,27 +79,23 @@ class RecordWriter(Protocol):
     def remove_document(self, doc_id: str) -> None: ...
     def remove_chunk(self, chunk_id: str) -> None: ...
     def put_vectors(self, vectors: Iterable[tuple[int, Vector]]) -> None: ...
-    def drop_vectors(self) -> None: ...
     def tag(self, name: str, version: int) -> None: ...
     def set(self, key: str, value: Any) -> None: ...
 
 
-@runtime_checkable
-class Staging(Protocol):
-    """A record that can hold vectors of the next model beside those of the present one, which serve meanwhile."""
+STAGED = "staged"
+"""The setting that says which model is on its way in: embedder, model, dim, and what a record needs beside."""
 
-    def stage(self, embedder: str, model: str, dim: int) -> int:
-        """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
-        ...
 
-    def lacking_staged(self, after: int, most: int) -> list[int]:
-        """Rows behind `after`, dead or alive, that have no vector of the next model yet, ascending."""
-        ...
-
-    def put_staged(self, vectors: Sequence[tuple[int, Vector]]) -> None: ...
-    def adopt(self, note: str) -> bool:
-        """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
-        ...
+def still_staged(staged: Mapping[str, Any] | None, model: str, address: str) -> Mapping[str, Any]:
+    """What is on its way in, if it is this model: vectors of two models never mix, in no table."""
+    if not staged or staged["model"] != model:
+        whose = f" to {staged['embedder']}" if staged else ""
+        raise StoreError(
+            f"another process moves {address} to another model meanwhile{whose}",
+            "let it end, then say again which model you want: assay reembed --embedder SPEC",
+        )
+    return staged
 
 
 class Record(Protocol):
@@ -146,6 +143,23 @@ class Record(Protocol):
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors: ...
     def lacking_vectors(self) -> list[int]: ...
     def live_in(self, origin: str) -> dict[str, tuple[int, bytes]]: ...
+
+    # -- moving to another model: its vectors wait beside the present ones, which serve meanwhile
+    def stage(self, embedder: str, model: str, dim: int) -> int:
+        """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
+        ...
+
+    def lacking_staged(self, after: int, most: int) -> list[int]:
+        """Rows behind `after`, dead or alive, that have no vector of the next model yet, ascending."""
+        ...
+
+    def put_staged(self, model: str, vectors: Sequence[tuple[int, Vector]]) -> None:
+        """Keep vectors of this model; StoreError when it is not, or no longer, the one on its way in."""
+        ...
+
+    def adopt(self, model: str, note: str) -> bool:
+        """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
+        ...
 
     # -- where they came from
     def files(self, source: str | None = None) -> dict[str, FileFacts]: ...

@@ -19,6 +19,7 @@ from assay.store.connect import READING, WRITING, Connections
 from assay.store.facts import FileFacts, Row, facts_of, stored
 from assay.store.locks import in_turn
 from assay.store.record import Extent, Head, State, Tally
+from assay.store.refusals import embedded_anew, forgotten, version_of
 from assay.store.schema import FORMAT, TABLES
 from assay.store.staging import StagesVectors
 from assay.store.tallies import COLUMNS, as_row
@@ -30,7 +31,6 @@ __all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
 """What every store remembers of how it was made."""
-_LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 
 
 class Store(StagesVectors):
@@ -163,16 +163,7 @@ class Store(StagesVectors):
     @telling
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        row = self.db.execute("SELECT version FROM tag WHERE name = ?", (snapshot,)).fetchone()
-        if row:
-            return int(row[0])
-        number = snapshot.removeprefix("v")
-        if number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER and int(number) <= self.version():
-            return int(number)
-        tags = ", ".join(self.tags()) or "none"
-        raise StoreError(
-            f"this store has no snapshot {snapshot!r}", f"versions v0 to v{self.version()}; tags: {tags} (assay stats)"
-        )
+        return version_of(snapshot, self.tags(), self.version())
 
     @telling
     def setting(self, key: str) -> Any:
@@ -203,9 +194,7 @@ class Store(StagesVectors):
         try:
             return [found[int(s)] for s in seqs]
         except KeyError as error:
-            raise StoreError(
-                f"chunks that this view of {self.place} shows have been forgotten since", "take a new snapshot"
-            ) from error
+            raise forgotten(self.place) from error
 
     @telling
     def rows_since(self, seq: int) -> list[Row]:
@@ -370,4 +359,4 @@ class Store(StagesVectors):
     def _check_model(self) -> None:
         """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
         if self.setting("model") != self.settings["model"]:
-            raise StoreError(f"{self.place} has been embedded with another model meanwhile", "open it again")
+            raise embedded_anew(self.place)

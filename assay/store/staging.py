@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from assay.errors import StoreError
+from assay.store.record import STAGED, still_staged
 from assay.store.writer import Writer
 from assay.types import Vector
 
-STAGED = "staged"
-"""The setting that says which model is on its way in: embedder, model, dim."""
 _LACKING = "FROM chunk c LEFT JOIN vector_next v ON v.seq = c.seq WHERE v.seq IS NULL"
 
 
@@ -26,7 +24,7 @@ class _Store(Protocol):
 
 
 class StagesVectors:
-    """Implements `record.Staging` for a store in SQLite."""
+    """The verbs of `record.Record` that move a store in SQLite to another model."""
 
     def stage(self: _Store, embedder: str, model: str, dim: int) -> int:
         """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
@@ -43,20 +41,20 @@ class StagesVectors:
         rows = self.db.execute(f"SELECT c.seq {_LACKING} AND c.seq > ? ORDER BY c.seq LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
-    def put_staged(self: _Store, vectors: Sequence[tuple[int, Vector]]) -> None:
+    def put_staged(self: _Store, model: str, vectors: Sequence[tuple[int, Vector]]) -> None:
         with self.write("embed") as writer:
-            staged = self.setting(STAGED)
-            if not staged:
-                raise StoreError(f"another process has moved {self.address} to another model", "open it again")
+            staged = still_staged(self.setting(STAGED), model, self.address)
             raw = [(seq, writer.raw(f"row {seq}", vector, staged["dim"])) for seq, vector in vectors]
-            self.db.executemany("INSERT OR REPLACE INTO vector_next VALUES (?, ?)", raw)
+            # A row may have been erased since it was read; its vector must not come back.
+            statement = "INSERT OR REPLACE INTO vector_next SELECT seq, ?2 FROM chunk WHERE seq = ?1"
+            self.db.executemany(statement, raw)
 
-    def adopt(self: _Store, note: str) -> bool:
+    def adopt(self: _Store, model: str, note: str) -> bool:
         """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
         with self.write(note) as writer:
-            staged = self.setting(STAGED)
-            if not staged or self.db.execute(f"SELECT 1 {_LACKING} LIMIT 1").fetchone():
-                return not staged
+            staged = still_staged(self.setting(STAGED), model, self.address)
+            if self.db.execute(f"SELECT 1 {_LACKING} LIMIT 1").fetchone():
+                return False
             self.db.execute("DROP TABLE vector")
             self.db.execute("ALTER TABLE vector_next RENAME TO vector")
             for key, value in {**staged, STAGED: None}.items():

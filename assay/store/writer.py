@@ -7,20 +7,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from assay.errors import StoreError
 from assay.store.facts import FileFacts, Stored, stored
+from assay.store.refusals import in_use, storable
 from assay.types import Chunk, Vector
 
 _BEAR = (
     "INSERT INTO chunk (id, doc_id, text, tokens, created, importance, meta, facts, origin, born) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-
-
-class IdInUse(StoreError):
-    """A live chunk of another file or record has this id already."""
 
 
 class Writer:
@@ -101,7 +95,7 @@ class Writer:
         try:
             self._db.executemany(_BEAR, given())
         except sqlite3.IntegrityError as error:
-            raise _in_use(name) from error
+            raise in_use(name) from error
         self.born += count
         return count
 
@@ -163,11 +157,6 @@ class Writer:
             self._db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (seq, raw))
             self._other = True
 
-    def drop_vectors(self) -> None:
-        """Forget every vector: they are about to be made anew by another model."""
-        self._db.execute("DELETE FROM vector")
-        self._other = True
-
     def tag(self, name: str, version: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO tag VALUES (?, ?)", (name, version))
 
@@ -192,7 +181,7 @@ class Writer:
         try:
             cursor = self._db.execute(_BEAR, (*row, origin, self.version))
         except sqlite3.IntegrityError as error:
-            raise _in_use(row[0]) from error
+            raise in_use(row[0]) from error
         if raw is not None:
             self._db.execute("INSERT INTO vector VALUES (?, ?)", (cursor.lastrowid, raw))
         self.born += 1
@@ -219,20 +208,8 @@ class Writer:
 
     @staticmethod
     def raw(whose: str, vector: Vector, dim: int) -> bytes:
-        """A vector as it is stored; one that no search could use is refused here, before anything is written."""
-        given = np.asarray(vector, "<f4")
-        if given.shape != (dim,):
-            raise StoreError(
-                f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {dim}",
-                "embed with the store's own model, or move the store to yours: assay reembed",
-            )
-        if not np.isfinite(given).all():
-            raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
-        return given.tobytes()
-
-
-def _in_use(name: str) -> IdInUse:
-    return IdInUse(f"chunk id {name!r} is already in use by another file or record", "ids must be unique in a store")
+        """A vector as it is stored."""
+        return storable(whose, vector, dim).tobytes()
 
 
 def sweep_staged(db: sqlite3.Connection) -> None:

@@ -4,6 +4,7 @@
     idf      ln(1 + (N − df + ½) / (df + ½))                  N, df and avgdl over all chunks, filtered or not
     cosine   Σ_i q_i · v_i in float64, rounded to float32
     exact    Σ weight of the query's keys that a chunk holds / Σ weight of all; a key weighs its rarest term's idf
+    graph    personalised PageRank over chunks and the things in them, solved whole (see `memory_graph`)
 
 Row i is the i-th chunk given. Look-ups are ordered by (score desc, id asc). With `all_first`, words are looked up as
 lexical stores do that match all terms before any: if k visible chunks hold every term, only such chunks are ranked.
@@ -14,11 +15,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from assay.errors import QueryError, StoreError, nearest
-from assay.protocols import Found
+from assay.protocols import Found, Walk
+from assay.testing.memory_graph import MemoryGraph
 from assay.text.analyse import Analyser, identifiers, normal
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vectors
 from assay.where import Mask, Value, compare_values, parse
@@ -55,7 +58,7 @@ class MemorySnapshot:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return frozenset({"lexical", "exact"} if self._vectors is None else {"lexical", "exact", "dense"})
+        return frozenset({"lexical", "exact", "graph", *(() if self._vectors is None else ("dense",))})
 
     @property
     def size(self) -> int:
@@ -104,6 +107,21 @@ class MemorySnapshot:
             for row in self._visible(query)
         }
         return self._found({row: column for row, column in given.items() if any(column)}, keys, k, ideal=1.0)
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        """What a walk reaches (see `memory_graph`), in parts: where it began, each way it came, and what stays."""
+        names, flow, begun = self._graph.walked(query.text, walk, self._visible(query))
+        begun = begun if walk.keep == "all" else np.zeros(self.size)
+        kept = [row for row in range(self.size) if walk.keep != "new" or row not in walk.seeds]
+        whole = [begun, *flow]
+        hits = {row: [float(part[row]) for part in whole] for row in kept if any(part[row] > 0.0 for part in whole)}
+        found = self._found(hits, ["seed", *names], k, ideal=1.0)
+        settled = Part("settled", "mul", np.full(len(found.rows), 1.0 - walk.damping))
+        return Found(found.rows, (*found.parts, settled) if len(found.rows) else (), ideal=1.0)
+
+    @cached_property
+    def _graph(self) -> MemoryGraph:
+        return MemoryGraph(self._chunks, self._terms, self._analyser)
 
     def _found(self, hits: Mapping[int, Sequence[float]], names: Sequence[str], k: int, ideal: float) -> Found:
         def place(row: int) -> tuple[float, str]:

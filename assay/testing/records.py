@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import LawBroken
+from assay.errors import LawBroken, StoreError
 from assay.store.facts import FileFacts, stored
 from assay.store.record import Record, RecordWriter
+from assay.store.refusals import IdInUse
 from assay.store.sqlite import Store
-from assay.store.writer import IdInUse
 from assay.testing.stores import random_chunk, random_vector
 
 Deed = Callable[[RecordWriter], Any]
@@ -43,8 +43,47 @@ def check_record(make: Callable[[], Record], folder: Path, seed: int = 0, rounds
             mine.close()
             mine = make()
         _compare(mine, oracle, f"seed {seed}, round {step}")
+    if mine.settings["dim"]:
+        mine = _check_move(make, mine, f"seed {seed}, moved to another model")
     mine.close()
     oracle.close()
+
+
+def _check_move(make: Callable[[], Record], record: Record, where: str) -> Record:
+    """To another model: the old vectors are there until the last new one is; killed half-way, it goes on."""
+    dim, model = 3, "n" * 64
+    seqs = [seq for _, seq in record.live_at(record.version())]
+    before = record.vectors(seqs, record.settings["dim"])
+    tally = record.tally()
+    _expect(record.stage("next", model, dim) == tally.chunks + tally.dead, f"{where}: not every row is waiting")
+    waiting = record.lacking_staged(0, 10**9)
+    _expect(waiting == sorted(waiting) and len(waiting) == tally.chunks + tally.dead, f"{where}: {waiting} wait")
+    made = {seq: np.roll(np.array([1.0, 0.0, 0.0], np.float32), seq) for seq in waiting}
+    half = waiting[: len(waiting) // 2]
+    record.put_staged(model, [(seq, made[seq]) for seq in half])
+    for refused in (lambda: record.put_staged("another", []), lambda: record.adopt("another", "no")):
+        try:
+            refused()
+        except StoreError:
+            continue
+        _expect(False, f"{where}: took vectors of a model that is not on its way in")
+    _expect(not waiting or not record.adopt(model, "too soon"), f"{where}: adopted a model that half of the rows lack")
+    record.close()
+    record = make()
+    _expect(
+        record.vectors(seqs, record.settings["dim"]).tobytes() == before.tobytes(), f"{where}: old vectors are gone"
+    )
+    _expect(record.stage("next", model, dim) == len(waiting) - len(half), f"{where}: a move begun before is lost")
+    _expect(record.lacking_staged(0, 10**9) == waiting[len(half) :], f"{where}: other rows wait than should")
+    record.put_staged(model, [(seq, made[seq]) for seq in waiting])  # some of them twice
+    _expect(record.adopt(model, "moved"), f"{where}: nothing is lacking, yet it was not adopted")
+    record.close()
+    record = make()
+    _expect((record.setting("model"), record.setting("dim")) == (model, dim), f"{where}: it says another model")
+    _expect(not record.lacking_vectors(), f"{where}: rows have lost their vectors")
+    found = record.vectors(seqs, dim)
+    _expect(all((found[i] == made[seq]).all() for i, seq in enumerate(seqs)), f"{where}: other vectors than were put")
+    return record
 
 
 def _deed(rng: random.Random, dense: bool) -> Deed:

@@ -11,18 +11,22 @@ all terms before any; the oracle then does the same.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal, cast
 
 import numpy as np
 
 from assay.errors import LawBroken, QueryError, StoreError
-from assay.protocols import Backend, Found, Snapshot
+from assay.protocols import Backend, Found, Related, Snapshot, Walk
 from assay.testing.memory_snapshot import MemorySnapshot
-from assay.types import DAY, Chunk, Query, Vector
+from assay.types import DAY, Chunk, Query, Vector, fold
 from assay.where import parse
 
 DIM = 8
+KEEP: tuple[Literal["all", "reached", "new"], ...] = ("all", "reached", "new")
+_LOST = 1e-8
+"""What a walk may lose by stopping and by counting mass on a grid."""
 _TEXT = """key signing rotate vault secret office lisbon travel policy budget the of and to in is cat sleeps day night
 JINA_API_KEY v1.29.3 CVE-2024-1234 naïve Straße 東京都 данные server error retry timeout"""
 _WORDS = tuple(_TEXT.split())
@@ -99,6 +103,9 @@ def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12) 
             backend = make()
         history.append((version, dict(alive)))
         compare(backend.snapshot(), alive, f"seed {seed}, round {step}", rng)
+    if "graph" in backend.snapshot().capabilities:
+        backend.compact()  # a graph's statistics may be those of the last index
+        compare_walks(backend.snapshot(), alive, f"seed {seed}, compacted", rng)
     for version, then in rng.sample(history, min(3, len(history))):
         compare(backend.snapshot(version), then, f"seed {seed}, version {version}", rng)
     backend.close()
@@ -137,9 +144,40 @@ def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], w
         _expect(same, f"{where}: numbers({name}) differ")
 
 
+def compare_walks(
+    snapshot: Snapshot, alive: Mapping[str, tuple[Chunk, Vector | None]], where: str, rng: random.Random
+) -> None:
+    """Walks over the graph against the solved system: the same chunks, the same scores but for rounding."""
+    chunks = [alive[name][0] for name in sorted(alive)]
+    oracle = MemorySnapshot(chunks)
+    _expect(isinstance(snapshot, Related), f"{where}: says it has a graph, but cannot walk it")
+    for text in _QUERIES:
+        names = np.array(rng.sample(sorted(alive), min(len(alive), rng.randrange(4))), np.str_)
+        expression = rng.choice(_FILTERS)
+        query = Query(text, where=parse(expression) if expression else None, at=rng.choice((None, 50.0 * DAY)))
+        told = f"{where}, query {text!r} where {expression} from {names.tolist()}"
+        damping, keep = rng.choice((0.2, 0.5, 0.8)), rng.choice(KEEP)
+        walks = [Walk(view.rows(names), damping, 0.5, keep, 0.0) for view in (snapshot, oracle)]
+        try:
+            expected = oracle.related(query, oracle.size + 1, walks[1])
+        except QueryError:
+            continue  # a field that no live chunk has
+        found = cast(Related, snapshot).related(query, snapshot.size + 1, walks[0])
+        mine, theirs = _scores(snapshot, found), _scores(oracle, expected)
+        _expect(mine.keys() == theirs.keys(), f"{told}: reached {sorted(mine)}, not {sorted(theirs)}")
+        _expect(all(abs(mine[n] - theirs[n]) < _LOST for n in mine), f"{told}: scores {mine}, not {theirs}")
+        fewer = cast(Related, snapshot).related(query, 3, walks[0])
+        _expect(fewer.rows.tolist() == found.rows[:3].tolist(), f"{told}: three are no prefix of all")
+
+
+def _scores(snapshot: Snapshot, found: Found) -> dict[str, float]:
+    score = fold(found.parts, len(found.rows)).tolist()
+    return {name: value for name, value in zip(snapshot.ids(found.rows).tolist(), score, strict=True) if value > _LOST}
+
+
 def _check_lacking(snapshot: Snapshot, where: str) -> None:
     """What a backend cannot do it explains, and refuses; it never answers with nothing."""
-    for capability in ("lexical", "dense", "exact"):
+    for capability in ("lexical", "dense", "exact", "graph"):
         lacking = capability not in snapshot.capabilities
         _expect(bool(snapshot.lacks(capability)) == lacking, f"{where}: lacks({capability!r}) is wrong")
     if "dense" not in snapshot.capabilities:

@@ -96,6 +96,18 @@ MOST_QUERY_WORDS = 64
 """A longer query keeps its first words: it is a text, and its seeds say more than its names."""
 
 
+def as_written(text: str, key: str, language: str = "english") -> str:
+    """A key as a text first spells it, for people to read; the key itself where the text does not have it."""
+    reader, size = _reader(language), key.count(" ") + 1
+    runs = list(pattern(text).finditer(text))
+    keys = [reader.words[run[0]][1] for run in runs]
+    for start in range(len(runs) - size + 1):
+        *first, last = keys[start : start + size]
+        if key in (" ".join([*first, last]), " ".join([*first, singular(last)])):
+            return " ".join(text[runs[start].start() : runs[start + size - 1].end()].split())
+    return key
+
+
 def compact(word: str) -> str:
     """A folded word without possessive and separators; those between two digits become a dot."""
     if word.isalpha():

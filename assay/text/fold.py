@@ -22,6 +22,7 @@ _PLAIN = (
     {ord(c): "'" for c in "’‘ʼ＇‛"} | {ord(c): "-" for c in "‐‑﹣－"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_UNHELD = re.compile("[\0\ud800-\udfff]")
 _INVISIBLE = re.compile(
     "[\\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u0640\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
 )
@@ -36,6 +37,11 @@ _SHEDDING = re.compile("[0-9A-Za-zª-ʯḀ-ỿⱠ-ⱿꜢ-ꟿꬰ-ꭩͰ-Ͽἀ-῾�
 _POINTS = re.compile(
     "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670]+"
 )
+
+
+def askable(text: str) -> str:
+    """Any text is a legal query; what no store can hold (NUL, lone surrogates) becomes a space."""
+    return _UNHELD.sub(" ", text)
 
 
 def normal(text: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import unquote
 
@@ -49,10 +49,10 @@ def replaced(meta: Mapping[str, Any]) -> list[tuple[LinkKind, str]]:
     return [link for link in dict.fromkeys(found) if link[1]]
 
 
-def addresses(doc_id: str, title: str) -> list[str]:
-    """What a document answers to: its id as a path, without its first folder, its last part, and its title."""
+def addresses(doc_id: str, title: str, aliases: Sequence[str] = ()) -> list[str]:
+    """What a document answers to: its id as a path, without its first folder, its last part, its title and aliases."""
     path = address(doc_id)
-    found = (path, path.partition("/")[2], path.rpartition("/")[2], title_address(title))
+    found = (path, path.partition("/")[2], path.rpartition("/")[2], *map(title_address, (title, *aliases)))
     return list(dict.fromkeys(one for one in found if one))
 
 

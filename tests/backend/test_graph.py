@@ -18,6 +18,7 @@ from assay.legs.graph import Graph
 from assay.protocols import Walk
 from assay.store.sqlite import Store
 from assay.testing.contracts import check_leg
+from assay.testing.memory_snapshot import MemorySnapshot
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Query, Ranking
 from assay.where import parse
@@ -169,6 +170,39 @@ def test_links_join_documents_and_say_so(tmp_path: Path, compact: bool) -> None:
     found = Graph(least=0.0).find(Query(""), backend.snapshot(), 10, Ranking.of(["b"], (), "unit"))
     assert "a" not in found.ids.tolist()
     assert not any("keys" in part.name for part in found.parts)
+    backend.close()
+
+
+def test_aliases_are_names_and_addresses_of_a_document(tmp_path: Path, compact: bool) -> None:
+    backend = filled(
+        tmp_path / "kb",
+        chunk("a", "see [[AAL]] on engines", doc_id="a"),
+        chunk("b", "she wrote the first program", doc_id="people/ada.md", title="Ada", aliases=["AAL", "Augusta King"]),
+        chunk("c", "a letter to Augusta King", doc_id="c"),
+        compact=compact,
+    )
+    assert scores(backend.snapshot(), seeds=("a",)).keys() == {"a", "b", "c"}
+    assert scores(backend.snapshot(), "augusta king").keys() == {"a", "b", "c"}
+    backend.remove(["b"])
+    assert scores(backend.snapshot(), seeds=("a",)).keys() == {"a"}
+    backend.close()
+
+
+WORDS = ("signing key", "signing key rotation", "the First day", "first of all", "Acme Corp", "see [[c03]]", "v1.2.3")
+lines = st.lists(st.sampled_from((*NAMES, *WORDS)), max_size=5).map(lambda said: "we saw " + " and ".join(said))
+settled = {"entities": ["Fay"], "aliases": ["Dora"], "triples": ["Emil | knows | Fay"], "supersedes": "c01"}
+
+
+@few
+@given(st.lists(lines, min_size=2, max_size=20), st.sampled_from(["all", "reached", "new"]), st.booleans())
+def test_a_store_walks_as_brute_force_does(tmp_path_factory, said: list[str], keep: str, given_more: bool) -> None:
+    chunks = [chunk(f"c{i:02d}", line, **(settled if given_more and i % 3 == 0 else {})) for i, line in enumerate(said)]
+    backend = filled(tmp_path_factory.mktemp("kb") / "kb", *chunks)
+    oracle = MemorySnapshot(chunks)
+    for query in ("", "did Anna meet Bob over acme-key?", "signing keys of the First", "Acme Corp v1.2.3"):
+        for seeds in ((), ("c00",), ("c01", "c00")):
+            mine, theirs = (scores(view, query, seeds, keep=keep) for view in (backend.snapshot(), oracle))
+            assert mine == pytest.approx({n: s for n, s in theirs.items() if s > 1e-9}, abs=1e-9)
     backend.close()
 
 

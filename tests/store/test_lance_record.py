@@ -102,19 +102,19 @@ def test_a_wrong_dimension_or_norm_is_refused_and_nothing_is_written(made: Lance
 
 def test_a_changed_model_is_seen_by_whoever_has_it_open(made: LanceBackend) -> None:
     other = PLACE.open(str(made.store.folder))
-    with made.store.write("embed") as writer:
-        for key, value in (("model", "n"), ("dim", 4)):
-            writer.set(key, value)
-        writer.drop_vectors()
-        writer.put_vectors([(1, np.eye(4, dtype=np.float32)[0])])
+    near = np.eye(4, dtype=np.float32)
+    assert made.store.stage("next", "n", 4) == 2
+    made.store.put_staged("n", [(1, near[0]), (2, near[1])])
+    assert made.store.adopt("n", "embedded")
     for act in (lambda: other.snapshot(), lambda: other.put([(chunk("c", "x"), None)])):
         with pytest.raises(StoreError, match="another model meanwhile") as told:
             act()
         assert told.value.cure == "open it again"
     again = PLACE.open(str(made.store.folder))
-    assert again.store.lacking_vectors() == [2]
+    assert again.store.lacking_vectors() == []
     view = again.snapshot()
-    assert view.ids(view.nearest(Query("", vector=np.eye(4, dtype=np.float32)[0]), 5).rows).tolist() == ["a"]
+    assert view.ids(view.nearest(Query("", vector=near[0]), 5).rows).tolist() == ["a", "b"]
+    assert [name for name in again.store.tables.names() if name.startswith("vector_")] == ["vector_n"]
 
 
 def test_late_vectors_change_the_digest(made: LanceBackend) -> None:

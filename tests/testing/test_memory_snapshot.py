@@ -21,8 +21,8 @@ def ids(snapshot, found):
 
 def test_it_is_a_snapshot():
     assert isinstance(sample_snapshot(), Snapshot)
-    assert sample_snapshot().capabilities == {"lexical", "exact", "dense"}
-    assert sample_snapshot(vectors=False).capabilities == {"lexical", "exact"}
+    assert sample_snapshot().capabilities == {"lexical", "exact", "dense", "graph"}
+    assert sample_snapshot(vectors=False).capabilities == {"lexical", "exact", "graph"}
     assert "pass them" in sample_snapshot(vectors=False).lacks("dense")
     assert sample_snapshot().lacks("dense") == ""
 

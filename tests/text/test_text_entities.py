@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.entities import LONGEST_KEY, key_of, query_keys, spoken
+from assay.text.entities import LONGEST_KEY, as_written, key_of, query_keys, spoken
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,20 @@ def test_a_query_may_mean_any_run_of_its_words() -> None:
 
 def test_other_languages_keep_their_plurals() -> None:
     assert spoken("rote autos", "german").pairs == ["rote autos"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "written"),
+    [
+        ("set JINA_API_KEY first", "jinaapikey", "JINA_API_KEY"),
+        ("We met Anna\n  Bell.", "anna bell", "Anna Bell"),
+        ("two signing keys", "signing key", "signing keys"),
+        ("Bank of England", "bank of england", "Bank of England"),
+        ("nothing of it", "anna bell", "anna bell"),
+        ("", "a", "a"),
+        ("a b", "", ""),
+        ("\ud800 \0 x" * 9, "link docs/keys", "link docs/keys"),
+    ],
+)
+def test_a_key_is_shown_as_its_chunk_writes_it(text: str, key: str, written: str) -> None:
+    assert as_written(text, key) == written

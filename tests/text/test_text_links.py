@@ -32,6 +32,10 @@ def test_a_document_answers_to_its_path_its_name_and_its_title() -> None:
     ]
     assert addresses("docs/security/README.md", "") == ["docs/security", "security"]
     assert addresses("", "") == []
+    assert addresses("who.md", "World Health Organization", ["WHO", " who ", ""]) == [
+        "who",
+        "world health organization",
+    ]
 
 
 def test_what_the_metadata_replaces() -> None:

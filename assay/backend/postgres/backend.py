@@ -7,16 +7,14 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from assay.backend.kept import Erased, Progress
 from assay.backend.postgres import textsearch, upkeep
-from assay.backend.postgres.graph import INDEX_FROM, index_name
+from assay.backend.postgres.hnsw import INDEX_FROM, index_name
 from assay.backend.postgres.server import Server, examined
 from assay.backend.postgres.snapshot import PostgresSnapshot
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.view import Names, View
-from assay.errors import StoreError
+from assay.store.refusals import check_unit, check_version, embedded_anew
 from assay.types import Chunk, Vector
 
 _STATE = """
@@ -45,9 +43,7 @@ class PostgresBackend:
         """The newest state, or the store as it was at a version."""
         newest, index = self._state()
         if version not in (None, newest):
-            oldest = self.store.oldest()
-            if not oldest <= version <= newest:
-                raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest}")
+            check_version(version, self.store.oldest(), newest)
             return self._view(version, index)
         with self._lock:
             stamp = (newest, index, self._textsearch)
@@ -63,7 +59,7 @@ class PostgresBackend:
         found = self.store.read(lambda db: db.execute(statement, (index_name(table),)).fetchone())
         assert found is not None
         if json.loads(found[1]) != self.store.settings["model"]:
-            raise StoreError(f"{self.store.address} has been embedded with another model meanwhile", "open it again")
+            raise embedded_anew(self.store.address)
         self._textsearch = bool(found[2])
         return int(found[0]), found[3] or ""
 
@@ -75,20 +71,11 @@ class PostgresBackend:
 
     def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int:
         """Add or replace chunks by id, all of them or none; the version from which they are there."""
-        given = [(chunk, None if vector is None else self._checked(vector, chunk)) for chunk, vector in items]
+        dim = self.store.settings["dim"]
+        given = [(chunk, check_unit(chunk.id, vector, dim)) for chunk, vector in items]
         with self.store.write("put") as writer:
             writer.put_all(given, origin)
         return writer.version if writer.changed else self.store.version()
-
-    def _checked(self, vector: Vector, chunk: Chunk) -> Vector:
-        """A store takes vectors of its own model only; length and norm are what can be seen of that."""
-        dim = self.store.settings["dim"]
-        if vector.shape != (dim,) or abs(float(np.linalg.norm(vector)) - 1.0) > 1e-3:
-            raise StoreError(
-                f"chunk {chunk.id}: its vector (shape {vector.shape}) is no unit vector of length {dim}",
-                "embed it with the store's own model, or pass none",
-            )
-        return vector
 
     def remove(self, ids: Iterable[str]) -> int:
         """Delete chunks by id; the version from which they are gone."""

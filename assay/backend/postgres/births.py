@@ -13,7 +13,7 @@ from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import took_in
 from assay.index.columns import kind_of
 from assay.store.facts import Stored
-from assay.store.writer import IdInUse
+from assay.store.refusals import in_use
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
@@ -117,7 +117,3 @@ def chunk_of(row: Stored) -> Chunk:
     name, doc_id, text, tokens, created, importance, meta, _ = row
     moment = float("nan") if created is None else created
     return Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta))
-
-
-def in_use(name: str) -> IdInUse:
-    return IdInUse(f"chunk id {name!r} is already in use by another file or record", "ids must be unique in a store")

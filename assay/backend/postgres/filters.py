@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ _BEYOND = 10**400
 _COLUMNS = ("id", "doc_id", *NUMBERS)
 OWN_KINDS = {name: "number" if name in NUMBERS else "text" for name in _COLUMNS}
 """The fields that every chunk has, with the type of their values."""
+_UNHELD = re.compile("[\0\ud800-\udfff]")
 _SQL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
@@ -76,6 +78,10 @@ def _compare(expression: Compare, kinds: Mapping[str, set[str]]) -> Condition:
         return _column(name, op, value)
     from psycopg.types.json import Jsonb
 
+    if isinstance(value, str) and not is_held(value):
+        if op in ("=", "~"):
+            return Condition("false")
+        op, value = _beside(op, value)
     if op == "=":
         return Condition("c.fields @> %s", (Jsonb({name: [_spelt(value)]}),))
     members = "EXISTS (SELECT 1 FROM jsonb_array_elements({}) AS m WHERE jsonb_typeof(m) = '{}' AND {})"
@@ -92,7 +98,29 @@ def _compare(expression: Compare, kinds: Mapping[str, set[str]]) -> Condition:
     return Condition("jsonb_path_exists(c.fields, %s::jsonpath, %s)", (path, Jsonb({"v": _spelt(value)})))
 
 
+def is_held(text: str) -> bool:
+    """Can a server's text hold this one? If not, nothing in a store is called so."""
+    return _UNHELD.search(text) is None
+
+
+def _beside(op: str, value: str) -> tuple[str, str]:
+    """The same comparison with a text that the server can hold. No stored text has a NUL or a lone surrogate, so all
+    that counts is what stands before it: x < "a\\0b" is x <= "a", and x < "a\\ud800" is x < "a\\ue000"."""
+    odd = _UNHELD.search(value)
+    assert odd is not None
+    before = value[: odd.start()]
+    if op == "!=":
+        return ">=", ""  # every text is another
+    if odd[0] == "\0":
+        return ("<=" if op in ("<", "<=") else ">"), before
+    return ("<" if op in ("<", "<=") else ">="), f"{before}\ue000"
+
+
 def _column(name: str, op: str, value: Value) -> Condition:
+    if isinstance(value, str) and not is_held(value):
+        if op in ("=", "~"):
+            return Condition("false")
+        op, value = _beside(op, value)
     if op == "~":
         held = f"coalesce(c.folded #>> '{{{name},0}}', c.{name})"
         return Condition(f"position(%s in {held}) > 0", (str(value).casefold(),))

@@ -8,6 +8,7 @@ can see as a list under its name; `folded` the same texts case-folded, where fol
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import StoreError
@@ -65,8 +66,11 @@ MIGRATIONS: tuple[str, ...] = (
 )
 """MIGRATIONS[n] makes format n + 1 out of format n; a new one is appended, none is ever changed."""
 
-SWITCHED_ON = "SELECT 1 FROM pg_extension WHERE extname = 'vector'"
+SWITCHED_ON = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 AVAILABLE = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+LEAST_PGVECTOR = (0, 8)
+"""Half precision came with 0.7, scans that a filter cannot leave short with 0.8."""
+_HAS_VECTORS = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'v' AND NOT attisdropped"
 LOCK = 0x4153_5341_5900
 """The advisory lock of writers; the schema's own number is added, so that two stores do not wait for each other."""
 
@@ -104,7 +108,7 @@ def need_pgvector(db: psycopg.Connection[Any], where: str) -> None:
     """Switch pgvector on in this database, or say how it comes there."""
     import psycopg
 
-    if db.execute(SWITCHED_ON).fetchone():
+    if _is_on(db, where):
         return
     if not db.execute(AVAILABLE).fetchone():
         raise StoreError(
@@ -118,3 +122,34 @@ def need_pgvector(db: psycopg.Connection[Any], where: str) -> None:
             f"{where}: pgvector is not switched on in this database, and this user may not do it",
             "let its owner run: CREATE EXTENSION vector",
         ) from error
+    _is_on(db, where)
+
+
+def _is_on(db: psycopg.Connection[Any], where: str) -> bool:
+    """Is pgvector switched on, and new enough?"""
+    found = db.execute(SWITCHED_ON).fetchone()
+    if found is None:
+        return False
+    if tuple(int(part) for part in re.findall(r"\d+", found[0])[:2]) < LEAST_PGVECTOR:
+        least = ".".join(map(str, LEAST_PGVECTOR))
+        raise StoreError(
+            f"{where}: this database has pgvector {found[0]}; Assay needs {least} or newer",
+            "update its package on the server, then let the database's owner run: ALTER EXTENSION vector UPDATE",
+        )
+    return True
+
+
+def check_vectors(db: psycopg.Connection[Any], table: str, dim: int, where: str, readonly: bool) -> None:
+    """Are the vectors of a store still there? Whoever drops pgvector drops them; the words stay, and once pgvector is
+    back there is an empty table for new ones."""
+    if not _is_on(db, where):
+        raise StoreError(
+            f"{where}: pgvector is no longer switched on in this database, and the store's vectors went with it",
+            "let the database's owner run: CREATE EXTENSION vector; then make the vectors anew: assay reembed",
+        )
+    if db.execute(_HAS_VECTORS, (table,)).fetchone():
+        return
+    if readonly:
+        raise StoreError(f"{where}: the store's vectors are gone", "as a user who may write: assay reembed")
+    db.execute(f"DROP TABLE IF EXISTS {table}")
+    vector_table(db, table, dim)

@@ -9,13 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
+from assay.backend.finding import asked_vector, best
+from assay.backend.kept import NO_GRAPH
 from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.postgres import lexical, vectors
-from assay.backend.postgres.filters import Condition
-from assay.backend.postgres.graph import INDEX_FROM
+from assay.backend.postgres.filters import Condition, is_held
+from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.view import View
-from assay.errors import QueryError, StoreError
 from assay.index.columns import NUMBERS, as_number
 from assay.protocols import Found
 from assay.text.analyse import Analyser, identifiers, normal
@@ -51,9 +52,7 @@ class PostgresSnapshot:
     def lacks(self, capability: str) -> str:
         if capability in self.capabilities:
             return ""
-        if capability == "graph":
-            return "a PostgreSQL store keeps no graph of things and links; cure: keep a store in a folder for that"
-        return self._no_vectors if capability == "dense" else f"this store cannot do {capability!r}"
+        return {"dense": self._no_vectors, "graph": NO_GRAPH}.get(capability, f"this store cannot do {capability!r}")
 
     @property
     def size(self) -> int:
@@ -93,17 +92,11 @@ class PostgresSnapshot:
         return [terms[i] for i in chosen], (*self._outdated, said)
 
     def nearest(self, query: Query, k: int) -> Found:
-        if not self._dim:
-            raise StoreError(self._no_vectors)
-        if query.vector is None:
-            raise QueryError("nearest needs query.vector", "embed the query first, or pass a vector")
-        if query.vector.shape != (self._dim,):
-            raise QueryError(
-                f"query.vector has shape {query.vector.shape}; this store holds vectors of length {self._dim}",
-                "embed the query with the store's own model",
-            )
-        near = vectors.Near(self._settings["vectors"], self._dim, query.vector, k, self._view.seen_by(query))
+        vector = asked_vector(query, self._dim, self._no_vectors)
+        near = vectors.Near(self._settings["vectors"], self._dim, vector, k, self._view.seen_by(query))
         rows, scores, served = vectors.nearest(self._view, near, self._index_from if self._index else None)
+        if not len(rows) and self.size and not near.seen.narrows:
+            served = Note("degraded", "no chunk has a vector; cure: assay reembed")
         place = self._best(rows, scores, k)
         return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0, notes=(served,))
 
@@ -133,13 +126,7 @@ class PostgresSnapshot:
         return rows[np.array([key in text for text in texts], np.bool_)]
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
-        """Places of the best k by (score desc, id asc)."""
-        if len(rows) > k:
-            near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
-        else:
-            near = np.arange(len(rows))
-        best: Rows = near[np.lexsort((self.ids(rows[near]), -scores[near]))[:k]]
-        return best
+        return best(rows, scores, k, self.ids)
 
     # -- who may be found
 
@@ -162,6 +149,8 @@ class PostgresSnapshot:
     def ids_from(self, beginning: str, most: int = 20) -> list[str]:
         """Ids of live chunks that begin so, in order, at most `most`."""
         alive = self._view.alive
+        if not is_held(beginning):
+            return []
         found = self._view.read(
             f"SELECT id FROM chunk c WHERE id >= %s AND starts_with(id, %s) AND {alive.sql} ORDER BY id LIMIT %s",
             (beginning, beginning, *alive.given, most),
@@ -181,8 +170,9 @@ class PostgresSnapshot:
 
     def rows(self, ids: Ids) -> Rows:
         names, alive = [str(name) for name in ids], self._view.alive
+        asked = [name for name in names if is_held(name)]
         found = self._view.read(
-            f"SELECT c.id, c.seq FROM chunk c WHERE c.id = ANY(%s) AND ({alive.sql})", (names, *alive.given)
+            f"SELECT c.id, c.seq FROM chunk c WHERE c.id = ANY(%s) AND ({alive.sql})", (asked, *alive.given)
         )
         row_of = dict(found)
         return np.array([row_of.get(name, -1) for name in names], np.int64)

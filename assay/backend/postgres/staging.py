@@ -7,19 +7,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from assay.backend.postgres import graph
+from assay.backend.postgres import hnsw
 from assay.backend.postgres.connect import Address, once
 from assay.backend.postgres.schema import need_pgvector, vector_table
 from assay.backend.postgres.vector_type import Wire
-from assay.backend.postgres.writer import Writer, check_vector
-from assay.errors import StoreError
+from assay.backend.postgres.writer import Writer
+from assay.store.record import STAGED, still_staged
+from assay.store.refusals import storable
 from assay.types import Vector
 
 if TYPE_CHECKING:
     import psycopg
 
-STAGED = "staged"
-"""The setting that says which model is on its way in: embedder, model, dim, and the table of its vectors."""
 _LACKING = "FROM chunk c LEFT JOIN {} v USING (seq) WHERE v.seq IS NULL"
 _T = TypeVar("_T")
 
@@ -37,7 +36,7 @@ class _Store(Protocol):
 
 
 class StagesVectors:
-    """Implements `record.Staging` for a store in PostgreSQL."""
+    """The verbs of `record.Record` that move a store in PostgreSQL to another model."""
 
     def stage(self: _Store, embedder: str, model: str, dim: int) -> int:
         """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
@@ -65,28 +64,26 @@ class StagesVectors:
         statement = f"SELECT seq {_LACKING.format(staged['table'])} AND c.seq > %s ORDER BY c.seq LIMIT %s"
         return [row[0] for row in self.read(lambda db: db.execute(statement, (after, most)).fetchall())]
 
-    def put_staged(self: _Store, vectors: Sequence[tuple[int, Vector]]) -> None:
+    def put_staged(self: _Store, model: str, vectors: Sequence[tuple[int, Vector]]) -> None:
         with self.write("embed") as writer:
-            staged = _staged(writer.db)
-            if not staged:
-                raise StoreError(f"another process has moved {self.where} to another model", "open it again")
+            staged = still_staged(_staged(writer.db), model, str(self.where))
             for seq, vector in vectors:
-                check_vector(f"row {seq}", vector, staged["dim"])
+                storable(f"row {seq}", vector, staged["dim"])
             # A row may have been erased since it was read; its vector must not come back.
             statement = f"INSERT INTO {staged['table']} SELECT seq, %b FROM chunk WHERE seq = %b ON CONFLICT DO NOTHING"
             with writer.db.cursor() as cursor:
                 cursor.executemany(statement, [(Wire(vector), seq) for seq, vector in vectors])
 
-    def adopt(self: _Store, note: str) -> bool:
+    def adopt(self: _Store, model: str, note: str) -> bool:
         """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
         waiting = self.setting(STAGED)
         if waiting:  # indexed before it serves, so that no search waits for that
             with self.alone() as db:
-                graph.build(db, self.where.schema, waiting["table"], waiting["dim"], graph.INDEX_FROM)
+                hnsw.build(db, self.where.schema, waiting["table"], waiting["dim"], hnsw.INDEX_FROM)
         with self.write(note) as writer:
-            db, staged = writer.db, _staged(writer.db)
-            if not staged or db.execute(f"SELECT 1 {_LACKING.format(staged['table'])} LIMIT 1").fetchone():
-                return not staged
+            db, staged = writer.db, still_staged(_staged(writer.db), model, str(self.where))
+            if db.execute(f"SELECT 1 {_LACKING.format(staged['table'])} LIMIT 1").fetchone():
+                return False
             before = self.settings["vectors"]
             said = {key: staged[key] for key in ("embedder", "model", "dim")}
             for key, value in {**said, "vectors": staged["table"], STAGED: None}.items():

@@ -16,13 +16,14 @@ import numpy as np
 
 from assay.backend.postgres import tallies
 from assay.backend.postgres.connect import Address, Connections, once
-from assay.backend.postgres.schema import MIGRATIONS, lock, migrate, need_pgvector, vector_table
+from assay.backend.postgres.schema import MIGRATIONS, check_vectors, lock, migrate, need_pgvector, vector_table
 from assay.backend.postgres.staging import StagesVectors
 from assay.backend.postgres.vector_type import unpacked
 from assay.backend.postgres.writer import Writer
 from assay.errors import StoreError
 from assay.store.facts import FileFacts, Row
 from assay.store.record import Extent, Head, State, Tally
+from assay.store.refusals import embedded_anew, forgotten, version_of
 from assay.text.analyse import Analyser
 from assay.types import Vectors
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 SETTINGS = frozenset({"format", "store", "embedder", "model", "dim", "language", "profile", "vectors", "analyser"})
 """What every store remembers of how it was made."""
-_LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 _T = TypeVar("_T")
 _ON_DISK = """
 SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
@@ -87,6 +87,8 @@ class PostgresStore(StagesVectors):
             if behind or settings["format"] > len(MIGRATIONS):
                 lock(db)
                 settings["format"] = migrate(db, _settings(db)["format"], str(address))
+            if settings["dim"]:
+                check_vectors(db, settings["vectors"], settings["dim"], str(address), readonly)
         return PostgresStore(Connections(address), settings, readonly)
 
     @property
@@ -144,17 +146,7 @@ class PostgresStore(StagesVectors):
 
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        tagged = self._all("SELECT version FROM tag WHERE name = %s", (snapshot,))
-        if tagged:
-            return int(tagged[0][0])
-        number = snapshot.removeprefix("v")
-        newest = self.version()
-        if number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER and int(number) <= newest:
-            return int(number)
-        tags = ", ".join(self.tags()) or "none"
-        raise StoreError(
-            f"this store has no snapshot {snapshot!r}", f"versions v0 to v{newest}; tags: {tags} (assay stats)"
-        )
+        return version_of(snapshot, self.tags(), self.version())
 
     def setting(self, key: str) -> Any:
         """A setting as it is now (`settings` is as it was when the store was opened, and as we changed it)."""
@@ -182,9 +174,7 @@ class PostgresStore(StagesVectors):
         try:
             return [found[seq] for seq in asked]
         except KeyError as error:
-            raise StoreError(
-                f"chunks that this view of {self.address} shows have been forgotten since", "take a new snapshot"
-            ) from error
+            raise forgotten(self.address) from error
 
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors:
         """Vectors in the order asked; zero rows where a chunk has none."""
@@ -283,7 +273,7 @@ class PostgresStore(StagesVectors):
     def _check_model(self, db: psycopg.Connection[Any]) -> None:
         """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
         if _settings(db)["model"] != self.settings["model"]:
-            raise StoreError(f"{self.address} has been embedded with another model meanwhile", "open it again")
+            raise embedded_anew(self.address)
 
 
 def _is_store(db: psycopg.Connection[Any], schema: str) -> bool:

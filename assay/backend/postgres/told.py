@@ -28,6 +28,7 @@ _SAID: Mapping[str, tuple[type[StoreError], str, str]] = {
     "57P01": (Disconnected, "the server shut the connection", _AGAIN),
     "57P02": (Disconnected, "the server crashed and restarts", _AGAIN),
     "57P03": (Disconnected, "the server is starting or stopping", "try again in a moment"),
+    "42P01": (StoreError, "a table is gone: the store was removed or moved meanwhile", "open it again"),
     "22P05": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
     "22021": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
 }

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from assay.backend.kept import Progress
-from assay.backend.postgres import graph
+from assay.backend.postgres import hnsw
 from assay.backend.postgres.births import numbered
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.words import took_in
@@ -33,7 +33,7 @@ def build_index(store: PostgresStore, least: int, progress: Progress) -> bool:
     """The vectors' index, once there are enough of them; readers and writers go on meanwhile."""
     progress("indexing vectors", 0, 1)
     with store.alone() as db:
-        built = graph.build(db, store.schema, store.settings["vectors"], store.settings["dim"], least)
+        built = hnsw.build(db, store.schema, store.settings["vectors"], store.settings["dim"], least)
     progress("indexing vectors", 1, 1)
     return built
 

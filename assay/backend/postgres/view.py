@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled
+from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled, is_held
 from assay.backend.postgres.store import PostgresStore
 from assay.index.words import idf
 from assay.types import Floats, Query
@@ -120,7 +120,8 @@ class View:
         if at is not None:
             parts.append(Condition("coalesce(c.created <= %s, true)", (at,)))  # undated chunks are never hidden
         if scope is not None:
-            parts.append(Condition("c.fields @> %s", (Jsonb({"scope": [scope]}),)))
+            known = Condition("c.fields @> %s", (Jsonb({"scope": [scope]}),))
+            parts.append(known if is_held(scope) else Condition("false"))
         return Condition(" AND ".join(f"({p.sql})" for p in parts), tuple(v for p in parts for v in p.given))
 
     def seen_by(self, query: Query) -> Condition:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from assay.backend.postgres.births import Birth, bear, in_use
+from assay.backend.postgres.births import Birth, bear
 from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import let_go
-from assay.errors import StoreError
 from assay.store.facts import FileFacts, Stored, stored
+from assay.store.refusals import in_use, storable
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
 
 _HELD = 2_000
 """Chunks gathered before they are sent."""
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON spells it; an escaped backslash before u0000 is another thing
 
 
 class Writer:
@@ -182,18 +178,12 @@ class Writer:
     def put_vectors(self, vectors: Iterable[tuple[int, Vector]]) -> None:
         self.flush()
         for seq, vector in vectors:
-            check_vector(f"row {seq}", vector, self._dim)
+            storable(f"row {seq}", vector, self._dim)
             self.db.execute(
                 f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT (seq) DO UPDATE SET v = excluded.v",
                 (seq, Wire(vector)),
             )
             self._other = True
-
-    def drop_vectors(self) -> None:
-        """Forget every vector: they are about to be made anew by another model."""
-        if self._vectors:
-            self.db.execute(f"DELETE FROM {self._vectors}")
-        self._other = True
 
     def tag(self, name: str, version: int) -> None:
         self.db.execute(
@@ -232,9 +222,7 @@ class Writer:
 
     def _bear(self, row: Stored, origin: str, vector: Vector | None) -> None:
         if vector is not None:
-            check_vector(f"chunk {row[0]!r}", vector, self._dim)
-        if "\0" in row[2] or _NUL.search(row[6]):
-            raise StoreError(f"chunk {row[0]!r}: PostgreSQL cannot hold a NUL in a text", "replace it, e.g. by U+FFFD")
+            storable(f"chunk {row[0]!r}", vector, self._dim)
         if row[0] in self._births:
             raise in_use(row[0])
         self._births[row[0]] = Birth(row, origin, vector)
@@ -252,27 +240,15 @@ class Writer:
         """Is this the row's vector already? None asks for no change."""
         if vector is None:
             return True
-        check_vector(f"chunk {name!r}", vector, self._dim)
+        storable(f"chunk {name!r}", vector, self._dim)
         row = self.db.execute(f"SELECT vector_send(v) FROM {self._vectors} WHERE seq = %b", (seq,), binary=True)
         found = row.fetchone()
         return found is not None and bytes(found[0]) == Wire(vector).packed()
 
     def _fill_vector(self, seq: int, name: str, vector: Vector) -> None:
         """Give a row its vector where it has none; it counts as a change."""
-        check_vector(f"chunk {name!r}", vector, self._dim)
+        storable(f"chunk {name!r}", vector, self._dim)
         added = self.db.execute(
             f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT DO NOTHING", (seq, Wire(vector))
         ).rowcount
         self._other = self._other or added > 0
-
-
-def check_vector(whose: str, vector: Vector, dim: int) -> None:
-    """A vector that no search could use is refused here, before anything is written."""
-    given = np.asarray(vector)
-    if given.shape != (dim,):
-        raise StoreError(
-            f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {dim}",
-            "embed with the store's own model, or move the store to yours: assay reembed",
-        )
-    if not np.isfinite(given).all():
-        raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
