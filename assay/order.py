@@ -25,13 +25,14 @@ def order_index(ranking: Ranking) -> NDArray[np.intp]:
             return index  # most rankings need no other key
     numbers = (ranking.source_rank, ranking.priority, -ranking.score, ranking.tier)
     index = np.lexsort(numbers)
-    here, after = index[:-1], index[1:]
+    tied = np.ones(max(len(index) - 1, 0), np.bool_)
     for key in numbers:
-        tied = key[here] == key[after]
-        here, after = here[tied], after[tied]
-        if not len(here):
-            return index
-    return np.lexsort((ranking.ids, *numbers))  # texts are slow to sort
+        tied &= key[index[:-1]] == key[index[1:]]
+    if tied.any():  # texts are slow to sort: only those are that nothing else tells apart
+        some = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+        run = np.cumsum(~np.append(False, tied))[some]
+        index[some] = index[some][np.lexsort((ranking.ids[index[some]], run))]
+    return index
 
 
 def arrange(ranking: Ranking) -> Ranking:
