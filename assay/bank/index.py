@@ -12,8 +12,10 @@ Scores have the same bits whatever the number of threads, the kind of index or t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from assay.bank.errors import WrongIndex
 from assay.index.vectors import exact_scores
 from assay.types import Floats, Rows, Vector
 
+KINDS: Mapping[str, str] = MappingProxyType({"IndexIVFFlat": "ivf_flat", "IndexHNSWFlat": "hnsw"})
+"""FAISS's own names of what we build."""
 _SPARE = 32
 """Candidates beyond the wanted ones that FAISS names: what float32 puts a place too low is still among them."""
 _NOISE = 1e-5
@@ -58,9 +62,18 @@ class BankIndex:
 
         path = self._folder / "index.faiss"
         try:
-            return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
         except RuntimeError as error:
             raise WrongIndex(f"{path} cannot be read: {error}", "build it anew: assay bank index") from error
+        said = (self.kind, self.nlist, len(self._bank), self._bank.dim, faiss.METRIC_INNER_PRODUCT)
+        held = (KINDS.get(type(index).__name__), getattr(index, "nlist", 0), index.ntotal, index.d, index.metric_type)
+        if held != said:
+            raise WrongIndex(
+                f"{path} is not the file its manifest names: {held[2]:,} vectors × {held[3]} in {held[1]} lists of a "
+                f"{type(index).__name__}",
+                "build it anew: assay bank index",
+            )
+        return index
 
     def nearest(self, query: Vector, k: int, nprobe: int = 0) -> tuple[Rows, Floats]:
         """The k best rows with their cosines, by (score desc, id asc); `nprobe` 0 takes the index's own."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -111,6 +112,51 @@ def test_a_lost_or_damaged_file(tmp_path, bank):
         open_index(tmp_path, bank)
 
 
+@pytest.mark.parametrize(
+    ("rows", "dim", "kind"), [(1_999, 16, "ivf_flat"), (2_000, 8, "ivf_flat"), (2_000, 16, "hnsw")]
+)
+def test_a_file_of_another_bank_under_this_ones_manifest(tmp_path, bank, rows, dim, kind):
+    build_index(bank, tmp_path)
+    (tmp_path / "other").mkdir()
+    other = build_index(bank_of(tmp_path / "other", rows, dim), tmp_path / "other", Recipe(kind))
+    shutil.copyfile(other._folder / "index.faiss", tmp_path / "index.faiss")
+    with pytest.raises(WrongIndex, match="not the file its manifest names"):
+        open_index(tmp_path, bank).open()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_file_that_is_cut_short(tmp_path, bank, share):
+    build_index(bank, tmp_path)
+    path = tmp_path / "index.faiss"
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(share * len(raw))])
+    with pytest.raises(WrongIndex, match="cannot be read"):
+        open_index(tmp_path, bank).open()
+
+
+def test_building_anew_leaves_an_open_index_as_it_was(tmp_path, bank):
+    first = build_index(bank, tmp_path)
+    before = [row.tolist() for row in first.nearest(bank.vectors[3], 50)]
+    second = build_index(bank, tmp_path, Recipe(nlist=5, seed=7))
+    assert [row.tolist() for row in first.nearest(bank.vectors[3], 50)] == before
+    assert second.nlist == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.faiss", "index.json"]
+
+
+def test_an_index_whose_build_ended_early_is_none(tmp_path, bank, monkeypatch):
+    monkeypatch.setattr("assay.bank.index_build.measured_recall", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        build_index(bank, tmp_path)
+    with pytest.raises(WrongIndex, match="holds no index"):
+        open_index(tmp_path, bank)
+
+
+def test_recall_is_measured_with_the_nprobe_that_searches_take(tmp_path, bank):
+    recall = build_index(bank, tmp_path, Recipe(nprobe=3)).manifest["recall"]
+    assert {name for name in recall if name.startswith("nprobe")} == {f"nprobe {n}" for n in (3, 8, 16, 32, 45)}
+    assert recall["nprobe 45"]["@500"] == 1.0
+
+
 def test_recipes_that_make_no_index(bank, tmp_path):
     for wrong in ({"kind": "ivf_pq"}, {"nprobe": 0}, {"nlist": -1}):
         with pytest.raises(ConfigError):
@@ -126,17 +172,32 @@ from assay.bank.bank import open_bank
 from assay.bank.index_build import Recipe, build_index
 faiss.omp_set_num_threads(int(sys.argv[1]))
 bank = open_bank(sys.argv[2])
-index = build_index(bank, Path(sys.argv[3]), Recipe(nprobe=4))
-found = [index.nearest(bank.vectors[row], 50) for row in range(0, 2000, 40)]
-print(json.dumps([index.digest, [(r.tolist(), s.tolist()) for r, s in found]]))
+said = []
+for kind in ("ivf_flat", "exact", "hnsw"):
+    index = build_index(bank, Path(sys.argv[3]) / kind, Recipe(kind, nprobe=4))
+    found = [index.nearest(bank.vectors[row], 50) for row in range(0, len(bank), 40)]
+    said.append([index.digest, [(r.tolist(), s.tolist()) for r, s in found]])
+print(json.dumps(said))
 """
 
 
-def test_runs_and_thread_counts_give_the_same_index_and_results(bank, tmp_path):
+def by_threads(bank, folder) -> list[str]:
     said = []
     for turn, threads in enumerate(("1", "2", "2")):
-        command = [sys.executable, "-c", _CHILD, threads, str(bank.path), str(tmp_path / str(turn))]
+        command = [sys.executable, "-c", _CHILD, threads, str(bank.path), str(folder / str(turn))]
         env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         said.append(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    return said
+
+
+def test_runs_and_thread_counts_give_the_same_index_and_results(bank, tmp_path):
+    said = by_threads(bank, tmp_path)
     assert said[0] == said[1] == said[2]
-    assert len(json.loads(said[0])[1]) == 50
+    assert [len(found) for _, found in json.loads(said[0])] == [50, 50, 50]
+
+
+def test_a_bank_of_twins_gives_the_same_results_too(tmp_path):
+    """Five hundred copies of each vector: far more equal scores than candidates are asked for."""
+    vectors = np.repeat(unit(4, 16, seed=8), 500, axis=0)[np.random.default_rng(3).permutation(2_000)]
+    said = by_threads(bank_of(tmp_path, 2_000, 16, vectors=vectors), tmp_path)
+    assert said[0] == said[1] == said[2]
