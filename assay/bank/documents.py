@@ -11,6 +11,7 @@ import numpy as np
 from assay.errors import BadFile, ConfigError
 from assay.ingest.chunk import PROFILES, chunk_documents
 from assay.ingest.walk import FoundFile, discover, read_file
+from assay.types import Document
 
 Ordered = tuple[str, list[str]]
 """A document's name and its chunks as they are embedded, in order."""
@@ -30,7 +31,9 @@ def ordered_documents(
     if by and not any(by in document.meta for _, documents in read for document in documents):
         raise ConfigError(f"no record has a field {by!r} to group by", "leave --by out, or name a metadata field")
     for source, documents in read:
-        groups = [list(members) for _, members in groupby(documents, key=lambda one: str(one.meta.get(by) or one.id))]
+        groups = [
+            list(members) for _, members in groupby(documents, key=lambda one: str(one.meta.get(by) or _whole(one)))
+        ]
         if most and len(groups) > most:
             groups = [groups[place] for place in np.unique(np.linspace(0, len(groups) - 1, most).astype(int))]
         for members in groups:
@@ -41,6 +44,12 @@ def ordered_documents(
                 for chunk in cut
             ]
             yield f"{source.parent.name}/{members[0].id}", chunks
+
+
+def _whole(document: Document) -> str:
+    """The name of the file that a document is a part of: a long one is read in parts, which follow each other."""
+    name, _, number = document.id.rpartition("#part-")
+    return name if number.isdecimal() else document.id
 
 
 def _files(source: Path) -> Sequence[FoundFile]:
