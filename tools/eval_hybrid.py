@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--lambda", dest="weight", type=float, nargs="+", default=list(Axes().weight))
     parser.add_argument("--nprobe", type=int, nargs="+", default=list(Axes().nprobe))
     parser.add_argument("--k1", type=int, default=Axes().k1)
-    parser.add_argument("--k", type=int, nargs="+", default=[5, 10], help="the largest is answered, Hit@k for each")
+    parser.add_argument("--k", type=int, nargs="+", default=[5, 10], help="the largest is answered; Hit@1/5/10 are read from it")
     parser.add_argument("--queries", type=int, default=0, help="at most so many held-out pairs, spread over all")
     parser.add_argument("--name", default="", help="how the report calls the bank")
     parser.add_argument("--out", type=Path, default=Path("artifacts/evals/hybrid_grid.json"))

@@ -38,6 +38,23 @@ def test_a_bank_is_checked_indexed_and_learned_from(tmp_path):
     assert json.loads(run("lvm", "show", tmp_path / "lvm"))["kind"] == "ridge"
 
 
+def test_the_fewest_windows_train_and_say_what_they_reached(tmp_path):
+    bank, pairs = folder() / "bank.npz", folder() / "sequences.npz"
+    said = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--most", 2)
+    assert "1 windows" in said
+    assert "reciprocal rank" in said
+    assert "too few" in run("lvm", "train", bank, pairs, "--out", tmp_path / "none", "--most", 1, code=4)
+
+
+def test_a_check_says_which_layout_the_lanes_follow(tmp_path):
+    bank = open_bank(folder() / "bank.npz")
+    assert "lanes are those of layout spec" in run("bank", "check", bank.path)
+    held = {"vectors": bank.vectors, "bank_ids": bank.ids, "tmd_bits": bank.tmd_bits}
+    for lanes, what in ((bank.tmd_bits >> 11, "layout wide"), (bank.tmd_bits * 0 + 9, "no layout we know")):
+        np.savez(tmp_path / "theirs.npz", **held, lane_indices=lanes.astype(np.int16))
+        assert what in run("bank", "check", tmp_path / "theirs.npz")
+
+
 def test_a_bad_bank_says_what_and_cure(tmp_path):
     np.savez(tmp_path / "bad.npz", vectors=np.zeros((2, 4), np.float32))
     said = run("bank", "check", tmp_path / "bad.npz", code=3)
@@ -102,6 +119,16 @@ def test_the_tool_takes_the_flags_of_001(tmp_path):
     assert "Goal Hit@5" in done.stdout
     names = sorted(path.name for path in (tmp_path / "evals").iterdir())
     assert names == ["Hybrid Retrieval v0.1 Results.md", "hybrid_grid.json", "hybrid_grid.md"]
-    failed = subprocess.run([*map(str, command), "--k1", "500"], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert failed.returncode == 2
-    assert "k0" in failed.stderr
+    for wrong, what in (
+        (["--k1", "500"], "k0"),
+        (["--queries", "-5"], "queries"),
+        (["--nprobe", "0"], "nprobe"),
+        (["--lambda", "1.0"], "lambda"),
+        (["--lambda", "nan"], "lambda"),
+        (["--out", str(tmp_path / "grid.md")], "json"),
+        (["--pipeline", "dense"], "cascade"),
+    ):
+        failed = subprocess.run([*map(str, command), *wrong], capture_output=True, text=True, check=False, cwd=ROOT)
+        assert failed.returncode == 2, failed.stderr
+        assert what in failed.stderr
+        assert "Traceback" not in failed.stderr
