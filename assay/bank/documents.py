@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -36,6 +37,7 @@ def ordered_documents(
         ]
         if most and len(groups) > most:
             groups = [groups[place] for place in np.unique(np.linspace(0, len(groups) - 1, most).astype(int))]
+        folder = Path(os.path.abspath(source)).parent.name  # however the path was spelled: names decide the halves
         for members in groups:
             chunks = [
                 chunk.indexed_text
@@ -43,7 +45,7 @@ def ordered_documents(
                 for cut in chunk_documents(members[start : start + _AT_ONCE], PROFILES[profile])
                 for chunk in cut
             ]
-            yield f"{source.parent.name}/{members[0].id}", chunks
+            yield f"{folder}/{members[0].id}", chunks
 
 
 def _whole(document: Document) -> str:

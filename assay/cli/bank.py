@@ -114,7 +114,7 @@ def index(path: Path, out: Path, kind: str, nlist: int, nprobe: int, seed: int) 
     with bars() as bar:
         made = build_index(open_bank(path), out, Recipe(kind, nlist, nprobe, seed), bar.step)  # type: ignore[arg-type]
     click.echo(f"{made.version}: {len(open_bank(path)):,} vectors" + (f", {made.nlist} lists" if made.nlist else ""))
-    for name, shares in made.manifest["recall"].items():
+    for name, shares in sorted(made.manifest["recall"].items(), key=lambda one: (len(one[0]), one[0])):
         if isinstance(shares, dict):
             said = ", ".join(f"{depth} {share:.3f}" for depth, share in shares.items())
             click.echo(click.style(f"  recall with {name}: {said}", dim=True))

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +139,15 @@ def test_parts_of_one_long_file_are_one_document(tmp_path, monkeypatch):
     assert name.endswith("/book.md")
     assert len(chunks) > 6
     assert [n for n in range(6) if any(f"Chapter {n}" in chunk for chunk in chunks)] == list(range(6))
+
+
+def test_names_do_not_depend_on_how_the_path_is_spelled(tmp_path, monkeypatch):
+    """Names decide the halves."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\nSome words about it.\n")
+    monkeypatch.chdir(tmp_path / "docs")
+    names = {
+        next(iter(ordered_documents([Path(path)])))[0]
+        for path in ("a.md", "./a.md", "../docs/a.md", tmp_path / "docs" / "a.md")
+    }
+    assert names == {"docs/a.md"}
