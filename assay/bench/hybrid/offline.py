@@ -43,4 +43,5 @@ def offline(cascade: Cascade, sequences: Sequences, most: int, baselines: bool =
 
 
 def _scores(ranks: Ranks) -> dict[str, float | None]:
-    return {NAMES[name]: mean(column) for name, column in sorted(columns(ranks).items())}
+    found = columns(ranks)
+    return {name: mean(found[metric]) for metric, name in NAMES.items()}
