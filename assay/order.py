@@ -25,14 +25,13 @@ def order_index(ranking: Ranking) -> NDArray[np.intp]:
             return index  # most rankings need no other key
     numbers = (ranking.source_rank, ranking.priority, -ranking.score, ranking.tier)
     index = np.lexsort(numbers)
-    tied = np.ones(max(len(index) - 1, 0), np.bool_)
+    here, after = index[:-1], index[1:]
     for key in numbers:
-        tied &= key[index[:-1]] == key[index[1:]]
-    if tied.any():  # texts are slow to sort: only those are that nothing else tells apart
-        some = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
-        run = np.cumsum(~np.append(False, tied))[some]
-        index[some] = index[some][np.lexsort((ranking.ids[index[some]], run))]
-    return index
+        tied = key[here] == key[after]
+        here, after = here[tied], after[tied]
+        if not len(here):
+            return index
+    return np.lexsort((ranking.ids, *numbers))  # texts are slow to sort
 
 
 def arrange(ranking: Ranking) -> Ranking:
