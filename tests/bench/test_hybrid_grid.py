@@ -16,7 +16,7 @@ from assay.bench.hybrid.evaluate import Job, evaluate
 from assay.bench.hybrid.grid import Axes, run_grid
 from assay.bench.hybrid.leakage import leakage
 from assay.bench.hybrid.questions import Question, agreement, lanes, questions, twins
-from assay.bench.hybrid.report import TITLE, headline, markdown
+from assay.bench.hybrid.report import TITLE, _short_lists, headline, markdown
 from assay.bench.hybrid.runs import columns
 from assay.bench.receipt import read
 from assay.bench.rules import load
@@ -83,6 +83,14 @@ def test_every_report_has_the_rows_that_expose_nonsense(grid):
     assert "lvm-only" in page
     assert page.startswith(f"# {TITLE}")
     assert "Goal Hit@5 ≥ 0.78: pass" in page
+
+
+def test_lists_that_hold_fewer_than_k0_are_told():
+    """nprobe is a floor: on a small bank the same settings look into more lists, and the page says so."""
+    index = {"vectors": 4_096, "nlist": 64}
+    (line, _) = _short_lists(index, {"nprobe": [8, 16], "k0": [100, 500, 1000]})
+    assert line == "8 lists hold about 512 vectors, fewer than K0 1000: there more are looked into."
+    assert _short_lists({"vectors": 4_096, "nlist": 0}, {"nprobe": [8], "k0": [1000]}) == []
 
 
 def test_the_canonical_half_is_the_same_on_every_run(grid):

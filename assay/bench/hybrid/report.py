@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from assay.bench.hybrid.grid import Cell, Grid
 from assay.bench.receipt import Receipt
@@ -73,12 +74,28 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
             [_cells(cell, grid) for cell in sorted([*grid.alone, *grid.cells], key=_place)],
         ),
         "",
+        *_short_lists(said["index"], said["axes"]),
         *_gates(grid),
         "## Hit@5 by domain",
         "",
         *_lanes(grid),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _short_lists(index: Mapping[str, Any], axes: Mapping[str, Any]) -> list[str]:
+    """Where nprobe is less than what is looked into, because its lists hold fewer than K0 vectors (decision 0027)."""
+    lines = []
+    for nprobe in axes["nprobe"] if index.get("nlist") else ():
+        held = nprobe * index["vectors"] // index["nlist"]
+        short = [k0 for k0 in axes["k0"] if held < k0]
+        if short:
+            which = ", ".join(map(str, short))
+            lines += [
+                f"{nprobe} lists hold about {held} vectors, fewer than K0 {which}: there more are looked into.",
+                "",
+            ]
+    return lines
 
 
 def _place(cell: Cell) -> tuple[float, ...]:
