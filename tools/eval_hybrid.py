@@ -25,7 +25,14 @@ def main() -> int:
     parser.add_argument("--model", type=Path, help="next-vector model's folder; by default a ridge is trained")
     parser.add_argument("--pipeline", default="cascade", help="preset or TOML file")
     parser.add_argument("--k0", type=int, nargs="+", default=list(Axes().k0), help="candidates that FAISS names")
-    parser.add_argument("--lambda", dest="weight", type=float, nargs="+", default=list(Axes().weight), help="λ")
+    parser.add_argument(
+        "--lambda",
+        dest="weight",
+        type=float,
+        nargs="+",
+        default=list(Axes().weight),
+        help="weight of the model's score",
+    )
     parser.add_argument("--nprobe", type=int, nargs="+", default=list(Axes().nprobe), help="lists looked into")
     parser.add_argument("--k1", type=int, default=Axes().k1, help="candidates that the model keeps")
     parser.add_argument(

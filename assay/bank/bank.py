@@ -87,7 +87,7 @@ def open_bank(path: str | Path, *, anew: bool = False) -> Bank:
         if column.shape[0] != size:
             raise WrongShape(f"{name!r} has {column.shape[0]} rows, vectors has {size}", "one for each vector", name)
     arrays = {name: npz.mapped(file, column) for name, column in held.items()}
-    digest = None if anew else _sealed(file)
+    digest = None if anew else sealed(file)
     if digest is None:
         npz.check_sums(file, held.values())
         _check(file, arrays)
@@ -160,7 +160,7 @@ def seal(path: Path, digest: str) -> None:
         write_text(seal_path(path), json.dumps({**_marks(path), "digest": digest}, sort_keys=True) + "\n")
 
 
-def _sealed(path: Path) -> str | None:
+def sealed(path: Path) -> str | None:
     """The digest of a file that has not been touched since it was sealed."""
     try:
         said = json.loads(seal_path(path).read_text("utf-8"))

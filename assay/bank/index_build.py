@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from assay.atomic import aside, write_text
-from assay.bank.bank import Bank
+from assay.bank.bank import Bank, seal
 from assay.bank.index import BankIndex, open_index
 from assay.errors import ConfigError, nearest
 from assay.types import Rows, Vectors
@@ -79,6 +79,7 @@ def build_index(
             faiss.write_index(index, name)
         with path.open("rb") as file:
             made["file"] = hashlib.file_digest(file, "sha256").hexdigest()
+        seal(path, made["file"])
         made["nlist"] = index.nlist if recipe.kind == "ivf_flat" else 0
         made["faiss"] = faiss.__version__
     made |= {"bank": bank.digest, "vectors": len(bank), "dim": bank.dim}
