@@ -48,11 +48,11 @@ eval-hybrid: $(VENV)/.installed ## The cascade's grid (specification 001); write
 	$(BIN)/python tools/eval_hybrid.py $(if $(BANK),--bank $(BANK)) $(if $(VAL),--val $(VAL)) \
 	  --k0 100 200 500 1000 --lambda 0.6 0.7 0.8 --nprobe 8 16 --k1 50 --k 5 10 --out $(EVALS)/hybrid_grid.json
 
+# Serves what make eval-hybrid made last; with BANK= (and VAL=) as there, or with INDEX= and MODEL= of your own.
 serve-hybrid: $(VENV)/.installed ## The cascade over HTTP on port 8088; make eval-hybrid first, or BANK= INDEX= MODEL=
-	$(BIN)/assay serve-hybrid --bank $(or $(BANK),$(EVALS)/planted/bank.npz) \
-	  --index $(or $(INDEX),$(firstword $(wildcard $(EVALS)/index-*))) \
-	  --model $(or $(MODEL),$(firstword $(wildcard $(EVALS)/lvm-*))) \
-	  --val $(or $(VAL),$(EVALS)/planted/sequences.npz) --address 127.0.0.1:8088
+	$(BIN)/assay serve-hybrid --bank $(or $(BANK),$(EVALS)/planted/bank.npz) --index $(or $(INDEX),$(EVALS)/eval_index) \
+	  --model $(or $(MODEL),$(EVALS)/eval_lvm) --val $(or $(VAL),$(dir $(or $(BANK),$(EVALS)/planted/bank.npz))sequences.npz) \
+	  --address 127.0.0.1:8088
 
 model: $(VENV)/.installed ## The local embedding model, fetched once and checked by hash
 	@$(BIN)/assay model install --if-missing

@@ -11,19 +11,27 @@ from typing import IO
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file beside its place, make it durable, then put it there. What was there before stays until then."""
+def aside(path: Path) -> Iterator[str]:
+    """The name of a file to write beside its place; it is made durable, then put there. What was there before stays
+    until then, and longer for whoever has it open or mapped."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield name
+        os.fsync(handle)
         os.chmod(name, 0o644)  # mkstemp's 0600 is for secrets
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write that is put into its place when it is whole."""
+    with aside(path) as name, open(name, "wb") as file:
+        yield file
 
 
 def write_text(path: Path, text: str) -> None:

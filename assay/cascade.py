@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from assay.types import Query, Vector
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """One request. What is None is taken from the pipeline; `nprobe` None is the pipeline's, by lane."""
+    """One request. What is None is taken from the pipeline: `nprobe` by lane, and `lane` is the code's own."""
 
     vector: Vector
     tmd_bits: int | None = None
@@ -115,6 +115,8 @@ class Cascade:
     def search(self, ask: Ask, clock: Callable[[], float] = lambda: 0.0) -> Answer:
         """The answer to one request; `clock` (seconds) only measures. QueryError names the field that is wrong."""
         self.snapshot.checked(ask.vector)
+        if ask.lane is None and ask.tmd_bits is not None:
+            ask = replace(ask, lane=int(self.snapshot.layout.lanes(ask.tmd_bits)))
         return self.pipeline(self.settings_of(ask)).run(ask.query(), self.snapshot, clock=clock)
 
 

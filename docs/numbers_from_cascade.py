@@ -40,16 +40,40 @@ def _rows(receipt: Receipt) -> list[list[str]]:
 
 
 def _verdict(receipt: Receipt) -> str:
-    said, chosen = receipt.canonical, receipt.measured["chosen"]
+    said, measured, chosen = receipt.canonical, receipt.measured, receipt.measured["chosen"]
     which = (
         f"K0 {chosen['k0']}, λ {chosen['lambda']:g}, nprobe {chosen['nprobe']}" if chosen else "no configuration passes"
     )
-    (goal,) = said["goal"]
+    (goal,) = measured["goal"]
     doubts = f" Doubt: {'; '.join(said['doubts'])}." if said["doubts"] else ""
     return (
         f"{said['dataset']['name']} ({said['index']['vectors']:,} × {said['index']['dim']}, {said['questions']:,} "
         f"questions): {which}; goal Hit@5 ≥ 0.78: {goal['verdict']} ({goal['observed']:.3f}).{doubts}"
     )
+
+
+def codes() -> str:
+    """How often the code of what follows says the same as the current one, on both banks."""
+    found = [read(RECEIPTS / "cascade" / name).canonical for name in ("real.json", "planted.json")]
+    return _table(
+        ["bank", "same lane", "same domain", "same task"],
+        [
+            [said["dataset"]["name"], *(f"{said['codes_agree'][field]:.1%}" for field in ("lane", "domain", "task"))]
+            for said in found
+        ],
+    )
+
+
+def models() -> str:
+    """Next-vector models alone, on both banks."""
+    found: Mapping[str, Any] = json.loads((RECEIPTS / "cascade_models.json").read_text("utf-8"))["measured"]
+    rows = []
+    for bank, said in found.items():
+        for name, one in said.items():
+            if isinstance(one, Mapping):
+                scores = [f"{one[metric]:.3f}" for metric in _SCORES]
+                rows.append([f"{bank} ({said['windows']:,} windows)", name, f"{one['train_s']}", *scores])
+    return _table(["bank", "model", "trained in s", "Hit@1", "Hit@5", "Hit@10", "MRR@10"], rows)
 
 
 def size() -> str:
@@ -88,4 +112,9 @@ def size() -> str:
     )
 
 
-WRITERS: dict[str, Callable[[], str]] = {"cascade_grids": grids, "cascade": size}
+WRITERS: dict[str, Callable[[], str]] = {
+    "cascade_grids": grids,
+    "cascade_codes": codes,
+    "cascade_models": models,
+    "cascade": size,
+}

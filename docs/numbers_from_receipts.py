@@ -35,6 +35,8 @@ _DOCUMENTS = (
     "docs/graph.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0025-ranks-or-scores.md",
+    "docs/decisions/0028-two-ladders.md",
+    "docs/decisions/0029-which-next-vector-model.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/router.md",
 )

@@ -24,14 +24,23 @@ def main() -> int:
     parser.add_argument("--index", type=Path, help="index folder; by default built")
     parser.add_argument("--model", type=Path, help="next-vector model's folder; by default a ridge is trained")
     parser.add_argument("--pipeline", default="cascade", help="preset or TOML file")
-    parser.add_argument("--k0", type=int, nargs="+", default=list(Axes().k0))
-    parser.add_argument("--lambda", dest="weight", type=float, nargs="+", default=list(Axes().weight))
-    parser.add_argument("--nprobe", type=int, nargs="+", default=list(Axes().nprobe))
-    parser.add_argument("--k1", type=int, default=Axes().k1)
-    parser.add_argument("--k", type=int, nargs="+", default=[5, 10], help="the largest is answered, Hit@k for each")
+    parser.add_argument("--k0", type=int, nargs="+", default=list(Axes().k0), help="candidates that FAISS names")
+    parser.add_argument(
+        "--lambda",
+        dest="weight",
+        type=float,
+        nargs="+",
+        default=list(Axes().weight),
+        help="weight of the model's score",
+    )
+    parser.add_argument("--nprobe", type=int, nargs="+", default=list(Axes().nprobe), help="lists looked into")
+    parser.add_argument("--k1", type=int, default=Axes().k1, help="candidates that the model keeps")
+    parser.add_argument(
+        "--k", type=int, nargs="+", default=[5, 10], help="the largest is answered; Hit@1/5/10 are read from it"
+    )
     parser.add_argument("--queries", type=int, default=0, help="at most so many held-out pairs, spread over all")
     parser.add_argument("--name", default="", help="how the report calls the bank")
-    parser.add_argument("--out", type=Path, default=Path("artifacts/evals/hybrid_grid.json"))
+    parser.add_argument("--out", type=Path, default=Path("artifacts/evals/hybrid_grid.json"), help="JSON")
     given = parser.parse_args()
     try:
         axes = Axes(tuple(given.k0), tuple(given.weight), tuple(given.nprobe), given.k1, max(given.k))

@@ -60,23 +60,26 @@ class Bank:
         return int(self.vectors.shape[1])
 
     @cached_property
-    def _order(self) -> NDArray[np.intp] | None:
-        """The rows by id; None where they stand in that order."""
-        return None if (self.ids[1:] > self.ids[:-1]).all() else np.argsort(self.ids, kind="stable")
+    def _by_id(self) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
+        """The ids in their order with their rows; None for the rows where they stand in that order already."""
+        if (self.ids[1:] > self.ids[:-1]).all():
+            return self.ids, None
+        order = np.argsort(self.ids, kind="stable")
+        return self.ids[order], order
 
     def rows(self, ids: NDArray[np.int64]) -> Rows:
         """Rows of ids; −1 where the bank does not hold one."""
-        known = self.ids if self._order is None else self.ids[self._order]
+        known, order = self._by_id
         place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        rows = place if self._order is None else self._order[place]
+        rows = place if order is None else order[place]
         return np.where(known[place] == ids, rows, -1).astype(np.int64)
 
 
 def open_bank(path: str | Path, *, anew: bool = False) -> Bank:
     """A checked bank. A sealed file is trusted, any other is read whole and sealed; `anew` trusts no seal."""
     file = Path(path)
-    found = npz.columns(file)
-    held = {name: npz.wanted(found, name, dtype, dims, file) for name, (dtype, dims) in CONTRACT.items()}
+    found = npz.archive(file, CONTRACT)
+    held = {name: npz.wanted(found, name, dtype, dims) for name, (dtype, dims) in CONTRACT.items()}
     size, dim = held["vectors"].shape
     if not size or not dim:
         raise EmptyColumn(f"{file} holds no vectors: shape ({size}, {dim})", "add vectors to it", "vectors")
@@ -84,14 +87,14 @@ def open_bank(path: str | Path, *, anew: bool = False) -> Bank:
         if column.shape[0] != size:
             raise WrongShape(f"{name!r} has {column.shape[0]} rows, vectors has {size}", "one for each vector", name)
     arrays = {name: npz.mapped(file, column) for name, column in held.items()}
-    digest = None if anew else _sealed(file)
+    digest = None if anew else sealed(file)
     if digest is None:
-        npz.check_sums(file, held)
+        npz.check_sums(file, held.values())
         _check(file, arrays)
         digest = digest_of(arrays)
         seal(file, digest)
     vectors, ids, bits, lanes = arrays.values()
-    return Bank(file, vectors, ids, bits, lanes, digest, tuple(sorted(found.keys() - held.keys())))
+    return Bank(file, vectors, ids, bits, lanes, digest, found.others)
 
 
 def write_bank(
@@ -157,7 +160,7 @@ def seal(path: Path, digest: str) -> None:
         write_text(seal_path(path), json.dumps({**_marks(path), "digest": digest}, sort_keys=True) + "\n")
 
 
-def _sealed(path: Path) -> str | None:
+def sealed(path: Path) -> str | None:
     """The digest of a file that has not been touched since it was sealed."""
     try:
         said = json.loads(seal_path(path).read_text("utf-8"))

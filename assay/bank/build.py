@@ -65,6 +65,7 @@ def build(
     texts = [text for _, chunks in known for text in chunks]
     if not texts:
         raise EmptyColumn("the documents hold no text", "name a file or a folder with text in order", "vectors")
+    _check_halves(known, split)
     vectors = _encoded(embedder, texts, progress)
     kept = _first_of_each(vectors)
     places = _places(known, kept)
@@ -73,7 +74,7 @@ def build(
     bank = write_bank(folder / "bank.npz", vectors[kept], ids, bits, layout.lanes(bits))
     train, val = (_pairs(known, places, split, half) for half in (False, True))
     sequences = write_sequences(folder / "sequences.npz", train, val, bank)
-    lines = [f"{number}\t{name}\t{place}" for name, place, number in _listed(known, places)]
+    lines = [f"{number}\t{_one_line(name)}\t{place}" for name, place, number in _listed(known, places)]
     write_text(folder / "chunks.tsv", "id\tdocument\tplace\n" + "\n".join(lines) + "\n")
     manifest = {
         "bank": bank.digest,
@@ -90,6 +91,20 @@ def build(
     }
     write_text(folder / "bank.json", json.dumps(manifest, sort_keys=True, indent=1) + "\n")
     return Built(bank, sequences, manifest)
+
+
+def _check_halves(known: list[Ordered], split: Split) -> None:
+    """Both halves have a document in which something follows; said before an hour of embedding, not after."""
+    long = [name for name, chunks in known if len(chunks) > 1]
+    held = sum(split.is_val(name) for name in long)
+    for count, half, column in ((held, "hold out", "val_curr_ids"), (len(long) - held, "learn from", "train_curr_ids")):
+        if not count:
+            raise EmptyColumn(
+                f"of {len(known)} documents, {len(long)} with two chunks or more, none is left to {half} "
+                f"(share held out {split.val_share:g}, seed {split.seed})",
+                "give more documents, another share or another seed; records of one document need --by",
+                column,
+            )
 
 
 def _encoded(embedder: Embedder, texts: list[str], progress: Progress) -> Vectors:
@@ -135,6 +150,10 @@ def _pairs(known: list[Ordered], places: list[list[int]], split: Split, val: boo
         np.array(following, np.int64),
         np.array(context, np.int64).reshape(len(current), split.context),
     )
+
+
+def _one_line(name: str) -> str:
+    return name.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _listed(known: list[Ordered], places: list[list[int]]) -> list[tuple[str, int, int]]:

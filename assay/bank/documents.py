@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from assay.errors import BadFile, ConfigError
 from assay.ingest.chunk import PROFILES, chunk_documents
 from assay.ingest.walk import FoundFile, discover, read_file
+from assay.types import Document
 
 Ordered = tuple[str, list[str]]
 """A document's name and its chunks as they are embedded, in order."""
@@ -30,9 +32,12 @@ def ordered_documents(
     if by and not any(by in document.meta for _, documents in read for document in documents):
         raise ConfigError(f"no record has a field {by!r} to group by", "leave --by out, or name a metadata field")
     for source, documents in read:
-        groups = [list(members) for _, members in groupby(documents, key=lambda one: str(one.meta.get(by) or one.id))]
+        groups = [
+            list(members) for _, members in groupby(documents, key=lambda one: str(one.meta.get(by) or _whole(one)))
+        ]
         if most and len(groups) > most:
             groups = [groups[place] for place in np.unique(np.linspace(0, len(groups) - 1, most).astype(int))]
+        folder = Path(os.path.abspath(source)).parent.name  # however the path was spelled: names decide the halves
         for members in groups:
             chunks = [
                 chunk.indexed_text
@@ -40,7 +45,13 @@ def ordered_documents(
                 for cut in chunk_documents(members[start : start + _AT_ONCE], PROFILES[profile])
                 for chunk in cut
             ]
-            yield f"{source.parent.name}/{members[0].id}", chunks
+            yield f"{folder}/{members[0].id}", chunks
+
+
+def _whole(document: Document) -> str:
+    """The name of the file that a document is a part of: a long one is read in parts, which follow each other."""
+    name, _, number = document.id.rpartition("#part-")
+    return name if number.isdecimal() else document.id
 
 
 def _files(source: Path) -> Sequence[FoundFile]:

@@ -11,6 +11,7 @@ Scores have the same bits whatever the number of threads, the kind of index or t
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.bank.bank import Bank
+from assay.bank.bank import Bank, seal, sealed
 from assay.bank.errors import WrongIndex
 from assay.index.vectors import exact_scores
 from assay.types import Floats, Rows, Vector
@@ -108,7 +109,7 @@ class BankIndex:
 
 
 def open_index(folder: str | Path, bank: Bank) -> BankIndex:
-    """The index of this very bank; its file is mapped, not read."""
+    """The index of this very bank. A sealed file is mapped, not read; any other is held against its hash and sealed."""
     place = Path(folder)
     try:
         manifest = json.loads((place / "index.json").read_text("utf-8"))
@@ -121,6 +122,17 @@ def open_index(folder: str | Path, bank: Bank) -> BankIndex:
             f"the index in {place} was built over another bank ({built_over[:12]}, not {bank.digest[:12]})",
             "build one over this bank: assay bank index",
         )
-    if index.kind != "exact" and not (place / "index.faiss").is_file():
-        raise WrongIndex(f"{place} has lost its index.faiss", "build it anew: assay bank index")
+    if index.kind != "exact":
+        _check_file(place / "index.faiss", index.digest)
     return index
+
+
+def _check_file(path: Path, wanted: str) -> None:
+    if not path.is_file():
+        raise WrongIndex(f"{path} is lost", "build it anew: assay bank index")
+    if sealed(path) == wanted:
+        return
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+            raise WrongIndex(f"{path} is not the file that its manifest names", "copy it again, or: assay bank index")
+    seal(path, wanted)

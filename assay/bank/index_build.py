@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from assay.atomic import write_text
-from assay.bank.bank import Bank
+from assay.atomic import aside, write_text
+from assay.bank.bank import Bank, seal
 from assay.bank.index import BankIndex, open_index
 from assay.errors import ConfigError, nearest
 from assay.types import Rows, Vectors
@@ -75,15 +75,16 @@ def build_index(
         with one_thread():
             index = _ivf(bank, recipe, progress) if recipe.kind == "ivf_flat" else _hnsw(bank, progress)
         path = folder / "index.faiss"
-        faiss.write_index(index, str(path))
+        with aside(path) as name:  # a server may have the old one mapped
+            faiss.write_index(index, name)
         with path.open("rb") as file:
             made["file"] = hashlib.file_digest(file, "sha256").hexdigest()
+        seal(path, made["file"])
         made["nlist"] = index.nlist if recipe.kind == "ivf_flat" else 0
         made["faiss"] = faiss.__version__
     made |= {"bank": bank.digest, "vectors": len(bank), "dim": bank.dim}
-    _write(folder, made)
-    made["recall"] = measured_recall(bank, open_index(folder, bank))
-    _write(folder, made)
+    made["recall"] = measured_recall(bank, BankIndex(folder, bank, made))
+    write_text(folder / "index.json", json.dumps(made, sort_keys=True, indent=1) + "\n")
     return open_index(folder, bank)
 
 
@@ -93,9 +94,9 @@ def measured_recall(bank: Bank, index: BankIndex) -> dict[str, Any]:
     asked = np.asarray(bank.vectors[rows])
     deepest = min(max(_DEPTHS), len(bank))
     truth = true_nearest(bank.vectors, asked, deepest)
-    probes: Sequence[int] = [0] if index.kind != "ivf_flat" else [n for n in _PROBES if n < index.nlist]
+    probes = sorted({min(n, index.nlist) for n in (*_PROBES, index.nprobe)}) if index.kind == "ivf_flat" else [0]
     found: dict[str, Any] = {"questions": len(rows), "of": "vectors of the bank"}
-    for nprobe in probes or [index.nlist]:
+    for nprobe in probes:
         searched = [index.nearest(question, deepest, nprobe)[0] for question in asked]
         shares = {}
         for depth in (d for d in _DEPTHS if d <= deepest):
@@ -161,7 +162,3 @@ def true_nearest(vectors: Vectors, asked: Vectors, depth: int) -> Rows:
             near = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
             best, scores = np.take_along_axis(best, near, 1), np.take_along_axis(scores, near, 1)
     return np.take_along_axis(best, np.argsort(-scores, axis=1, kind="stable"), 1)
-
-
-def _write(folder: Path, made: dict[str, Any]) -> None:
-    write_text(folder / "index.json", json.dumps(made, sort_keys=True, indent=1) + "\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -42,18 +42,31 @@ class Column:
     crc: int
 
 
-def columns(path: Path) -> dict[str, Column]:
-    """Every column of an archive by name; what cannot be mapped safely raises the error that names it."""
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What an NPZ file holds: the columns that somebody reads, by name, and the names of all others."""
+
+    path: Path
+    columns: Mapping[str, Column]
+    others: tuple[str, ...]
+
+
+def archive(path: Path, known: Collection[str]) -> Archive:
+    """Where the known columns lie; what cannot be mapped safely raises the error that names it.
+
+    What nobody reads may be anything: compressed, Python objects, no array at all.
+    """
     try:
         size = path.stat().st_size
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            found: dict[str, Column] = {}
-            for member in archive.infolist():
+        with path.open("rb") as file, zipfile.ZipFile(file) as held:
+            members: dict[str, zipfile.ZipInfo] = {}
+            for member in held.infolist():
                 name = member.filename.removesuffix(".npy")
-                if name in found:
+                if name in members:
                     raise NotNpz(f"{path} holds {name!r} twice", "write it anew with numpy.savez", name)
-                found[name] = _column(file, member, name, size)
-            return found
+                members[name] = member
+            found = {name: _column(file, one, name, size) for name, one in members.items() if name in known}
+            return Archive(path, found, tuple(sorted(members.keys() - found.keys())))
     except FileNotFoundError as error:
         raise NotNpz(f"there is no file {path}", "name an NPZ file; make one: assay bank build") from error
     except (zipfile.BadZipFile, OSError, struct.error, NotImplementedError, RuntimeError) as error:
@@ -80,7 +93,7 @@ def _column(file: IO[bytes], member: zipfile.ZipInfo, name: str, size: int) -> C
         raise WrongShape(f"column {name!r} is stored by columns", "save numpy.ascontiguousarray of it", name)
     offset = file.tell()
     wanted = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if offset + wanted != start + member.file_size:
+    if min(shape, default=0) < 0 or offset + wanted != start + member.file_size:
         raise DamagedColumn(f"column {name!r} says it has {wanted} bytes, and has not", "copy the file again", name)
     return Column(name, dtype, shape, offset, start, member.file_size, member.CRC)
 
@@ -104,11 +117,12 @@ def mapped(path: Path, column: Column) -> NDArray[Any]:
     return np.memmap(path, column.dtype, "r", offset=column.offset, shape=column.shape).view(np.ndarray)
 
 
-def wanted(found: Mapping[str, Column], name: str, dtype: Any, dims: int, where: Path) -> Column:
+def wanted(found: Archive, name: str, dtype: Any, dims: int) -> Column:
     """A column by name, checked for type and number of dimensions."""
-    if name not in found:
-        raise MissingColumn(f"{where} has no column {name!r}", f"it holds: {', '.join(sorted(found)) or 'none'}", name)
-    column = found[name]
+    if name not in found.columns:
+        held = ", ".join(sorted((*found.columns, *found.others))) or "nothing"
+        raise MissingColumn(f"{found.path} has no column {name!r}", f"add it; the file holds {held}", name)
+    column = found.columns[name]
     if column.dtype != np.dtype(dtype):
         asked = np.dtype(dtype).name
         raise WrongDtype(f"column {name!r} is {column.dtype}, not {asked}", f"save it with .astype({asked!r})", name)
@@ -117,9 +131,9 @@ def wanted(found: Mapping[str, Column], name: str, dtype: Any, dims: int, where:
     return column
 
 
-def check_sums(path: Path, found: Mapping[str, Column]) -> None:
+def check_sums(path: Path, found: Iterable[Column]) -> None:
     """Reads every byte of the columns and compares their checksums."""
-    for column in found.values():
+    for column in found:
         crc = 0
         for block in _bytes(path, column):
             crc = zlib.crc32(block, crc)

@@ -22,6 +22,7 @@ from assay.bank.bank import Bank, digest_of
 from assay.bank.errors import EmptyColumn, TargetIsCurrent, UnknownId, WindowsOverlap, WrongShape
 
 HALVES = ("train", "val")
+COLUMNS = tuple(f"{half}_{word}_ids" for half in HALVES for word in ("curr", "next", "context"))
 NONE = -1
 Ids64 = NDArray[np.int64]
 
@@ -54,12 +55,12 @@ class Sequences:
 def open_sequences(path: str | Path, bank: Bank, *, train: bool = True) -> Sequences:
     """Checked sequences over a bank. `train=False` is for a file that only holds the validation half."""
     file = Path(path)
-    found = npz.columns(file)
-    halves = {half: _half(file, found, half) for half in HALVES if train or half != "train" or _has(found, half)}
+    found = npz.archive(file, COLUMNS)
+    halves = {half: _half(found, half) for half in HALVES if train or half != "train" or _has(found, half)}
     empty = np.empty(0, np.int64)
     first = halves.get("train", Pairs(empty, empty, np.empty((0, 0), np.int64)))
     made = Sequences(first, halves["val"], digest_of(_arrays(halves)))
-    npz.check_sums(file, {name: found[name] for name in _arrays(halves)})
+    npz.check_sums(file, (found.columns[name] for name in _arrays(halves)))
     for half, pairs in halves.items():
         _check(file, half, pairs, bank)
     check_apart(made.train, made.val, str(file))
@@ -83,17 +84,18 @@ def check_apart(train: Pairs, val: Pairs, where: str) -> None:
         )
 
 
-def _has(found: Mapping[str, npz.Column], half: str) -> bool:
-    return f"{half}_curr_ids" in found or f"{half}_next_ids" in found
+def _has(found: npz.Archive, half: str) -> bool:
+    return f"{half}_curr_ids" in found.columns or f"{half}_next_ids" in found.columns
 
 
-def _half(file: Path, found: Mapping[str, npz.Column], half: str) -> Pairs:
+def _half(found: npz.Archive, half: str) -> Pairs:
+    file = found.path
     names = [f"{half}_curr_ids", f"{half}_next_ids"]
-    current, following = (npz.mapped(file, npz.wanted(found, name, np.int64, 1, file)) for name in names)
+    current, following = (npz.mapped(file, npz.wanted(found, name, np.int64, 1)) for name in names)
     name = f"{half}_context_ids"
     context: Ids64 = np.empty((len(current), 0), np.int64)
-    if name in found:
-        context = npz.mapped(file, npz.wanted(found, name, np.int64, 2, file))
+    if name in found.columns:
+        context = npz.mapped(file, npz.wanted(found, name, np.int64, 2))
     for column, array in ((names[1], following), (name, context)):
         if len(array) != len(current):
             raise WrongShape(

@@ -76,7 +76,7 @@ class BankSnapshot:
             allowed = ~np.isin(rows, out)
             if keep is not None:
                 allowed &= keep[rows]
-            if int(allowed.sum()) >= k or len(rows) >= self.size or keep is None:
+            if int(allowed.sum()) >= k or deep >= self.size or keep is None:
                 break
             deep, nprobe = min(deep * 8, self.size), max(nprobe * 8, 64)
         rows, scores = rows[allowed][:k], scores[allowed][:k]
@@ -87,7 +87,8 @@ class BankSnapshot:
         if self.model is None:
             return None
         rows = self.rows_of(query.extra.get("context", ()), "context_ids")
-        return self.model.expected(self.checked(query.vector), self.bank.vectors[rows])
+        newest = rows[max(0, len(rows) - self.model.context) :]
+        return self.model.expected(self.checked(query.vector), self.bank.vectors[newest])
 
     def checked(self, vector: Vector | None) -> Vector:
         """A query's vector of this bank's dimension and of length one; nothing is repaired."""

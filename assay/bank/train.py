@@ -14,14 +14,14 @@ import numpy as np
 from assay.bank.bank import Bank
 from assay.bank.sequences import Pairs, Sequences
 from assay.bank.windows import windows
-from assay.errors import ConfigError
+from assay.errors import ConfigError, ModelError
 from assay.lvm.model import NextVector
-from assay.lvm.ridge import DECAY, Ridge, fit, reciprocal_rank, save_ridge
+from assay.lvm.rank import deciding, reciprocal_rank
+from assay.lvm.ridge import DECAY, fit, save_ridge
 from assay.lvm.windows import Windows
 from assay.types import Rows
 
 Model = Literal["ridge", "recurrent"]
-_KEPT_BACK = 0.1
 _MOST_KEPT = 5_000
 _RUN = 512
 
@@ -44,10 +44,7 @@ def train(
     """
     if not 0.0 <= decay <= 1.0 or context < 0:
         raise ConfigError(f"decay = {decay}, context = {context}", "a decay from 0 to 1, a context from 0")
-    pairs = _spread(sequences.train, most)
-    count = len(pairs)
-    kept = min(_MOST_KEPT, round(_KEPT_BACK * count))
-    learned, held = _part(pairs, slice(0, count - kept)), _part(pairs, slice(count - kept, count))
+    learned, held = divided(_spread(sequences.train, most))
     said: dict[str, Any] = {
         "bank": bank.digest,
         "sequences": sequences.digest,
@@ -56,14 +53,27 @@ def train(
         "identity": _identity(bank, held),
     }
     if model == "ridge":
-        ridge, reached = fit(windows(bank, learned, context), list(windows(bank, held, context)), decay)
+        ridge, reached = fit(windows(bank, learned, context), windows(bank, held, context), decay)
         return save_ridge(folder, ridge, context, {"training": {**said, "reciprocal_rank_by_alpha": reached}})
     from assay.lvm.recurrent import fit_recurrent, save_recurrent
 
     network, curve = fit_recurrent(
         _whole(bank, learned, context), _whole(bank, held, context), seed=seed, progress=progress
     )
-    return save_recurrent(folder, network, context, {"training": {**said, "seed": seed, "cosine_by_epoch": curve}})
+    said |= {"seed": seed, "reciprocal_rank_by_epoch": [ranked for ranked, _ in curve]}
+    said["cosine_by_epoch"] = [cosine for _, cosine in curve]
+    return save_recurrent(folder, network, context, {"training": said})
+
+
+def divided(pairs: Pairs) -> tuple[Pairs, Pairs]:
+    """What is learned from, and the last tenth, which chooses."""
+    count = len(pairs)
+    if count < 2:
+        raise ModelError(
+            f"{count} windows are too few to train on", "give sequences with a training half of at least 2"
+        )
+    kept = min(_MOST_KEPT, -(-count // 10))
+    return _part(pairs, slice(0, count - kept)), _part(pairs, slice(count - kept, count))
 
 
 def _spread(pairs: Pairs, most: int) -> Pairs:
@@ -80,15 +90,11 @@ def _part(pairs: Pairs, part: slice | Rows) -> Pairs:
 
 
 def _whole(bank: Bank, pairs: Pairs, context: int) -> Windows:
-    (found,) = windows(bank, pairs, context, block=max(len(pairs), 1))
-    return found
+    return next(windows(bank, pairs, context, block=len(pairs)))
 
 
 def _identity(bank: Bank, held: Pairs) -> dict[str, float]:
     """What staying where one is reaches on the windows kept back: a model that is no better has learned nothing."""
-    if not len(held):
-        return {}
-    some = list(windows(bank, held, 0))
-    cosines = np.concatenate([np.vecdot(one.current, one.following) for one in some])
-    stay = Ridge(np.zeros((bank.dim, 2 * bank.dim), np.float32), 0.0)
-    return {"cosine": round(float(cosines.mean()), 6), "reciprocal_rank": reciprocal_rank(stay, some)[0]}
+    some = deciding(windows(bank, held, 0))
+    rank, cosine = reciprocal_rank(some, np.zeros_like(some.current))
+    return {"cosine": cosine, "reciprocal_rank": rank}

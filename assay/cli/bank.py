@@ -76,11 +76,19 @@ def build(
 @click.option("--val-only", is_flag=True, help="The sequences may lack a training half.")
 def check(path: Path, sequences: Path | None, val_only: bool) -> None:
     """Read a bank whole and say whether it keeps its contract: types, shapes, norms, ids, checksums, halves apart."""
+    import numpy as np
+
     from assay.bank.bank import open_bank
     from assay.bank.sequences import open_sequences
+    from assay.tmd.layout import LAYOUTS
 
     found = open_bank(path, anew=True)
     click.echo(f"{path}: {len(found):,} vectors × {found.dim}, all of length 1; ids unique; digest {found.digest[:12]}")
+    fits = [name for name, place in LAYOUTS.items() if np.array_equal(place.lanes(found.tmd_bits), found.lanes)]
+    lanes = (
+        f"are those of layout {' and '.join(fits)}" if fits else "follow no layout we know, and are taken as they are"
+    )
+    click.echo(click.style(f"  lanes {lanes}", dim=True))
     if found.others:
         click.echo(click.style(f"  columns nobody reads: {', '.join(found.others)}", dim=True))
     if sequences is not None:
@@ -106,7 +114,7 @@ def index(path: Path, out: Path, kind: str, nlist: int, nprobe: int, seed: int) 
     with bars() as bar:
         made = build_index(open_bank(path), out, Recipe(kind, nlist, nprobe, seed), bar.step)  # type: ignore[arg-type]
     click.echo(f"{made.version}: {len(open_bank(path)):,} vectors" + (f", {made.nlist} lists" if made.nlist else ""))
-    for name, shares in made.manifest["recall"].items():
+    for name, shares in sorted(made.manifest["recall"].items(), key=lambda one: (len(one[0]), one[0])):
         if isinstance(shares, dict):
             said = ", ".join(f"{depth} {share:.3f}" for depth, share in shares.items())
             click.echo(click.style(f"  recall with {name}: {said}", dim=True))

@@ -56,10 +56,9 @@ def train(bank: Path, sequences: Path, out: Path, model: str, context: int, deca
     said = made.manifest["training"]
     click.echo(f"{made.name}: {said['windows']:,} windows in {time.perf_counter() - start:.1f} s")
     by_alpha = said.get("reciprocal_rank_by_alpha")
-    name = "reciprocal_rank" if by_alpha else "cosine"
-    reached = max(by_alpha.values() if by_alpha else said["cosine_by_epoch"])
-    stay = said["identity"][name]
-    click.echo(f"  {name.replace('_', ' ')} {reached:.4f} on windows kept back; staying put reaches {stay:.4f}")
+    reached = max(by_alpha.values() if by_alpha else said["reciprocal_rank_by_epoch"])
+    stay = said["identity"]["reciprocal_rank"]
+    click.echo(f"  reciprocal rank {reached:.4f} on windows kept back; staying put reaches {stay:.4f}")
     click.echo(click.style(f"  {out}  digest {made.digest[:12]}", dim=True))
 
 

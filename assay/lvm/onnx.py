@@ -8,13 +8,13 @@ It runs on one thread, so its sums have one order.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from assay.atomic import whole
 from assay.embed.session import open_session
 from assay.errors import ModelError
 from assay.lvm.model import NextVector, write_manifest
@@ -22,6 +22,8 @@ from assay.types import Vectors
 
 FILE = "model.onnx"
 _SHAPES = {"current": 2, "context": 3}
+_ALONE = "train it with windows whose context is all zero rows: a request may have none"
+_CURE = "export it with inputs current [n, D] and context [n, C, D] and the output delta [n, D], all float32"
 
 
 class OnnxSteps:
@@ -30,7 +32,12 @@ class OnnxSteps:
 
     def steps(self, current: Vectors, context: Vectors) -> Vectors:
         given = {"current": np.ascontiguousarray(current), "context": np.ascontiguousarray(context)}
-        delta: Vectors = self._session.run(["delta"], given)[0]
+        try:
+            delta: Vectors = self._session.run(["delta"], given)[0]
+        except Exception as error:  # onnxruntime has an exception class for each way a call can fail
+            raise ModelError(f"the ONNX model cannot be run: {str(error).splitlines()[0]}", _CURE) from error
+        if delta.shape != current.shape or delta.dtype != np.float32:
+            raise ModelError(f"the ONNX model gives {delta.dtype} {delta.shape} for {current.shape}", _CURE)
         return delta
 
 
@@ -43,7 +50,7 @@ def open_onnx(folder: Path, manifest: Mapping[str, Any]) -> OnnxSteps:
             f"{manifest['context']} of {manifest['dim']}",
             "adopt it anew: assay lvm adopt",
         )
-    return OnnxSteps(session)
+    return _tried(session, dim, context)
 
 
 def adopt(file: Path, folder: Path, name: str = "") -> NextVector:
@@ -51,26 +58,38 @@ def adopt(file: Path, folder: Path, name: str = "") -> NextVector:
 
     Whoever adopts a model says with it that it was trained on vectors of length one; the manifest records that.
     """
-    dim, context = _shape(open_session(file, "name an ONNX file"), file)
+    session = open_session(file, "name an ONNX file")
+    dim, context = _shape(session, file)
+    _tried(session, dim, context)
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, folder / FILE)
+    with whole(folder / FILE) as copy:
+        copy.write(file.read_bytes())
     said = {"name": name or file.stem, "kind": "onnx", "dim": dim, "context": context, "training": {"by": "others"}}
     return write_manifest(folder, said, (FILE,))
+
+
+def _tried(session: Any, dim: int, context: int) -> OnnxSteps:
+    """The model once it has answered for one window without context, and for two at once."""
+    made = OnnxSteps(session)
+    for count in (1, 2):
+        current = np.full((count, dim), 1.0 / np.sqrt(dim), np.float32)
+        if not np.isfinite(made.steps(current, np.zeros((count, context, dim), np.float32))).all():
+            raise ModelError("the ONNX model predicts no finite step for a vector without context", _ALONE)
+    return made
 
 
 def _shape(session: Any, path: Path) -> tuple[int, int]:
     """(D, C) of a model that has the right inputs and output."""
     inputs = {one.name: one for one in session.get_inputs()}
     outputs = [one.name for one in session.get_outputs()]
-    cure = "export it with inputs current [n, D] and context [n, C, D] and the output delta [n, D], all float32"
     if set(inputs) != set(_SHAPES) or "delta" not in outputs:
-        raise ModelError(f"{path} has the inputs {sorted(inputs)} and the outputs {sorted(outputs)}", cure)
+        raise ModelError(f"{path} has the inputs {sorted(inputs)} and the outputs {sorted(outputs)}", _CURE)
     for name, dims in _SHAPES.items():
         one = inputs[name]
-        fixed = [size for size in one.shape[1:] if isinstance(size, int) and size > 0]
-        if one.type != "tensor(float)" or len(one.shape) != dims or len(fixed) != dims - 1:
-            raise ModelError(f"{path}: input {name!r} is {one.type} {one.shape}", cure)
+        fixed = [size for size in one.shape[1:] if isinstance(size, int) and size >= 0]
+        if one.type != "tensor(float)" or len(one.shape) != dims or len(fixed) != dims - 1 or not fixed[-1]:
+            raise ModelError(f"{path}: input {name!r} is {one.type} {one.shape}", _CURE)
     context, dim = inputs["context"].shape[1:]
     if inputs["current"].shape[1] != dim:
-        raise ModelError(f"{path}: current and context have vectors of different lengths", cure)
+        raise ModelError(f"{path}: current and context have vectors of different lengths", _CURE)
     return int(dim), int(context)

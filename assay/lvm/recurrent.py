@@ -2,9 +2,10 @@
 
     h = GRU(context, x), oldest first        Δ̂ = V tanh(h) + b
 
-The loss is 1 − cos(x + Δ̂, y). Context is dropped from a quarter of the windows, so that x alone is a question it has
-seen. One thread and a seed: the same windows give the same network on the same machine and versions. The epoch whose
-cosine on the windows kept back is best is the one that is kept.
+The truth is told from the other next vectors of its batch: the loss is the cross entropy of softmax(cos(ŷ, ·) / τ).
+Context is dropped from a quarter of the windows, so that x alone is a question it has seen. One thread and a seed: the
+same windows give the same network on the same machine and versions. The epoch whose reciprocal rank on the windows kept
+back is best is the one that is kept; before the first epoch the network stays where it is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from assay.atomic import whole
 from assay.errors import MissingExtra
 from assay.lvm.model import NextVector, write_manifest
 from assay.lvm.onnx import FILE
+from assay.lvm.rank import deciding, reciprocal_rank
 from assay.lvm.windows import Windows
 from assay.types import Vectors
 
@@ -27,9 +29,11 @@ EPOCHS = 12
 _BATCH = 128
 _RATE = 2e-3
 _ALONE = 0.25
+_TAU = 0.05
 _OPSET = 17
 
 Weights = Mapping[str, Vectors]
+Curve = list[tuple[float, float]]
 
 
 def fit_recurrent(
@@ -40,8 +44,8 @@ def fit_recurrent(
     epochs: int = EPOCHS,
     seed: int = 1,
     progress: Callable[[str, int, int], None] = lambda *_: None,
-) -> tuple[Weights, list[float]]:
-    """The network's weights as arrays, and the mean cosine on `held` after each epoch."""
+) -> tuple[Weights, Curve]:
+    """The network's weights as arrays, and its (reciprocal rank, cosine) on `held` before and after each epoch."""
     torch = _torch()
     torch.manual_seed(seed)
     before = torch.get_num_threads()
@@ -68,36 +72,40 @@ def _fitted(
     epochs: int,
     rng: np.random.Generator,
     progress: Callable[[str, int, int], None],
-) -> tuple[Weights, list[float]]:
+) -> tuple[Weights, Curve]:
     dim = train.current.shape[1]
     gru, out = torch.nn.GRU(dim, hidden, batch_first=True), torch.nn.Linear(hidden, dim)
     torch.nn.init.zeros_(out.weight)  # the first guess is to stay
     torch.nn.init.zeros_(out.bias)
     parameters = [*gru.parameters(), *out.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=_RATE)
+    some = deciding([held])
 
-    def cosine(current: Vectors, context: Vectors, following: Vectors) -> Any:
+    def steps(current: Vectors, context: Vectors) -> Any:
         seen = np.concatenate([context, current[:, None]], axis=1)
-        state = gru(torch.from_numpy(seen))[0][:, -1]
-        moved = torch.from_numpy(current) + out(torch.tanh(state))
-        return torch.nn.functional.cosine_similarity(moved, torch.from_numpy(following))
+        return out(torch.tanh(gru(torch.from_numpy(seen))[0][:, -1]))
 
-    best, kept, curve = -2.0, _arrays(gru, out), []
+    def reached() -> tuple[float, float]:
+        with torch.no_grad():
+            return reciprocal_rank(some, steps(some.current, some.context).numpy())
+
+    best, kept = reached(), _arrays(gru, out)
+    curve = [best]
     for epoch in range(epochs):
         order = rng.permutation(len(train))
         for start in range(0, len(order), _BATCH):
-            some = order[start : start + _BATCH]
-            context = train.context[some] * (rng.random(len(some)) >= _ALONE)[:, None, None].astype(np.float32)
-            loss = 1.0 - cosine(train.current[some], context, train.following[some]).mean()
+            batch = order[start : start + _BATCH]
+            context = train.context[batch] * (rng.random(len(batch)) >= _ALONE)[:, None, None].astype(np.float32)
+            moved = torch.from_numpy(train.current[batch]) + steps(train.current[batch], context)
+            cosines = torch.nn.functional.normalize(moved) @ torch.from_numpy(train.following[batch]).T
+            loss = torch.nn.functional.cross_entropy(cosines / _TAU, torch.arange(len(batch)))
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimiser.step()
-        with torch.no_grad():
-            reached = round(float(cosine(held.current, held.context, held.following).mean()), 6)
-        curve.append(reached)
-        if reached > best:
-            best, kept = reached, _arrays(gru, out)
+        curve.append(reached())
+        if curve[-1] > best:
+            best, kept = curve[-1], _arrays(gru, out)
         progress("training", epoch + 1, epochs)
     return kept, curve
 

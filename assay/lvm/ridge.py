@@ -5,8 +5,7 @@
 
 In closed form: no seed, no epochs, seconds for ten thousand windows. α is the one, of those offered, under which the
 truth stands highest among the vectors of windows that were kept back (mean reciprocal rank; then the mean cosine, then
-the larger α). Not the one of the best cosine: what is nearest to the mean of all answers has a fine cosine and no rank
-(decision 0029).
+the larger α).
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ import numpy as np
 from assay.atomic import whole
 from assay.errors import ModelError
 from assay.lvm.model import NextVector, write_manifest
+from assay.lvm.rank import deciding, reciprocal_rank
 from assay.lvm.windows import Windows, recent
 from assay.types import Floats, Vectors
 
 ALPHAS = (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 10_000.0)
 DECAY = 0.5
 _FILE = "ridge.npy"
-_RANKED = 1_000
-"""Windows that decide between the α."""
 
 
 class Ridge:
@@ -53,12 +51,9 @@ def solve(gram: Floats, cross: Floats, alpha: float) -> Vectors:
 
 
 def fit(
-    train: Iterable[Windows], kept_back: Sequence[Windows], decay: float = DECAY, alphas: Sequence[float] = ALPHAS
+    train: Iterable[Windows], kept_back: Iterable[Windows], decay: float = DECAY, alphas: Sequence[float] = ALPHAS
 ) -> tuple[Ridge, dict[str, float]]:
-    """The best of the α offered, and the mean reciprocal rank that each reached on the windows kept back.
-
-    The last of them decide: neighbours in the file are neighbours in a document, and make the harder candidates.
-    """
+    """The best of the α offered, and the mean reciprocal rank that each reached on the windows kept back."""
     gram: Floats | None = None
     for some in train:
         f = features(some.current, some.context, decay).astype(np.float64)
@@ -69,35 +64,16 @@ def fit(
         cross += f.T @ step
     if gram is None:
         raise ModelError("there are no windows to learn from", "give sequences with a training half")
+    held = deciding(kept_back)
     reached: dict[str, float] = {}
     best, chosen = (-1.0, -1.0), Ridge(solve(gram, cross, alphas[-1]), decay)
     for alpha in alphas:
         one = Ridge(solve(gram, cross, alpha), decay)
-        score = reciprocal_rank(one, kept_back) if kept_back else (0.0, 0.0)
+        score = reciprocal_rank(held, one.steps(held.current, held.context))
         reached[f"{alpha:g}"] = score[0]
         if score >= best:
             best, chosen = score, one
     return chosen, reached
-
-
-def reciprocal_rank(ridge: Ridge, kept_back: Sequence[Windows]) -> tuple[float, float]:
-    """Mean of 1 / rank of the truth by cos(ŷ, ·) among all current and next vectors of these windows, and mean cosine.
-
-    The current vector itself is no candidate; equal scores count for the truth. Scores are rounded to nine digits, so
-    that the order in which a product adds up decides nothing.
-    """
-    current = np.concatenate([some.current for some in kept_back])[-_RANKED:]
-    context = np.concatenate([some.context for some in kept_back])[-_RANKED:]
-    following = np.concatenate([some.following for some in kept_back])[-_RANKED:]
-    moved = current.astype(np.float64) + ridge.steps(current, context)
-    moved /= np.maximum(np.sqrt(np.vecdot(moved, moved))[:, None], 1e-12)
-    candidates = np.concatenate([following, current]).astype(np.float64)
-    scores = np.round(moved @ candidates.T, 9)
-    own = np.arange(len(current))
-    truth = scores[own, own]
-    scores[own, own + len(current)] = -np.inf
-    ranks = 1.0 + (scores > truth[:, None]).sum(axis=1)
-    return round(float(np.mean(1.0 / ranks)), 6), round(float(truth.mean()), 6)
 
 
 def save_ridge(folder: Path, ridge: Ridge, context: int, said: Mapping[str, Any]) -> NextVector:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -63,7 +64,9 @@ class Desk:
         request: SearchRequest = parsed(SearchRequest, body)
         ask = ask_of(request, self.cascade)
         settings = self.cascade.settings_of(ask)
-        answer = self.cascade.search(ask, time.perf_counter)
+        # Where the truth stands is looked for among all that are left: fewer is a prefix.
+        deep = ask if request.truth_id is None else replace(ask, k=settings.k1)
+        answer = self.cascade.search(deep, time.perf_counter)
         ms = _ms(answer, (time.perf_counter() - start) * 1000.0)
         nprobe = self.cascade.leg.probes(answer.query)
         self.telemetry.note(Served(settings.k0, nprobe, ms))
@@ -74,7 +77,7 @@ class Desk:
             "k0": settings.k0,
             "k1": settings.k1,
             "k": settings.k,
-            "results": _results(answer, request.return_fields or FIELDS, self.cascade),
+            "results": _results(answer, request.return_fields or FIELDS, self.cascade)[: settings.k],
             "telemetry": {f"{stage}_ms": round(spent, 3) for stage, spent in ms.items()},
         }
         degraded = list(answer.verdict.degraded)
@@ -92,7 +95,7 @@ class Desk:
             "lambda_tmd": settings.weight,
             "nprobe": nprobe,
             **{f"{stage}_ms": round(spent, 3) for stage, spent in ms.items()},
-            "lane": request.lane,
+            "lane": answer.query.extra.get("lane"),
         }
         if request.truth_id is not None:
             places = answer.chosen.places()

@@ -39,7 +39,7 @@ class Faiss(_Strict):
 class SearchRequest(_Strict):
     """`lambda_tmd` weighs the next-vector score, whatever its name says: final = λ · lvm + (1 − λ) · agreement."""
 
-    query_vec: Annotated[list[Number], Field(min_length=1, max_length=MOST)]
+    query_vec: Annotated[list[Number], Field(min_length=1, max_length=MOST, fail_fast=True)]
     tmd_bits: Annotated[int, Field(ge=0, le=65_535)] | None = None
     lane: Annotated[int, Field(ge=0, le=32_767)] | None = None
     k0: Annotated[int, Field(ge=1, le=MOST)] | None = None
@@ -47,9 +47,9 @@ class SearchRequest(_Strict):
     k: Annotated[int, Field(ge=1, le=MOST)] | None = None
     lambda_tmd: Annotated[Number, Field(ge=0.0, le=1.0)] | None = None
     faiss: Faiss | None = None
-    return_fields: Annotated[list[Name], Field(min_length=1)] | None = None
-    context_ids: Annotated[list[Id], Field(max_length=MOST)] = Field(default_factory=list)
-    exclude_ids: Annotated[list[Id], Field(max_length=MOST)] = Field(default_factory=list)
+    return_fields: Annotated[list[Name], Field(min_length=1, max_length=len(FIELDS))] | None = None
+    context_ids: Annotated[list[Id], Field(max_length=MOST, fail_fast=True)] = Field(default_factory=list)
+    exclude_ids: Annotated[list[Id], Field(max_length=MOST, fail_fast=True)] = Field(default_factory=list)
     truth_id: Id | None = None
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -78,18 +79,25 @@ class Ladder:
         return np.where(same_lane, SAME_LANE, below)
 
     def _matrix(self) -> Floats:
-        """Agreement of every domain with every other; a domain without a family is a family of its own."""
-        count = self.layout.domain.count
-        family = [str(number) for number in range(count)]
-        for name, domains in self.families.items():
-            for domain in domains:
-                family[domain] = f"family {name}"
-        near = {frozenset(f"family {name}" for name in pair) for pair in self.sisters}
-        made = np.full((count, count), DISTANT)
-        for one in range(count):
-            for other in range(count):
-                if family[one] == family[other]:
-                    made[one, other] = SAME_FAMILY
-                elif frozenset((family[one], family[other])) in near:
-                    made[one, other] = SISTER
-        return made
+        families = tuple((name, tuple(domains)) for name, domains in self.families.items())
+        return _matrix(self.layout.domain.count, families, tuple(tuple(pair) for pair in self.sisters))
+
+
+@cache
+def _matrix(
+    count: int, families: tuple[tuple[str, tuple[int, ...]], ...], sisters: tuple[tuple[str, ...], ...]
+) -> Floats:
+    """Agreement of every domain with every other; a domain without a family is a family of its own."""
+    family = [str(number) for number in range(count)]
+    for name, domains in families:
+        for domain in domains:
+            family[domain] = f"family {name}"
+    near = {frozenset(f"family {name}" for name in pair) for pair in sisters}
+    made = np.full((count, count), DISTANT)
+    for one in range(count):
+        for other in range(count):
+            if family[one] == family[other]:
+                made[one, other] = SAME_FAMILY
+            elif frozenset((family[one], family[other])) in near:
+                made[one, other] = SISTER
+    return made

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,8 +80,30 @@ def test_twins_are_dropped_and_break_the_sequence(tmp_path):
 def test_nothing_to_build_from(tmp_path):
     with pytest.raises(EmptyColumn):
         made(tmp_path, [("a", [])])
-    with pytest.raises(EmptyColumn):
-        made(tmp_path, DOCUMENTS, val_share=0.0)
+
+
+@pytest.mark.parametrize(("share", "what"), [(0.0, "hold out"), (1.0, "learn from")])
+def test_a_half_without_a_document_is_said_before_anything_is_embedded(tmp_path, share, what):
+    class Never(Hashes):
+        def encode(self, texts):
+            raise AssertionError("nothing should be embedded")
+
+    with pytest.raises(EmptyColumn, match=f"none is left to {what}") as raised:
+        build(tmp_path / "out", DOCUMENTS, Never(), none, SPEC, Split(val_share=share))
+    assert "seed" in raised.value.cure
+    assert not (tmp_path / "out" / "bank.npz").exists()
+
+
+def test_documents_of_one_chunk_have_nothing_that_follows(tmp_path):
+    with pytest.raises(EmptyColumn, match="of 9 documents, 0 with two chunks or more"):
+        made(tmp_path, [(f"d{d}", [f"only {d}"]) for d in range(9)], val_share=0.5)
+
+
+def test_a_name_with_tabs_and_line_ends_stays_in_its_line(tmp_path):
+    made(tmp_path, [(f"a\tb\nc\\{d}", chunks) for d, (_, chunks) in enumerate(DOCUMENTS)], val_share=0.3)
+    lines = (tmp_path / "out" / "chunks.tsv").read_text().splitlines()
+    assert len(lines) == 61
+    assert lines[1] == "0\ta\\tb\\nc\\\\0\t0"
 
 
 def test_records_of_one_article_are_one_document(tmp_path):
@@ -107,3 +130,24 @@ def test_files_of_a_folder_keep_their_order(tmp_path):
         (tmp_path / name).write_text(f"# {name}\n\n" + "Some words about it. " * 30)
     names = [name for name, _ in ordered_documents([tmp_path])]
     assert [name.rpartition("/")[2] for name in names] == ["a.md", "b.md"]
+
+
+def test_parts_of_one_long_file_are_one_document(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.ingest.outline.PART", 2_000)
+    (tmp_path / "book.md").write_text("".join(f"# Chapter {n}\n\n{'Some words about it. ' * 60}\n\n" for n in range(6)))
+    ((name, chunks),) = ordered_documents([tmp_path / "book.md"])
+    assert name.endswith("/book.md")
+    assert len(chunks) > 6
+    assert [n for n in range(6) if any(f"Chapter {n}" in chunk for chunk in chunks)] == list(range(6))
+
+
+def test_names_do_not_depend_on_how_the_path_is_spelled(tmp_path, monkeypatch):
+    """Names decide the halves."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\nSome words about it.\n")
+    monkeypatch.chdir(tmp_path / "docs")
+    names = {
+        next(iter(ordered_documents([Path(path)])))[0]
+        for path in ("a.md", "./a.md", "../docs/a.md", tmp_path / "docs" / "a.md")
+    }
+    assert names == {"docs/a.md"}

@@ -1,7 +1,9 @@
 """Stage 1: what FAISS proposes, scored by the vectors themselves; brute force is the oracle."""
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -101,14 +103,85 @@ def test_a_manifest_that_says_nothing(tmp_path, bank, said):
         open_index(tmp_path, bank)
 
 
-def test_a_lost_or_damaged_file(tmp_path, bank):
+def test_a_lost_file(tmp_path, bank):
+    build_index(bank, tmp_path)
+    (tmp_path / "index.faiss").unlink()
+    with pytest.raises(WrongIndex, match="is lost"):
+        open_index(tmp_path, bank)
+
+
+def flipped(raw: bytes) -> bytes:
+    return raw[:-9] + bytes([raw[-9] ^ 1]) + raw[-8:]
+
+
+DAMAGE = {
+    "cut to a tenth": lambda raw: raw[: len(raw) // 10],
+    "cut by a byte": lambda raw: raw[:-1],
+    "something else": lambda _: b"nothing of the kind",
+    "empty": lambda _: b"",
+    "a flipped bit": flipped,
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_a_damaged_file_is_not_the_one_its_manifest_names(tmp_path, bank, case):
+    build_index(bank, tmp_path)
+    path = tmp_path / "index.faiss"
+    path.write_bytes(DAMAGE[case](path.read_bytes()))
+    with pytest.raises(WrongIndex, match="not the file that its manifest names"):
+        open_index(tmp_path, bank)
+
+
+def test_a_file_of_another_bank_under_this_ones_manifest(tmp_path, bank):
+    build_index(bank, tmp_path)
+    (tmp_path / "other").mkdir()
+    other = build_index(bank_of(tmp_path / "other", 2_000, 8), tmp_path / "other")
+    shutil.copyfile(other._folder / "index.faiss", tmp_path / "index.faiss")
+    with pytest.raises(WrongIndex, match="not the file that its manifest names"):
+        open_index(tmp_path, bank)
+
+
+def test_what_faiss_cannot_read_is_said(tmp_path, bank):
+    """A manifest that vouches for a file which is none."""
     build_index(bank, tmp_path)
     (tmp_path / "index.faiss").write_bytes(b"nothing of the kind")
+    said = json.loads((tmp_path / "index.json").read_text())
+    said["file"] = hashlib.sha256(b"nothing of the kind").hexdigest()
+    (tmp_path / "index.json").write_text(json.dumps(said))
     with pytest.raises(WrongIndex, match="cannot be read"):
-        open_index(tmp_path, bank).nearest(unit(1, 16)[0], 5)
-    (tmp_path / "index.faiss").unlink()
-    with pytest.raises(WrongIndex, match="lost"):
+        open_index(tmp_path, bank).open()
+
+
+def test_a_copied_index_is_read_once_and_sealed(tmp_path, bank):
+    build_index(bank, tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b", ignore=shutil.ignore_patterns("*.seal.json"))
+    assert not (tmp_path / "b" / "index.faiss.seal.json").exists()
+    found = open_index(tmp_path / "b", bank).nearest(bank.vectors[3], 20)
+    assert np.array_equal(found[0], open_index(tmp_path / "a", bank).nearest(bank.vectors[3], 20)[0])
+    assert (tmp_path / "b" / "index.faiss.seal.json").exists()
+
+
+def test_building_anew_leaves_an_open_index_as_it_was(tmp_path, bank):
+    first = build_index(bank, tmp_path)
+    before = [row.tolist() for row in first.nearest(bank.vectors[3], 50)]
+    second = build_index(bank, tmp_path, Recipe(nlist=5, seed=7))
+    assert [row.tolist() for row in first.nearest(bank.vectors[3], 50)] == before
+    assert second.nlist == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.faiss", "index.faiss.seal.json", "index.json"]
+
+
+def test_an_index_whose_build_ended_early_is_none(tmp_path, bank, monkeypatch):
+    monkeypatch.setattr("assay.bank.index_build.measured_recall", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        build_index(bank, tmp_path)
+    with pytest.raises(WrongIndex, match="holds no index"):
         open_index(tmp_path, bank)
+
+
+def test_recall_is_measured_with_the_nprobe_that_searches_take(tmp_path, bank):
+    recall = build_index(bank, tmp_path, Recipe(nprobe=3)).manifest["recall"]
+    assert {name for name in recall if name.startswith("nprobe")} == {f"nprobe {n}" for n in (3, 8, 16, 32, 45)}
+    assert recall["nprobe 45"]["@500"] == 1.0
 
 
 def test_recipes_that_make_no_index(bank, tmp_path):
@@ -126,17 +199,32 @@ from assay.bank.bank import open_bank
 from assay.bank.index_build import Recipe, build_index
 faiss.omp_set_num_threads(int(sys.argv[1]))
 bank = open_bank(sys.argv[2])
-index = build_index(bank, Path(sys.argv[3]), Recipe(nprobe=4))
-found = [index.nearest(bank.vectors[row], 50) for row in range(0, 2000, 40)]
-print(json.dumps([index.digest, [(r.tolist(), s.tolist()) for r, s in found]]))
+said = []
+for kind in ("ivf_flat", "exact", "hnsw"):
+    index = build_index(bank, Path(sys.argv[3]) / kind, Recipe(kind, nprobe=4))
+    found = [index.nearest(bank.vectors[row], 50) for row in range(0, len(bank), 40)]
+    said.append([index.digest, [(r.tolist(), s.tolist()) for r, s in found]])
+print(json.dumps(said))
 """
 
 
-def test_runs_and_thread_counts_give_the_same_index_and_results(bank, tmp_path):
+def by_threads(bank, folder) -> list[str]:
     said = []
     for turn, threads in enumerate(("1", "2", "2")):
-        command = [sys.executable, "-c", _CHILD, threads, str(bank.path), str(tmp_path / str(turn))]
+        command = [sys.executable, "-c", _CHILD, threads, str(bank.path), str(folder / str(turn))]
         env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         said.append(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    return said
+
+
+def test_runs_and_thread_counts_give_the_same_index_and_results(bank, tmp_path):
+    said = by_threads(bank, tmp_path)
     assert said[0] == said[1] == said[2]
-    assert len(json.loads(said[0])[1]) == 50
+    assert [len(found) for _, found in json.loads(said[0])] == [50, 50, 50]
+
+
+def test_a_bank_of_twins_gives_the_same_results_too(tmp_path):
+    """Five hundred copies of each vector: far more equal scores than candidates are asked for."""
+    vectors = np.repeat(unit(4, 16, seed=8), 500, axis=0)[np.random.default_rng(3).permutation(2_000)]
+    said = by_threads(bank_of(tmp_path, 2_000, 16, vectors=vectors), tmp_path)
+    assert said[0] == said[1] == said[2]

@@ -1,6 +1,7 @@
 """The grid of the cascade: rows, gates, doubts, pages."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,18 +9,22 @@ import pytest
 from assay import cascade
 from assay.bank.bank import write_bank
 from assay.bank.index import BankIndex
+from assay.bank.sequences import Pairs, open_sequences, write_sequences
 from assay.bank.snapshot import BankSnapshot
+from assay.bench.hybrid.doubts import chance
 from assay.bench.hybrid.evaluate import Job, evaluate
 from assay.bench.hybrid.grid import Axes, run_grid
-from assay.bench.hybrid.questions import Question, lanes, questions, twins
-from assay.bench.hybrid.report import TITLE, headline, markdown
+from assay.bench.hybrid.leakage import leakage
+from assay.bench.hybrid.questions import Question, agreement, lanes, questions, twins
+from assay.bench.hybrid.report import TITLE, _short_lists, headline, markdown
 from assay.bench.hybrid.runs import columns
 from assay.bench.receipt import read
 from assay.bench.rules import load
 from assay.cascade import Ask
 from assay.errors import ConfigError
 from assay.lvm.model import NORMALISATION, NextVector
-from tests.bank.made import unit
+from assay.tmd.layout import LAYOUTS
+from tests.bank.made import bank_of, pair_file, unit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 SMALL = Axes(k0=(100,), weight=(0.7,), nprobe=(8, 16))
@@ -53,7 +58,7 @@ def test_a_lane_of_few_questions_is_not_measured():
 
 @pytest.fixture(scope="module")
 def grid():
-    return run_grid(opened(), sequences(), SMALL, name="planted", most=100)
+    return run_grid(opened(), sequences(), SMALL, name="planted", most=400)
 
 
 def test_the_planted_bank_is_promoted(grid):
@@ -61,6 +66,9 @@ def test_the_planted_bank_is_promoted(grid):
     assert len(grid.cells) == 2
     gates = {one["name"]: one["verdict"] for one in grid.cells[0].gate.canonical["gates"]}
     assert gates == {"uplift": "pass", "no lane worse": "pass"}
+    lanes_judged = grid.cells[0].gate.canonical["gates"][1]["findings"]
+    assert lanes_judged
+    assert all(one["scope"].startswith("domain=") and one["n"] >= 30 for one in lanes_judged)
     assert grid.goal.canonical["gates"][0]["verdict"] == "pass"
     assert grid.receipt.canonical["doubts"] == []
 
@@ -77,8 +85,16 @@ def test_every_report_has_the_rows_that_expose_nonsense(grid):
     assert "Goal Hit@5 ≥ 0.78: pass" in page
 
 
+def test_lists_that_hold_fewer_than_k0_are_told():
+    """nprobe is a floor: on a small bank the same settings look into more lists, and the page says so."""
+    index = {"vectors": 4_096, "nlist": 64}
+    (line, _) = _short_lists(index, {"nprobe": [8, 16], "k0": [100, 500, 1000]})
+    assert line == "8 lists hold about 512 vectors, fewer than K0 1000: there more are looked into."
+    assert _short_lists({"vectors": 4_096, "nlist": 0}, {"nprobe": [8], "k0": [1000]}) == []
+
+
 def test_the_canonical_half_is_the_same_on_every_run(grid):
-    again = run_grid(opened(), sequences(), SMALL, name="planted", most=100)
+    again = run_grid(opened(), sequences(), SMALL, name="planted", most=400)
     assert again.receipt.digest == grid.receipt.digest
 
 
@@ -122,12 +138,68 @@ def test_a_model_that_finds_nothing_is_doubted():
     assert "staying put" in said
 
 
+def test_where_no_lane_has_enough_questions_nothing_is_promoted():
+    """No lane is worse, for want of lanes: that is not measured, and what was not measured never passes."""
+    found = run_grid(opened(), sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=60)
+    (gate,) = [one for one in found.cells[0].gate.canonical["gates"] if one["name"] == "no lane worse"]
+    assert gate["verdict"] == "not_measured"
+    assert "fewer than min_n = 30" in gate["why"]
+    assert found.chosen is None
+    assert "| not measured |" in markdown(found)
+
+
+def test_a_model_of_other_sequences_is_doubted(tmp_path):
+    """The same bank, split otherwise: the model may have learned what it is asked here."""
+    made = opened()
+    bank, own = made.snapshot.bank, sequences()
+    pairs = [Pairs(*(getattr(own.train, n)[s] for n in ("current", "following", "context"))) for s in _TWO]
+    other = write_sequences(tmp_path / "other.npz", *pairs, bank)
+    axes = Axes(k0=(100,), weight=(0.7,), nprobe=(16,))
+    found = run_grid(made, other, axes, most=30).receipt.canonical["doubts"]
+    assert any("learned from other sequences" in text for text in found)
+    away = NextVector(made.snapshot.model._steps, {**made.snapshot.model.manifest, "training": {"by": "others"}})
+    found = run_grid(cascade.cascade(BankSnapshot(bank, made.snapshot.index, away)), own, axes, most=30)
+    assert any("nobody knows what" in text for text in found.receipt.canonical["doubts"])
+
+
+_TWO = (slice(0, 28 * 56), slice(28 * 56, 32 * 56))
+"""Whole paths of the training half: 56 pairs each."""
+
+
+def test_answers_in_their_own_context_are_counted(tmp_path):
+    bank = bank_of(tmp_path)
+    context = np.array([[14, 15], [-1, 15]])
+    path = pair_file(
+        tmp_path, val_curr_ids=np.array([13, 13]), val_next_ids=np.array([14, 14]), val_context_ids=context
+    )
+    found = leakage(bank, open_sequences(path, bank))
+    assert found["answers_in_their_own_context"] == 1
+    assert found["repeated_pairs"] == 1
+
+
+def test_how_often_codes_agree_by_hand(tmp_path):
+    bits = LAYOUTS["spec"].pack([1, 1, 1, 2, 2, 3], [5, 5, 6, 6, 7, 7], [0, 0, 0, 0, 0, 0])
+    bank = bank_of(tmp_path, tmd_bits=bits, lane_indices=LAYOUTS["spec"].lanes(bits))
+    snapshot = BankSnapshot(bank, BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1}))
+    ids = np.arange(10, 15)
+    found = agreement(snapshot, Pairs(ids, ids + 1, np.empty((5, 0), np.int64)))
+    # 1,5 → 1,5 → 1,6 → 2,6 → 2,7 → 3,7
+    assert found == {"lane": 0.2, "domain": 0.6, "task": 0.6}
+
+
+def test_chance_by_hand():
+    # 10 of 1,000 are ten; 0.01 + 3 √(0.01 · 0.99 / 100)
+    assert chance(1_000, 100) == pytest.approx(0.01 + 3 * 0.00994987, abs=1e-6)
+    assert chance(5, 100) == 1.0
+
+
 def test_without_a_model_nothing_is_measured():
     made = opened()
     bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
     found = run_grid(bare, sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=40)
     assert found.cells[0].receipt.canonical["status"] == "not_measured"
     assert found.chosen is None
+    assert "Goal Hit@5 ≥ 0.78: not measured (" in markdown(found)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +227,44 @@ def test_an_evaluation_writes_json_markdown_and_the_results_page(tmp_path):
     assert receipt.kind == "grid"
     assert receipt.canonical["questions"] == 60
     assert (tmp_path / "evals" / "grid.md").read_text() == (tmp_path / "evals" / f"{TITLE}.md").read_text()
+
+
+def test_what_an_evaluation_made_is_taken_again_for_the_same_halves_only(tmp_path):
+    axes = dataclasses.replace(SMALL, k0=(100,), nprobe=(16,))
+    bank = opened().snapshot.bank
+    out = tmp_path / "evals" / "grid.json"
+    own, seen = sequences().train, []
+    for halves in (_TWO, _TWO, _TWO[::-1]):
+        pairs = [Pairs(*(getattr(own, n)[s] for n in ("current", "following", "context"))) for s in halves]
+        write_sequences(tmp_path / "other.npz", *pairs, bank)
+        evaluate(Job(bank=bank.path, val=tmp_path / "other.npz", most=30), axes, out)
+        said = read(out).canonical
+        assert not any("learned" in text for text in said["doubts"])
+        files = out.parent / "eval_lvm" / "ridge.npy", out.parent / "eval_index" / "index.faiss"
+        seen.append((said["model"]["training"]["sequences"], *(file.stat().st_mtime_ns for file in files)))
+    (model, made, index), again, other = seen
+    assert again == (model, made, index)
+    assert other[0] != model
+    assert other[1] != made
+    assert other[2] == index
+
+
+def test_jobs_that_cannot_be():
+    with pytest.raises(ConfigError, match="queries"):
+        Job(most=-1)
+    with pytest.raises(ConfigError, match="json"):
+        evaluate(Job(), SMALL, Path("grid.md"))
+
+
+def test_a_file_without_a_training_half_needs_a_model(tmp_path):
+    val = sequences().val
+    np.savez(tmp_path / "val.npz", val_curr_ids=val.current, val_next_ids=val.following)
+    job = Job(bank=folder() / "bank.npz", val=tmp_path / "val.npz", most=20)
+    axes = dataclasses.replace(SMALL, nprobe=(16,))
+    with pytest.raises(ConfigError, match="no half to train") as raised:
+        evaluate(job, axes, tmp_path / "grid.json")
+    assert "--model" in raised.value.cure
+    assert "Goal" in evaluate(dataclasses.replace(job, model=folder() / "lvm"), axes, tmp_path / "grid.json")
 
 
 def test_questions_are_spread_and_exact_search_is_the_identity_row():

@@ -1,6 +1,7 @@
 """`assay bank`, `assay lvm`, `assay tmd` and tools/eval_hybrid.py, as a person runs them."""
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,23 @@ def test_a_bank_is_checked_indexed_and_learned_from(tmp_path):
     assert "ridge_32_ctx2: 1,800 windows" in said
     assert open_model(tmp_path / "lvm").context == 2
     assert json.loads(run("lvm", "show", tmp_path / "lvm"))["kind"] == "ridge"
+
+
+def test_the_fewest_windows_train_and_say_what_they_reached(tmp_path):
+    bank, pairs = folder() / "bank.npz", folder() / "sequences.npz"
+    said = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--most", 2)
+    assert "1 windows" in said
+    assert "reciprocal rank" in said
+    assert "too few" in run("lvm", "train", bank, pairs, "--out", tmp_path / "none", "--most", 1, code=4)
+
+
+def test_a_check_says_which_layout_the_lanes_follow(tmp_path):
+    bank = open_bank(folder() / "bank.npz")
+    assert "lanes are those of layout spec" in run("bank", "check", bank.path)
+    held = {"vectors": bank.vectors, "bank_ids": bank.ids, "tmd_bits": bank.tmd_bits}
+    for lanes, what in ((bank.tmd_bits >> 11, "layout wide"), (bank.tmd_bits * 0 + 9, "no layout we know")):
+        np.savez(tmp_path / "theirs.npz", **held, lane_indices=lanes.astype(np.int16))
+        assert what in run("bank", "check", tmp_path / "theirs.npz")
 
 
 def test_a_bad_bank_says_what_and_cure(tmp_path):
@@ -102,6 +120,27 @@ def test_the_tool_takes_the_flags_of_001(tmp_path):
     assert "Goal Hit@5" in done.stdout
     names = sorted(path.name for path in (tmp_path / "evals").iterdir())
     assert names == ["Hybrid Retrieval v0.1 Results.md", "hybrid_grid.json", "hybrid_grid.md"]
-    failed = subprocess.run([*map(str, command), "--k1", "500"], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert failed.returncode == 2
-    assert "k0" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (["--k1", "500"], "k0"),
+        (["--queries", "-5"], "queries"),
+        (["--nprobe", "0"], "nprobe"),
+        (["--lambda", "1.0"], "lambda"),
+        (["--lambda", "nan"], "lambda"),
+        (["--out", "grid.md"], "json"),
+        (["--pipeline", "dense"], "cascade"),
+    ],
+    ids=str,
+)
+def test_flags_that_make_no_grid_say_why(monkeypatch, capsys, tmp_path, wrong, what):
+    given = ["--bank", folder() / "bank.npz", "--index", folder() / "index", "--model", folder() / "lvm", "--k0", "100"]
+    words = ["eval_hybrid.py", *given, "--out", tmp_path / "grid.json", *wrong]
+    monkeypatch.setattr(sys, "argv", list(map(str, words)))
+    assert runpy.run_path(str(ROOT / "tools" / "eval_hybrid.py"))["main"]() == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert what in said
+    assert "cure: " in said

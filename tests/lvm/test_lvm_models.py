@@ -194,16 +194,18 @@ def test_settings_that_train_nothing(planted, tmp_path):
 # -- ONNX
 
 
-def drawn(path, dim: int = 4, context: int = 2, delta: str = "delta", first: str = "current"):
-    """A network somebody else drew: Δ̂ = −2x."""
+def drawn(path, dim=4, context=2, delta="delta", first="current", batch="n", factor=(-2.0,), kind="FLOAT", wide=None):
+    """A network somebody else drew: Δ̂ = −2x, or wrong in one way; with `wide` it is x times a [D, wide] table."""
     onnx = pytest.importorskip("onnx")
-    helper, floats = onnx.helper, onnx.TensorProto.FLOAT
-    nodes = [helper.make_node("Mul", [first, "factor"], [delta])]
+    helper, floats = onnx.helper, getattr(onnx.TensorProto, kind)
+    nodes = [helper.make_node("MatMul" if wide else "Mul", [first, "factor"], [delta])]
     inputs = [
-        helper.make_tensor_value_info(n, floats, s) for n, s in ((first, ["n", dim]), ("context", ["n", context, dim]))
+        helper.make_tensor_value_info(n, floats, s)
+        for n, s in ((first, [batch, dim]), ("context", [batch, context, dim]))
     ]
-    held = [onnx.numpy_helper.from_array(np.array([-2.0], np.float32), "factor")]
-    outputs = [helper.make_tensor_value_info(delta, floats, ["n", dim])]
+    numbers = np.ones((dim, wide)) if wide else np.array(factor)
+    held = [onnx.numpy_helper.from_array(numbers.astype(np.float32 if kind == "FLOAT" else np.float64), "factor")]
+    outputs = [helper.make_tensor_value_info(delta, floats, None)]
     made = helper.make_model(
         helper.make_graph(nodes, "g", inputs, outputs, held), opset_imports=[helper.make_opsetid("", 17)], ir_version=9
     )
@@ -220,10 +222,32 @@ def test_anybodys_model_of_that_shape_loads(tmp_path):
         taken.expected(x * np.float32(0.5), unit(1, 4))
 
 
-@pytest.mark.parametrize("wrong", [{"delta": "next"}, {"first": "x"}])
-def test_a_model_of_another_shape_is_refused(tmp_path, wrong):
-    with pytest.raises(ModelError):
+SHAPES = {
+    "another output": ({"delta": "next"}, "outputs"),
+    "another input": ({"first": "x"}, "inputs"),
+    "a context of any length": ({"context": "c"}, "context"),
+    "vectors of any length": ({"dim": "d"}, "current"),
+    "double precision": ({"kind": "DOUBLE"}, "double"),
+    "one number for a step": ({"wide": 1}, r"gives float32 \(1, 1\)"),
+    "longer steps": ({"wide": 5}, r"gives float32 \(1, 5\)"),
+    "three windows at a time": ({"batch": 3}, "cannot be run"),
+    "one window at a time": ({"batch": 1}, "cannot be run"),
+    "no step without context": ({"factor": (np.nan,)}, "without context"),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_a_model_of_another_shape_is_refused_when_it_is_adopted(tmp_path, case):
+    wrong, what = SHAPES[case]
+    with pytest.raises(ModelError, match=what):
         adopt(drawn(tmp_path / "theirs.onnx", **wrong), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_model_may_be_adopted_where_it_lies(tmp_path):
+    drawn(tmp_path / "model.onnx")
+    assert adopt(tmp_path / "model.onnx", tmp_path).name == "model"
+    assert adopt(tmp_path / "model.onnx", tmp_path, "again").name == "again"
 
 
 def test_a_file_that_is_no_network(tmp_path):
@@ -243,7 +267,8 @@ def test_a_recurrent_model_is_trained_written_and_run_without_torch(planted, tmp
     weights, curve = fit_recurrent(some, held, hidden=16, epochs=2)
     again, _ = fit_recurrent(some, held, hidden=16, epochs=2)
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
-    assert curve[1] > curve[0]
+    assert len(curve) == 3
+    assert max(curve[1:]) > curve[0]
     made = save_recurrent(tmp_path, weights, 3, {"training": {}})
 
     gru, out = torch.nn.GRU(16, 16, batch_first=True), torch.nn.Linear(16, 16)
@@ -280,3 +305,33 @@ def test_fewer_windows_are_runs_of_neighbours(planted):
     assert np.isin(some.current, pairs.current).all()
     assert (np.diff(np.searchsorted(pairs.current, some.current)) == 1).mean() > 0.95
     assert _spread(pairs, 0) is pairs
+
+
+def test_a_network_that_learns_nothing_stays_where_it_is():
+    """Where nothing moves no epoch can do better, so the network before the first is the one kept."""
+    pytest.importorskip("torch", reason="the extra lvm is not installed")
+    from assay.lvm.recurrent import fit_recurrent
+
+    some = Windows(unit(300, 16), np.zeros((300, 2, 16), np.float32), unit(300, 16, seed=5))
+    held = Windows(some.current[:50], some.context[:50], some.current[:50])
+    weights, curve = fit_recurrent(some, held, hidden=8, epochs=2)
+    assert curve[0] == (1.0, 1.0)
+    assert max(curve[1:]) < curve[0]
+    assert not weights["V"].any()
+
+
+def test_a_recurrent_model_without_context(planted, tmp_path):
+    pytest.importorskip("torch", reason="the extra lvm is not installed")
+    made = train(*planted, tmp_path, "recurrent", context=0, most=200)
+    assert made.context == 0
+    x = planted[0].vectors[0]
+    assert np.array_equal(made.expected(x, planted[0].vectors[:3]), made.expected(x, planted[0].vectors[:0]))
+
+
+def test_the_fewest_windows_to_train_on(planted, tmp_path):
+    bank, sequences = planted
+    for count in (2, 3, 9):
+        said = train(bank, sequences, tmp_path, context=1, most=count).manifest["training"]
+        assert (said["windows"], said["kept_back"]) == (count - 1, 1)
+    with pytest.raises(ModelError, match="1 windows are too few"):
+        train(bank, sequences, tmp_path, most=1)

@@ -112,6 +112,28 @@ def test_001s_own_example_of_a_lane_that_fits_no_layout(client, asked):
     assert client.post("/search/hybrid", json=body(asked[0], tmd_bits=1234, lane=9)).status_code == 200
 
 
+def test_whole_numbers_are_numbers(client):
+    found = client.post("/search/hybrid", content=json.dumps({"query_vec": [1] + [0] * 31}))
+    assert found.status_code == 200, found.text
+
+
+def test_a_context_of_thousands_is_read_at_its_new_end(client, asked):
+    question = next(one for one in asked if len(one.ask.context_ids) == 4)
+    every = opened().snapshot.bank.ids.tolist()
+    long, short = (
+        client.post("/search/hybrid", json=body(question, context_ids=[*before, *question.ask.context_ids])).json()
+        for before in (every, [])
+    )
+    assert long["results"] == short["results"]
+
+
+def test_everything_may_be_excluded(client, asked):
+    every = opened().snapshot.bank.ids.tolist()
+    for left in (0, 3):
+        said = client.post("/search/hybrid", json=body(asked[0], exclude_ids=every[left:], tmd_bits=1)).json()
+        assert sorted(one["id"] for one in said["results"]) == every[:left]
+
+
 def test_fewer_is_a_prefix(client, asked):
     ten, five = (client.post("/search/hybrid", json=body(asked[1], k=k)).json()["results"] for k in (10, 5))
     assert five == ten[:5]
@@ -143,6 +165,15 @@ WRONG = {
     "a setting of FAISS nobody knows": ({"faiss": {"nprobe": 4, "efSearch": 9}}, "faiss"),
     "a field nobody returns": ({"return_fields": ["id", "text"]}, "return_fields"),
     "no field": ({"return_fields": []}, "return_fields"),
+    "more fields than there are": ({"return_fields": ["id"] * 7}, "return_fields"),
+    "a million wrong fields": ({"return_fields": ["x"] * 500_000}, "return_fields"),
+    "a number in words deep in a long vector": ({"query_vec": [*[0.0] * 5_000, "x"]}, "query_vec"),
+    "an id below 0": ({"exclude_ids": [-1]}, "exclude_ids"),
+    "an id in words": ({"context_ids": ["1000"]}, "context_ids"),
+    "faiss without nprobe": ({"faiss": {}}, "faiss"),
+    "a lane below 0": ({"lane": -1}, "lane"),
+    "lambda in words": ({"lambda_tmd": "0.7"}, "lambda_tmd"),
+    "k beyond all measure": ({"k": 10**30}, "k"),
     "an unknown field": ({"lambda": 0.7}, "lambda"),
     "a context the bank does not hold": ({"context_ids": [1]}, "context_ids"),
     "a current id the bank does not hold": ({"exclude_ids": [1]}, "exclude_ids"),
@@ -194,7 +225,8 @@ def test_the_held_out_evaluation(client):
     assert said["hit@5"] > 0.8
     assert said["baselines"]["oracle"]["hit@1"] == 1.0
     assert said["baselines"]["identity"]["hit@5"] < 0.3
-    assert {"total", "ivf", "lvm", "tmd"} <= set(said["latency_ms"])
+    assert {"total", "faiss", "lvm", "tmd"} <= set(said["latency_ms"])
+    assert said["doubts"] == []
     assert sum(said["not_measured"].values()) + sum(one["questions"] for one in said["lanes"].values()) == 40
     other = client.post("/metrics/hitk_offline", json={"limit": 40, "baselines": False}).json()
     assert other["baselines"] == {}
@@ -230,6 +262,16 @@ def test_rollups_and_log_lines(asked):
         lines = [json.loads(process.stderr.readline()) for _ in range(3)]
         latency, routing = (client.get(f"/metrics/{name}").json() for name in ("latency", "routing"))
         assert client.get("/metrics/hitk_offline").status_code == 409
+        deep = client.post("/search/hybrid", json=body(asked[0], truth_id=truth)).json()
+        ranks = [one["id"] for one in deep["results"]]
+        assert truth in ranks
+        low = ranks[7]
+        shallow = client.post("/search/hybrid", json=body(asked[0], truth_id=low, k=2)).json()
+        assert shallow["results"] == deep["results"][:2]
+        client.post("/search/hybrid", json=body(asked[0], truth_id=low, exclude_ids=[low]))
+        told = [json.loads(process.stderr.readline()) for _ in range(3)]
+    assert (told[1]["hit5"], told[1]["rank_true"], told[1]["k"]) == (0, 8, 2)
+    assert (told[2]["hit5"], told[2]["rank_true"]) == (0, None)
     assert routing == {"requests": 3, "kept": 3, "nprobe": {"8": 2, "16": 1}, "k0": {"200": 1, "500": 2}}
     assert latency["requests"] == 3
     assert all(stage["p95"] >= stage["p50"] > 0.0 for stage in latency["stages"].values())

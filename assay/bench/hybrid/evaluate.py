@@ -1,4 +1,8 @@
-"""A whole evaluation: bank, index and model opened or made, the grid run, everything written beside each other."""
+"""A whole evaluation: bank, index and model opened or made, the grid run, everything written beside each other.
+
+What is made lies in `eval_index` and `eval_lvm` beside the output. It is taken again while it is of the same bank and,
+the model, learned from the same sequences: one of another split may have learned what is asked here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from pathlib import Path
 from assay import cascade
 from assay.atomic import write_text
 from assay.bank.bank import Bank, open_bank
+from assay.bank.errors import WrongIndex
+from assay.bank.index import open_index
 from assay.bank.index_build import build_index
 from assay.bank.planted import Plan, plant
 from assay.bank.sequences import Sequences, open_sequences
@@ -16,14 +22,20 @@ from assay.bank.train import train
 from assay.bench.hybrid.grid import Axes, run_grid
 from assay.bench.hybrid.report import TITLE, goal, headline, markdown
 from assay.bench.receipt import write
-from assay.errors import ConfigError
+from assay.checks import check_whole
+from assay.errors import ConfigError, ModelError
+from assay.lvm.model import open_model
 
+INDEX, MODEL = "eval_index", "eval_lvm"
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to evaluate. Without a bank a planted one is made; without index or model they are, beside the output."""
+    """What to evaluate. Without a bank a planted one is made; without index or model they are, beside the output.
+
+    `most` 0 asks every held-out question.
+    """
 
     bank: Path | None = None
     val: Path | None = None
@@ -33,16 +45,21 @@ class Job:
     most: int = 0
     name: str = ""
 
+    def __post_init__(self) -> None:
+        check_whole("queries", self.most, 0)
+
 
 def evaluate(job: Job, axes: Axes, out: Path, progress: Progress = lambda *_: None) -> str:
     """Writes OUT (the grid's receipt), OUT with .md, and the results page in the same folder; returns a summary."""
+    if out.suffix != ".json":
+        raise ConfigError(f"{out} is no place for JSON: its Markdown goes beside it", "name a file that ends in .json")
     folder = out.parent
     folder.mkdir(parents=True, exist_ok=True)
     bank_path = job.bank or _planted(folder / "planted", progress)
     bank = open_bank(bank_path)
-    sequences = open_sequences(job.val or bank_path.with_name("sequences.npz"), bank, train=job.model is None)
-    index = job.index or _indexed(folder / f"index-{bank.digest[:12]}", bank, progress)
-    model = job.model or _trained(folder / f"lvm-{bank.digest[:12]}", bank, sequences, progress)
+    sequences = open_sequences(job.val or bank_path.with_name("sequences.npz"), bank, train=False)
+    index = job.index or _indexed(folder / INDEX, bank, progress)
+    model = job.model or _trained(folder / MODEL, bank, sequences, progress)
     opened = cascade.open(bank_path, index, model, job.pipeline)
     grid = run_grid(
         opened, sequences, axes, name=job.name or bank_path.parent.name or "bank", most=job.most, progress=progress
@@ -56,13 +73,15 @@ def evaluate(job: Job, axes: Axes, out: Path, progress: Progress = lambda *_: No
 
 def _planted(folder: Path, progress: Progress) -> Path:
     path = folder / "bank.npz"
-    if not path.is_file():
+    if not path.with_name("sequences.npz").is_file():  # written last
         plant(folder, Plan(), progress)
     return path
 
 
 def _indexed(folder: Path, bank: Bank, progress: Progress) -> Path:
-    if not (folder / "index.json").is_file():
+    try:
+        open_index(folder, bank).open()
+    except WrongIndex:
         build_index(bank, folder, progress=progress)
     return folder
 
@@ -70,6 +89,10 @@ def _indexed(folder: Path, bank: Bank, progress: Progress) -> Path:
 def _trained(folder: Path, bank: Bank, sequences: Sequences, progress: Progress) -> Path:
     if not len(sequences.train):
         raise ConfigError("the sequences have no half to train a model on", "name a trained one: --model DIR")
-    if not (folder / "lvm.json").is_file():
+    try:
+        said = open_model(folder).manifest.get("training", {})
+    except ModelError:
+        said = {}
+    if (said.get("bank"), said.get("sequences")) != (bank.digest, sequences.digest):
         train(bank, sequences, folder, progress=progress)
     return folder

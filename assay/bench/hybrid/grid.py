@@ -5,6 +5,7 @@
 λ = 1 is the next-vector model alone. A configuration is promoted when it passes every gate of `gates/cascade.toml`; of
 several the one with the best Hit@5, then the best reciprocal rank, the smaller K0, fewer lists, the smaller λ. Settings
 are picked and judged on the same questions, so the best of many looks a little better than it is; the report says so.
+Where the model alone finds no more than a lot drawn at random, better than it means nothing, and nothing is promoted.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from assay.bench.gates import judge
 from assay.bench.grid.sweep import sweep
 from assay.bench.grid.vary import changed
 from assay.bench.hybrid.baselines import baseline_ranks
+from assay.bench.hybrid.doubts import chance, doubts, nonsense
 from assay.bench.hybrid.leakage import leakage
-from assay.bench.hybrid.questions import Question, questions
+from assay.bench.hybrid.questions import Question, agreement, questions
 from assay.bench.hybrid.runs import Run, answered, dataset_of, latency, receipt
 from assay.bench.receipt import Receipt, digest_of
 from assay.bench.rules import load as load_rules
@@ -118,25 +120,15 @@ def run_grid(
     runs = answered([system for _, system in systems], cascade.snapshot, asked, progress)
     about = {"run": uuid.uuid4().hex[:12]}
     cells = [_cell(at, run, asked, facts, about) for (at, _), run in zip(systems, runs, strict=True)]
-    swept = [cell for cell in cells if cell.nprobe and cell.k0]
-    alone = {(cell.k0, cell.nprobe): cell for cell in swept if cell.weight == 1.0}
-    rules = load_rules(RULES)
-    judged = tuple(
-        replace(cell, gate=judge(cell.receipt, rules, alone[cell.k0, cell.nprobe].receipt))
-        for cell in swept
-        if cell.weight < 1.0
-    )
-    passing = sorted((cell for cell in judged if cell.verdict == "pass"), key=lambda cell: cell.preference)
-    best = passing[0] if passing else min(judged, key=lambda cell: cell.preference)
-    goal = judge(best.receipt, load_rules(GOAL))
-    guessed = baseline_ranks(cascade.snapshot, asked, progress)
-    baselines = {
-        row: receipt(
-            {"name": row, "digest": digest_of({"baseline": row}), "spec": {"baseline": row}}, ranks, asked, facts
-        )
-        for row, ranks in guessed.items()
-    }
+    alone, judged = _judged([cell for cell in cells if cell.k0])
+    baselines = _baselines(cascade, asked, facts, progress)
     baselines |= {f"{FAISS_ONLY} nprobe {cell.nprobe}": cell.receipt for cell in cells if not cell.k0}
+    rows = {row: one.canonical["aggregates"]["all"] for row, one in baselines.items()}
+    hits = {row: float(scores["Success@10"]) for row, scores in rows.items()}
+    reached, by_lot = max(cell.score("Success@10") for cell in alone), chance(len(cascade.snapshot.bank), len(asked))
+    passing = [cell for cell in judged if cell.verdict == "pass" and not nonsense(reached, by_lot)]
+    chosen = min(passing, key=lambda cell: cell.preference, default=None)
+    goal = judge((chosen or min(judged, key=lambda cell: cell.preference)).receipt, load_rules(GOAL))
     canonical = {
         **facts,
         "axes": {
@@ -148,40 +140,44 @@ def run_grid(
         },
         "questions": len(asked),
         "leakage": leakage(cascade.snapshot.bank, sequences),
-        "rows": {row: one.canonical["aggregates"]["all"] for row, one in baselines.items()},
-        "cells": [_row(cell) for cell in [*alone.values(), *judged]],
-        "doubts": doubts(baselines, tuple(alone.values())),
-        "goal": goal.canonical["gates"],
+        "codes_agree": agreement(cascade.snapshot, sequences.val),
+        "rows": rows,
+        "cells": [_row(cell) for cell in [*alone, *judged]],
+        "doubts": doubts(reached, by_lot, hits, cascade.snapshot.model, sequences),
     }
     measured = {
         **about,
         "seconds": round(time.perf_counter() - start, 1),
-        "chosen": _row(passing[0]) if passing else None,
-        "verdict": "pass" if passing else "fail",
+        "chosen": _row(chosen) if chosen else None,
+        "verdict": "pass" if chosen else "fail",
+        "goal": goal.canonical["gates"],  # of the chosen cell, which its time chose too
         "latency_ms": {cell.run.system.name: latency(cell.run) for cell in cells},
         "gates": {cell.run.system.name: cell.gate.measured for cell in judged if cell.gate},
     }
-    whole = Receipt("grid", canonical, measured)
-    return Grid(baselines, tuple(alone.values()), judged, passing[0] if passing else None, goal, whole)
+    return Grid(baselines, alone, judged, chosen, goal, Receipt("grid", canonical, measured))
 
 
-def doubts(baselines: Mapping[str, Receipt], alone: Sequence[Cell]) -> list[str]:
-    """What makes a result doubtful: worse than chance, worse than staying put, or a ceiling that is none."""
+def _judged(swept: Sequence[Cell]) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
+    """The model alone at each K0 and nprobe, and every other cell with its verdicts against it."""
+    alone = {(cell.k0, cell.nprobe): cell for cell in swept if cell.weight == 1.0}
+    rules = load_rules(RULES)
+    judged = tuple(
+        replace(cell, gate=judge(cell.receipt, rules, alone[cell.k0, cell.nprobe].receipt))
+        for cell in swept
+        if cell.weight < 1.0
+    )
+    return tuple(alone.values()), judged
 
-    def hit(row: str) -> float:
-        return float(baselines[row].canonical["aggregates"]["all"]["Success@10"])
 
-    best = max((cell.score("Success@10") for cell in alone), default=0.0)
-    said = []
-    if best <= hit("random"):
-        said.append(
-            "the model finds no more than a lot drawn at random: is the bare step searched with, or another bank?"
+def _baselines(
+    cascade: Cascade, asked: Sequence[Question], facts: Mapping[str, Any], progress: Progress
+) -> dict[str, Receipt]:
+    return {
+        row: receipt(
+            {"name": row, "digest": digest_of({"baseline": row}), "spec": {"baseline": row}}, ranks, asked, facts
         )
-    if best < hit("identity"):
-        said.append("the model finds less than staying put (identity): it adds nothing here")
-    if hit("oracle") < 1.0:
-        said.append(f"the oracle finds {hit('oracle'):.4f} of the answers: some cannot be told from other vectors")
-    return said
+        for row, ranks in baseline_ranks(cascade.snapshot, asked, progress).items()
+    }
 
 
 def _systems(cascade: Cascade, axes: Axes) -> list[tuple[tuple[int, int, float], System]]:

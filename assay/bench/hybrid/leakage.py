@@ -1,4 +1,4 @@
-"""What the two halves share: nothing by id (the contract refuses that), and how much by vector."""
+"""What was learned of the answers: nothing by id (the contract refuses that), how much by vector."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ def leakage(bank: Bank, sequences: Sequences) -> dict[str, Any]:
         "targets_near_a_learned_vector": int((best >= NEAR).sum()),
         "near": NEAR,
         "repeated_pairs": _repeated(sequences.val),
+        "answers_in_their_own_context": int(
+            (sequences.val.context == sequences.val.following[:, None]).any(axis=1).sum()
+        ),
     }
 
 

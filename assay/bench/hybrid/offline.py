@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.bank.sequences import Sequences
 from assay.bench.hybrid.baselines import baseline_ranks
+from assay.bench.hybrid.doubts import provenance
 from assay.bench.hybrid.questions import lanes, questions
 from assay.bench.hybrid.runs import Ranks, answered, columns, latency
 from assay.bench.metrics import mean
@@ -18,9 +19,9 @@ NAMES = {"Success@1": "hit@1", "Success@5": "hit@5", "Success@10": "hit@10", "RR
 def offline(cascade: Cascade, sequences: Sequences, most: int, baselines: bool = True) -> dict[str, Any]:
     """Hit@1/5/10 and MRR@10 over all and by domain, milliseconds by stage, and the rows that expose nonsense."""
     asked = questions(cascade.snapshot, sequences.val, most)
+    settings, leg = cascade.settings, cascade.base.legs[0].name
     (run,) = answered([of(cascade.base)], cascade.snapshot, asked)
     measured, few = lanes(asked)
-    settings = cascade.settings
     rows = baseline_ranks(cascade.snapshot, asked) if baselines else {}
     return {
         "settings": {
@@ -32,13 +33,15 @@ def offline(cascade: Cascade, sequences: Sequences, most: int, baselines: bool =
         },
         "questions": len(asked),
         **_scores(run.ranks),
-        "latency_ms": latency(run),
+        "latency_ms": {"faiss" if step == leg else step: spent for step, spent in latency(run).items()},
         "lanes": {name: {"questions": len(places), **_scores(run.ranks[places])} for name, places in measured.items()},
         "not_measured": few,
         "baselines": {name: _scores(ranks) for name, ranks in rows.items()},
         "degraded": run.why,
+        "doubts": [text for text in (provenance(cascade.snapshot.model, sequences),) if text],
     }
 
 
 def _scores(ranks: Ranks) -> dict[str, float | None]:
-    return {NAMES[name]: mean(column) for name, column in sorted(columns(ranks).items())}
+    found = columns(ranks)
+    return {name: mean(found[metric]) for metric, name in NAMES.items()}

@@ -60,6 +60,17 @@ def questions(snapshot: BankSnapshot, pairs: Pairs, most: int = 0) -> list[Quest
     return made
 
 
+def agreement(snapshot: BankSnapshot, pairs: Pairs) -> dict[str, float]:
+    """How often the code of what follows says the same as the current one: what stage 3 can hope for."""
+    bank = snapshot.bank
+    rows, targets = bank.rows(pairs.current), bank.rows(pairs.following)
+    same = {"lane": bank.lanes[rows] == bank.lanes[targets]}
+    for name in ("domain", "task"):
+        place = getattr(snapshot.layout, name)
+        same[name] = place.of(bank.tmd_bits[rows]) == place.of(bank.tmd_bits[targets])
+    return {name: round(float(alike.mean()), 4) for name, alike in same.items()}
+
+
 def twins(bank: Bank) -> dict[int, NDArray[np.int64]]:
     """Rows whose vector stands elsewhere too, each with all the rows that share it."""
     # Rows of equal bytes have equal beginnings: most banks are told apart by their first eight.
@@ -79,9 +90,21 @@ def twins(bank: Bank) -> dict[int, NDArray[np.int64]]:
 
 def lanes(asked: Sequence[Question]) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Places of each domain's questions, and the domains with too few of them to be measured."""
+    places = _by_domain(asked)
+    measured = {name: held for name, held in places.items() if len(held) >= FEWEST}
+    few = {name: len(held) for name, held in places.items() if len(held) < FEWEST}
+    return measured, few
+
+
+def largest(asked: Sequence[Question]) -> dict[str, list[int]]:
+    """The domain with the most questions, alone."""
+    places = _by_domain(asked)
+    name = max(places, key=lambda one: len(places[one]))
+    return {name: places[name]}
+
+
+def _by_domain(asked: Sequence[Question]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
     for place, question in enumerate(asked):
         places.setdefault(f"domain={question.domain:02d}", []).append(place)
-    measured = {name: held for name, held in sorted(places.items()) if len(held) >= FEWEST}
-    few = {name: len(held) for name, held in sorted(places.items()) if len(held) < FEWEST}
-    return measured, few
+    return dict(sorted(places.items()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from assay.bench.hybrid.grid import Cell, Grid
 from assay.bench.receipt import Receipt
@@ -15,20 +16,24 @@ _VERDICTS = {"pass": "pass", "fail": "**fail**", "not_measured": "not measured"}
 def headline(grid: Grid) -> str:
     """The chosen settings, or that there are none."""
     if grid.chosen is None:
-        return "No configuration passes."
+        passed = any(cell.verdict == "pass" for cell in grid.cells)
+        return (
+            f"No configuration passes: {grid.receipt.canonical['doubts'][0]}" if passed else "No configuration passes."
+        )
     cell = grid.chosen
     return f"Chosen: K0 = {cell.k0}, λ = {cell.weight:g}, nprobe = {cell.nprobe}."
 
 
 def goal(grid: Grid) -> str:
     (gate,) = grid.goal.canonical["gates"]
-    return f"Goal Hit@5 ≥ 0.78: {gate['verdict']} ({gate['observed']:.4f})."
+    seen = gate["why"] if gate["observed"] is None else f"{gate['observed']:.4f}"
+    return f"Goal Hit@5 ≥ {gate['rule']['threshold']:g}: {_VERDICTS[gate['verdict']].strip('*')} ({seen})."
 
 
 def markdown(grid: Grid, title: str = TITLE) -> str:
     said = grid.receipt.canonical
     size, dim = said["index"]["vectors"], said["index"]["dim"]
-    leak = said["leakage"]
+    leak, codes = said["leakage"], said["codes_agree"]
     lines = [
         f"# {title}",
         "",
@@ -46,7 +51,10 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
         f"No id stands in both halves (else the file does not open). Twins in the bank: {leak['twins_in_the_bank']}; "
         f"held-out targets with a learned vector at cosine ≥ {leak['near']}: {leak['targets_near_a_learned_vector']} "
         f"of {leak['targets_looked_at']}; pairs that stand twice: {leak['repeated_pairs']}. A twin of the answer "
-        "counts as the answer.",
+        f"counts as the answer. Answers that stand in their own context: {leak['answers_in_their_own_context']}.",
+        "",
+        f"What follows has the lane of the current vector in {codes['lane']:.1%} of the held-out pairs, its domain in "
+        f"{codes['domain']:.1%}, its task in {codes['task']:.1%}: so much can codes decide.",
         "",
         *[f"- Doubt: {text}" for text in said["doubts"]],
         *([""] if said["doubts"] else []),
@@ -66,12 +74,28 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
             [_cells(cell, grid) for cell in sorted([*grid.alone, *grid.cells], key=_place)],
         ),
         "",
+        *_short_lists(said["index"], said["axes"]),
         *_gates(grid),
         "## Hit@5 by domain",
         "",
         *_lanes(grid),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _short_lists(index: Mapping[str, Any], axes: Mapping[str, Any]) -> list[str]:
+    """Where nprobe is less than what is looked into, because its lists hold fewer than K0 vectors (decision 0027)."""
+    lines = []
+    for nprobe in axes["nprobe"] if index.get("nlist") else ():
+        held = nprobe * index["vectors"] // index["nlist"]
+        short = [k0 for k0 in axes["k0"] if held < k0]
+        if short:
+            which = ", ".join(map(str, short))
+            lines += [
+                f"{nprobe} lists hold about {held} vectors, fewer than K0 {which}: there more are looked into.",
+                "",
+            ]
+    return lines
 
 
 def _place(cell: Cell) -> tuple[float, ...]:
@@ -114,6 +138,8 @@ def _lanes(grid: Grid) -> list[str]:
     said, alone = cell.receipt.canonical, base.receipt.canonical
     rows = []
     for name, places in said["strata"].items():
+        if name in said["not_measured"]:
+            continue
         one, other = (half["aggregates"][name]["Success@5"] for half in (said, alone))
         rows.append([name, str(len(places)), f"{one:.4f}", f"{other:.4f}", f"{one - other:+.4f}"])
     rows += [[name, count.split()[0], "not measured", "", ""] for name, count in said["not_measured"].items()]

@@ -1,0 +1,60 @@
+"""From real text to answers, twice: embedding, codes, halves, lists, model and answers have the same bytes, whatever
+the number of threads and the hash seed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_CHILD = """
+import json, sys
+import faiss
+faiss.omp_set_num_threads(int(sys.argv[3]))
+from pathlib import Path
+from assay import cascade, embed
+from assay.bank.build import Split, build
+from assay.bank.documents import ordered_documents
+from assay.bank.index_build import build_index
+from assay.bank.train import train
+from assay.bench.hybrid.questions import questions
+from assay.tmd.layout import LAYOUTS
+from assay.tmd.prototypes import prototypes
+source, folder = Path(sys.argv[1]), Path(sys.argv[2])
+model, layout = embed.load("minilm"), LAYOUTS["spec"]
+documents = ordered_documents([source], "article")
+built = build(folder, documents, model, prototypes(model, layout).codes, layout, Split(4, 0.5))
+index = build_index(built.bank, folder / "index")
+ridge = train(built.bank, built.sequences, folder / "lvm", context=4)
+made = cascade.open(built.bank.path, folder / "index", folder / "lvm")
+answers = [made.search(question.ask).digest for question in questions(made.snapshot, built.sequences.val)]
+print(json.dumps([built.bank.digest, built.sequences.digest, index.digest, ridge.digest, answers]))
+"""
+
+
+def test_the_same_bytes_from_text_to_answers(tmp_path):
+    from assay.embed.installed import find
+
+    corpus = Path(os.environ.get("ASSAY_DATA", "")) / "wiki_gensim" / "corpus.jsonl"
+    if not os.environ.get("ASSAY_DATA") or not corpus.is_file():
+        pytest.skip("ASSAY_DATA has no wiki_gensim")
+    if not find("minilm"):
+        pytest.skip("no embedding model is installed")
+    held: dict[str, list[str]] = {}
+    with corpus.open(encoding="utf-8") as lines:
+        while len(held) < 9:
+            line = next(lines)
+            held.setdefault(json.loads(line)["metadata"]["article"], []).append(line)
+    (tmp_path / "some.jsonl").write_text("".join(line for some in list(held.values())[:8] for line in some[:6]))
+    said = set()
+    for threads, seed in (("1", "0"), ("2", "7")):
+        env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", _CHILD, tmp_path / "some.jsonl", tmp_path / threads, threads]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env=env)
+        assert done.returncode == 0, done.stderr
+        said.add(done.stdout)
+    assert len(said) == 1
+    answers = json.loads(said.pop())[-1]
+    assert len(set(answers)) == len(answers) >= 10
