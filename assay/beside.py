@@ -11,11 +11,12 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from assay.errors import LawBroken, StoreError
+from assay.around import Around
+from assay.errors import LawBroken
 from assay.index.columns import number_of
 from assay.index.tail_columns import TailColumns
 from assay.order import first_kept
-from assay.protocols import Found, Related, Snapshot, Walk
+from assay.protocols import Found, Snapshot, Walk
 from assay.types import Chunk, Floats, Ids, Part, Query, Ranking, Rows, Vectors
 from assay.where import Mask, Value, parse
 
@@ -34,12 +35,12 @@ def brought(ranking: Ranking, chunks: Iterable[Chunk]) -> Brought:
     return Brought(**own, chunks=tuple(chunks))
 
 
-class Beside:
+class Beside(Around):
     """The snapshot `inner` with further chunks. Look-ups search `inner` alone: only legs find, and these were found."""
 
     def __init__(self, inner: Snapshot, chunks: Iterable[Chunk]) -> None:
         held: dict[str, Chunk] = dict(inner._chunks) if isinstance(inner, Beside) else {}
-        self.inner: Snapshot = inner.inner if isinstance(inner, Beside) else inner
+        super().__init__(inner.inner if isinstance(inner, Beside) else inner)
         for chunk in chunks:
             held.setdefault(chunk.id, chunk)
         names = np.array(list(held), np.str_)
@@ -48,28 +49,10 @@ class Beside:
         self._order = list(self._chunks.values())
         self._places = {name: FIRST + place for place, name in enumerate(self._chunks)}
 
-    @property
-    def digest(self) -> str:
-        return self.inner.digest
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        return self.inner.capabilities
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    def lacks(self, capability: str) -> str:
-        return self.inner.lacks(capability)
-
-    def lexical(self, query: Query, k: int) -> Found:
-        return self.inner.lexical(query, k)
-
     def lexical_at(self, query: Query, rows: Rows) -> Found:
         """Nothing for what was brought: its words were never counted here."""
         own = rows < FIRST
-        found = self.inner.lexical_at(query, rows[own])
+        found = super().lexical_at(query, rows[own])
         columns = [np.zeros(len(rows)) for _ in found.parts]
         for column, part in zip(columns, found.parts, strict=True):
             column[own] = part.column
@@ -77,21 +60,7 @@ class Beside:
         return Found(rows, parts, found.ideal, found.notes)
 
     def related(self, query: Query, k: int, walk: Walk) -> Found:
-        if not isinstance(self.inner, Related):
-            raise StoreError("this store has no graph", "use a store that has")
-        return self.inner.related(query, k, replace(walk, seeds=walk.seeds[walk.seeds < FIRST]))
-
-    def nearest(self, query: Query, k: int) -> Found:
-        return self.inner.nearest(query, k)
-
-    def exact(self, query: Query, k: int) -> Found:
-        return self.inner.exact(query, k)
-
-    def term_weights(self, text: str) -> Mapping[str, float]:
-        return self.inner.term_weights(text)
-
-    def terms(self, text: str) -> list[str]:
-        return self.inner.terms(text)
+        return super().related(query, k, replace(walk, seeds=walk.seeds[walk.seeds < FIRST]))
 
     def rows(self, ids: Ids) -> Rows:
         known = self.inner.rows(ids)
