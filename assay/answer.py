@@ -278,6 +278,8 @@ class Answer:
                     "took": span.took,
                     "gave": len(span.gave),
                     "skipped": span.skipped or None,
+                    "fate": span.fate,
+                    "trigger": None if span.fired is None else span.fired.to_json(),
                     "notes": [{"kind": n.kind, "text": n.text, "ids": list(n.ids)} for n in span.notes],
                     "ms": round(span.ms, 3),
                 }

@@ -17,8 +17,8 @@ from assay.index.columns import number_of
 from assay.index.tail_columns import TailColumns
 from assay.order import first_kept
 from assay.protocols import Found, Snapshot, Walk
-from assay.types import Chunk, Floats, Ids, Part, Query, Ranking, Rows, Vectors
-from assay.where import Mask, Value, parse
+from assay.types import Chunk, Floats, Ids, Note, Part, Query, Ranking, Rows, Vectors
+from assay.where import Mask, Value, compare_values, parse
 
 FIRST = 1 << 40
 
@@ -127,11 +127,36 @@ def here(view: Snapshot) -> Snapshot:
     return view.inner if isinstance(view, Beside) else view
 
 
-def laid(view: Snapshot, found: Brought) -> tuple[Snapshot, Ranking]:
-    """The view with what was brought beside it, and the ranking with its rows in that view."""
+def laid(view: Snapshot, found: Brought, query: Query | None = None) -> tuple[Snapshot, Ranking]:
+    """The view with what was brought beside it, and the ranking with its rows in that view.
+
+    A source may name a chunk of this store, whose text is then shown from here: it must pass the query's filter, scope
+    and moment here, whatever the source thinks of it.
+    """
     wider = Beside(view, found.chunks)
     rows = wider.rows(found.ids)
     if (rows < 0).any():
         raise LawBroken("a source brought an id without its chunk")
     own = {field.name: getattr(found, field.name) for field in fields(Ranking)}
-    return wider, first_kept(Ranking(**{**own, "rows": rows}))
+    ranking = first_kept(Ranking(**{**own, "rows": rows}))
+    return wider, ranking if query is None else _permitted(wider, ranking, query)
+
+
+def _permitted(view: Snapshot, found: Ranking, query: Query) -> Ranking:
+    """Without the store's own chunks that this query may not see."""
+    ours = np.flatnonzero(np.asarray(found.rows) < FIRST)
+    if not len(ours) or (query.where, query.scope, query.at) == (None, None, None):
+        return found
+    rows = np.asarray(found.rows)[ours]
+    seen = np.ones(len(rows), np.bool_)
+    if query.where is not None:
+        seen &= view.matches(str(query.where), rows)
+    if query.scope is not None:
+        seen &= [compare_values(chunk.meta.get("scope"), "=", query.scope) for chunk in view.chunks(rows)]
+    if query.at is not None:
+        seen &= ~(view.numbers("created", rows) > query.at)
+    hidden = ours[~seen]
+    if not len(hidden):
+        return found
+    note = Note("dropped", "chunks of this store that the question may not see", tuple(found.ids[hidden].tolist()))
+    return found.take(np.setdiff1d(np.arange(len(found)), hidden)).noted(note)

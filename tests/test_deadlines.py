@@ -1,11 +1,13 @@
 """Deadlines: what is refused, what is called off, what is remembered, and that nothing is left running."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from assay import deadlines
 from assay.asking import Planned, refusal
-from assay.deadlines import REMEMBERED, RETRY, Deadlines, Record
+from assay.deadlines import MOST_NAMES, REMEMBERED, RETRY, Deadlines, Record
 from assay.errors import OutOfTime, StoreError
 from assay.protocols import Errand
 from assay.testing.build import found
@@ -163,7 +165,53 @@ def test_what_an_errand_raises_is_raised_here():
         keeper.query("p", None).ask(Errand("x", broken, 600.0))
 
 
-def test_preparing_is_outside_the_cap():
+def test_everyone_who_is_left_behind_is_known():
+    """Questions that come at the same time each begin the errand; none of their threads is forgotten."""
+    slow = Slow(Clock(), cancellable=False)
+    keeper = Deadlines(Clock())
+    together = threading.Barrier(4)
+
+    def ask(_):
+        together.wait()
+        with pytest.raises(OutOfTime, match="cancelled"):
+            keeper.send("p second", slow.errand(), 20.0)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ask, range(4)))
+    assert keeper.under_way == slow.calls == 4
+    slow.go.set()
+    keeper.close()
+    assert keeper.under_way == 0
+
+
+def test_a_budget_that_is_used_up_to_the_millisecond():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        asker = keeper.query("p", 1000.0)
+        clock.now = 1.0
+        for cap in (None, 600.0):
+            with pytest.raises(OutOfTime, match=r"the budget of 1000 ms is used up"):
+                asker.ask(quick(cap_ms=cap))
+
+
+def test_what_the_budget_cuts_short_says_so():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        asker = keeper.query("p", 30.0)
+        clock.now = 0.01
+        with pytest.raises(OutOfTime, match=r"cancelled after 0 ms, the budget left it 20 ms"):
+            asker.ask(Slow(clock).errand(cap_ms=600.0))
+
+
+def test_of_so_many_errands_costs_are_kept():
+    record = Record()
+    for number in range(MOST_NAMES + 1):
+        record.add(f"p{number}", 5.0)
+    assert record.expected("p0") is None
+    assert record.expected("p1") == 5.0
+
+
+def test_preparing_is_outside_the_cap_and_the_budget_and_done_once():
     clock, said = Clock(), []
 
     def prepare() -> None:
@@ -171,6 +219,47 @@ def test_preparing_is_outside_the_cap():
         said.append("loaded")
 
     with Deadlines(clock) as keeper:
-        assert keeper.query("p", None).ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare)) is GAVE
+        asker = keeper.query("p", 1500.0)
+        for _ in range(2):
+            assert asker.ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare)) is GAVE
         assert keeper.record.expected("p x") == 0.0
         assert said == ["loaded"]
+
+
+def test_nobody_waits_forever_for_what_is_being_prepared(monkeypatch):
+    monkeypatch.setattr(deadlines, "PREPARE_S", 0.02)
+    open_, calls = threading.Event(), []
+
+    def prepare() -> None:
+        calls.append(1)
+        open_.wait()
+
+    errand = Errand("x", lambda: GAVE, 600.0, prepare=prepare)
+    with Deadlines(Clock()) as keeper:
+        with pytest.raises(OutOfTime, match="not ready after"):
+            keeper.query("p", None).ask(errand)
+        with pytest.raises(OutOfTime, match="still under way"):
+            keeper.query("p", None).ask(errand)
+        assert calls == [1]
+        open_.set()
+        while keeper.under_way:
+            pass
+        assert keeper.query("p", None).ask(errand) is GAVE
+
+
+def test_a_source_that_cannot_be_opened_is_not_waited_for_every_time():
+    """An unreachable server takes seconds to say so, outside any cap: the next question expects that."""
+    clock, tries = Clock(), []
+
+    def prepare() -> None:
+        tries.append(1)
+        clock.now += 5.0
+        raise StoreError("no answer", "start it")
+
+    errand = Errand("x", lambda: GAVE, 600.0, prepare=prepare)
+    with Deadlines(clock) as keeper:
+        with pytest.raises(StoreError, match="no answer"):
+            keeper.query("p", None).ask(errand)
+        with pytest.raises(OutOfTime, match=r"it would cost 5000 ms, and its cap is 600 ms"):
+            keeper.query("p", None).ask(errand)
+        assert tries == [1]

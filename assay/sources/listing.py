@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,11 @@ def ranked(name: str, found: Sequence[Listed], scale: Scale, k: int) -> Brought:
         notes=notes,
     )
     return brought(ranking.clamped(), (one.chunk for one in kept))
+
+
+def is_number(value: Any) -> bool:
+    """A finite number that a float can hold; JSON knows NaN, and whole numbers of any length."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def unfiltered(name: str, query: Query) -> None:
