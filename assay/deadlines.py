@@ -25,7 +25,7 @@ from assay.asking import refusal
 from assay.closing import Closing
 from assay.errors import OutOfTime
 from assay.protocols import Errand
-from assay.types import Ranking
+from assay.types import Note, Ranking
 
 T = TypeVar("T")
 
@@ -33,7 +33,8 @@ REMEMBERED = 21
 MOST_NAMES = 1_000
 """Of how many errands costs are kept: a caller's token budget makes another pipeline, and so another name."""
 RETRY = 10
-PREPARE_S = 10.0
+PREPARE_S = 30.0
+WORTH_SAYING_S = 0.1
 GRACE_S = 0.05
 """How long a cancelled errand is waited for, so that its thread is gone when the answer is there."""
 PATIENCE_S = 30.0
@@ -166,8 +167,12 @@ class Watched:
         why_not = refusal(cost, errand.cap_ms, self._budget, spent)
         if why_not and not record.try_again(key):
             raise OutOfTime(why_not)
-        self._start += self._keeper.prepare(key, errand)
-        return self._keeper.send(key, errand, left if errand.cap_ms is None else min(left, errand.cap_ms))
+        ready = self._keeper.prepare(key, errand)
+        self._start += ready
+        gave = self._keeper.send(key, errand, left if errand.cap_ms is None else min(left, errand.cap_ms))
+        if ready < WORTH_SAYING_S:
+            return gave
+        return gave.noted(Note("info", f"{ready:.1f} s of its time went into getting ready, once per process"))
 
 
 class _Sent(Generic[T]):

@@ -212,7 +212,7 @@ def test_of_so_many_errands_costs_are_kept():
 
 
 def test_preparing_is_outside_the_cap_and_the_budget_and_done_once():
-    clock, said = Clock(), []
+    clock, said, seen = Clock(), [], []
 
     def prepare() -> None:
         clock.now += 3.0
@@ -221,9 +221,12 @@ def test_preparing_is_outside_the_cap_and_the_budget_and_done_once():
     with Deadlines(clock) as keeper:
         asker = keeper.query("p", 1500.0)
         for _ in range(2):
-            assert asker.ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare)) is GAVE
+            gave = asker.ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare))
+            assert gave.ids.tolist() == ["a"]
+            seen.append([note.text for note in gave.notes])
         assert keeper.record.expected("p x") == 0.0
         assert said == ["loaded"]
+        assert seen == [["3.0 s of its time went into getting ready, once per process"], []]
 
 
 def test_nobody_waits_forever_for_what_is_being_prepared(monkeypatch):

@@ -63,7 +63,8 @@ class LanceTable:
         return Range("unit", 0.0, 1.0) if self.mode == "vector" else Range("raw", 0.0, math.inf)
 
     def prepare(self) -> None:
-        """Load the library: a second of its own, once."""
+        """Load the library: a second of its own, once; not for a folder that is not there."""
+        _check_there(self.path)
         _lancedb()
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
@@ -151,10 +152,14 @@ def _lancedb() -> Any:
     return lancedb
 
 
+def _check_there(path: str) -> None:
+    if "://" not in path and not Path(path).is_dir():
+        raise StoreError(f"there is no LanceDB folder at {path}", "name the folder that holds the table")
+
+
 async def _open(source: LanceTable) -> Any:
+    _check_there(source.path)
     lancedb = _lancedb()
-    if "://" not in source.path and not Path(source.path).is_dir():
-        raise StoreError(f"there is no LanceDB folder at {source.path}", "name the folder that holds the table")
     try:
         base = await lancedb.connect_async(source.path, read_consistency_interval=timedelta(0))
         table = await base.open_table(source.table)
