@@ -12,7 +12,7 @@ import pytest
 
 from assay import kb, served
 from assay.beside import brought
-from assay.config import from_dict
+from assay.config import from_dict, to_config
 from assay.errors import StoreError
 from assay.sources.opened import close_all
 from assay.types import Chunk, Part, Range, Ranking
@@ -92,6 +92,32 @@ def test_a_record_holds_no_text_unless_asked(base, tmp_path):
     whole = served.record(answer, pipeline, with_text=True)
     assert served.replay(whole, base).answer[2].text == "a secret about the key"
     assert served.replay(served.record(answer, pipeline), base).same
+
+
+def test_a_step_that_reads_texts_needs_them_to_replay(base, tmp_path):
+    """The length of a text decides its place; without the text the replay differs, and says what to do."""
+    with kb.open(tmp_path / "other", embedder="none") as other:
+        other.add([{"id": "x", "text": "key " * 400}, {"id": "y", "text": "a key"}])
+    plain = router({"use": "store", "path": str(tmp_path / "other"), "pipeline": "rrf"})
+    pipeline = from_dict({**to_config(plain), "fuse": {"use": "rrf"}, "step": [{"use": "length"}]})
+    answer = base.search("key", pipeline=pipeline)
+    without = served.replay(served.record(answer, pipeline), base)
+    assert not without.same
+    assert "record with --with-text" in without.hint
+    whole = served.replay(served.record(answer, pipeline, with_text=True), base)
+    assert (whole.same, whole.hint) == (True, "")
+
+
+def test_a_token_budget_holds_for_what_others_bring(base, tmp_path):
+    lancedb, index = pytest.importorskip("lancedb"), pytest.importorskip("lancedb.index")
+    rows = [{"id": f"far{i}", "text": "a key of the house " * 20, "vector": [1.0, 0.0]} for i in range(5)]
+    table = lancedb.connect(str(tmp_path / "t")).create_table("chunks", rows)
+    table.create_index("text", config=index.FTS())
+    pipeline = router({"use": "lance_table", "path": str(tmp_path / "t"), "mode": "text"})
+    answer = base.search("key", pipeline=pipeline, budget=200)
+    tokens = [hit.chunk.tokens for hit in answer]
+    assert tokens[-1] > 90, "one of theirs is there, and counted"
+    assert sum(tokens) <= 200
 
 
 @dataclass(frozen=True)
