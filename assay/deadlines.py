@@ -6,7 +6,7 @@ What an errand does once per process (`prepare`) is on no question's clock, but 
 PREPARE_S: it goes on by itself, and whoever asks next finds it done.
 
     expected cost = what the leg knows of this very query (a recording); else the median of the last REMEMBERED costs
-                    under its name; until there is one, what the plan says
+                    under its name; until there are LEAST of them, what the plan says
 
 A cancelled errand is remembered at what it had cost by then. One that is refused by its expected cost is tried all the
 same every RETRY-th time: a source that has recovered is found out.
@@ -30,6 +30,8 @@ from assay.types import Note, Ranking
 T = TypeVar("T")
 
 REMEMBERED = 21
+LEAST = 3
+"""Fewer costs say nothing: the first answer is often the slowest, and one must not shut out the next nine."""
 MOST_NAMES = 1_000
 """Of how many errands costs are kept: a caller's token budget makes another pipeline, and so another name."""
 RETRY = 10
@@ -52,11 +54,11 @@ class Record:
     def expected(self, name: str) -> float | None:
         with self._lock:
             costs = self._costs.get(name)
-            return median(costs) if costs else None
+            return median(costs) if costs and len(costs) >= LEAST else None
 
-    def add(self, name: str, ms: float) -> None:
+    def add(self, name: str, ms: float, times: int = 1) -> None:
         with self._lock:
-            self._costs.setdefault(name, deque(maxlen=REMEMBERED)).append(ms)
+            self._costs.setdefault(name, deque(maxlen=REMEMBERED)).extend([ms] * times)
             self._costs.move_to_end(name)
             self._refused.pop(name, None)
             if len(self._costs) > MOST_NAMES:
@@ -109,8 +111,8 @@ class Deadlines(Closing):
                 self._leave(key, sent)
                 raise OutOfTime(f"not ready after {PREPARE_S:g} s", "it is asked again when it is")
             sent.result()
-        except BaseException:  # what it cost counts, or every question would wait for it anew
-            self.record.add(key, (self._clock() - start) * 1000.0)
+        except BaseException:  # what it cost counts at once, or every question would wait for it anew
+            self.record.add(key, (self._clock() - start) * 1000.0, LEAST)
             raise
         if len(self._ready) > MOST_NAMES:
             self._ready.clear()  # to be ready twice costs next to nothing
