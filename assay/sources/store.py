@@ -12,6 +12,7 @@ from assay.config import load
 from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
+from assay.pipeline import LegPlan, StepPlan
 from assay.preflight import check_scales
 from assay.protocols import Snapshot
 from assay.sources.opened import opened
@@ -42,8 +43,9 @@ class AnotherStore:
 
     def gives(self) -> Range:
         pipeline = load(self.pipeline)
+        plans: list[LegPlan | StepPlan] = [*pipeline.legs, *pipeline.steps]
         timed = ["budget_ms"] if pipeline.budget_ms is not None else []
-        timed += [f"cap_ms of {plan.name}" for plan in (*pipeline.legs, *pipeline.steps) if plan.cap_ms is not None]
+        timed += [f"cap_ms of {plan.name}" for plan in plans if plan.cap_ms is not None]
         if timed:  # two clocks would decide, and one of them in the lab, too
             raise ConfigError(f"store.pipeline {self.pipeline!r} has a {timed[0]}", "give this leg itself a cap_ms")
         return check_scales(pipeline)[-1][2]
