@@ -84,7 +84,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class Contribution:
     """What one leg did for an answer: candidates it found, how many of them were chosen, and how many of those no
     other leg had found. A leg that brings nothing alone can only reorder what the others bring."""
 
@@ -213,13 +213,13 @@ class Answer:
                 present = False
         return tuple(account)
 
-    def brought(self, k: int | None = None) -> tuple[Brought, ...]:
+    def contributions(self, k: int | None = None) -> tuple[Contribution, ...]:
         """What each leg did for the first `k` chosen (all of them when no k is named)."""
         chosen = self.chosen.ids[:k]
         held = {span.name: np.isin(chosen, span.gave.ids) for span in self.trace if span.kind == "leg"}
         times = np.sum(list(held.values()), axis=0)
         return tuple(
-            Brought(
+            Contribution(
                 span.name,
                 len(span.gave),
                 int(np.count_nonzero(held[span.name])),
@@ -284,13 +284,16 @@ class Answer:
                     "took": span.took,
                     "gave": len(span.gave),
                     "skipped": span.skipped or None,
+                    "fate": span.fate,
+                    "trigger": None if span.fired is None else span.fired.to_json(),
                     "notes": [{"kind": n.kind, "text": n.text, "ids": list(n.ids)} for n in span.notes],
                     "ms": round(span.ms, 3),
                 }
                 for span in self.trace
             ],
             "legs": [
-                {"leg": one.leg, "found": one.found, "chosen": one.chosen, "alone": one.alone} for one in self.brought()
+                {"leg": one.leg, "found": one.found, "chosen": one.chosen, "alone": one.alone}
+                for one in self.contributions()
             ],
             "digests": {**self.digests, "answer": self.digest},
         }

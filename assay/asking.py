@@ -24,7 +24,7 @@ def leg_errand(plan: LegPlan, query: Query, snapshot: Snapshot, seeds: Ranking |
     if callable(own):
         errand = replace(errand, known_ms=lambda: own(query))
     if offers(type(plan.leg), Cancellable):
-        pending = cast(Cancellable, plan.leg).begin(query, plan.k)
+        pending = cast(Cancellable, plan.leg).begin(query, snapshot, plan.k)
         errand = replace(errand, run=pending.result, cancel=pending.cancel)
     return replace(errand, prepare=cast(Prepared, plan.leg).prepare) if offers(type(plan.leg), Prepared) else errand
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from assay.errors import LawBroken, StoreError
+from assay.around import Around
+from assay.errors import LawBroken
 from assay.index.columns import number_of
 from assay.index.tail_columns import TailColumns
 from assay.order import first_kept
-from assay.protocols import Found, Related, Snapshot, Walk
-from assay.types import Chunk, Floats, Ids, Part, Query, Ranking, Rows, Vectors
-from assay.where import Mask, Value, parse
+from assay.protocols import Found, Snapshot, Walk
+from assay.types import Chunk, Floats, Ids, Note, Part, Query, Ranking, Rows, Vectors
+from assay.where import Mask, Value, compare_values, parse
 
 FIRST = 1 << 40
 
@@ -34,12 +35,12 @@ def brought(ranking: Ranking, chunks: Iterable[Chunk]) -> Brought:
     return Brought(**own, chunks=tuple(chunks))
 
 
-class Beside:
+class Beside(Around):
     """The snapshot `inner` with further chunks. Look-ups search `inner` alone: only legs find, and these were found."""
 
     def __init__(self, inner: Snapshot, chunks: Iterable[Chunk]) -> None:
         held: dict[str, Chunk] = dict(inner._chunks) if isinstance(inner, Beside) else {}
-        self.inner: Snapshot = inner.inner if isinstance(inner, Beside) else inner
+        super().__init__(inner.inner if isinstance(inner, Beside) else inner)
         for chunk in chunks:
             held.setdefault(chunk.id, chunk)
         names = np.array(list(held), np.str_)
@@ -48,28 +49,10 @@ class Beside:
         self._order = list(self._chunks.values())
         self._places = {name: FIRST + place for place, name in enumerate(self._chunks)}
 
-    @property
-    def digest(self) -> str:
-        return self.inner.digest
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        return self.inner.capabilities
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    def lacks(self, capability: str) -> str:
-        return self.inner.lacks(capability)
-
-    def lexical(self, query: Query, k: int) -> Found:
-        return self.inner.lexical(query, k)
-
     def lexical_at(self, query: Query, rows: Rows) -> Found:
         """Nothing for what was brought: its words were never counted here."""
         own = rows < FIRST
-        found = self.inner.lexical_at(query, rows[own])
+        found = super().lexical_at(query, rows[own])
         columns = [np.zeros(len(rows)) for _ in found.parts]
         for column, part in zip(columns, found.parts, strict=True):
             column[own] = part.column
@@ -77,21 +60,7 @@ class Beside:
         return Found(rows, parts, found.ideal, found.notes)
 
     def related(self, query: Query, k: int, walk: Walk) -> Found:
-        if not isinstance(self.inner, Related):
-            raise StoreError("this store has no graph", "use a store that has")
-        return self.inner.related(query, k, replace(walk, seeds=walk.seeds[walk.seeds < FIRST]))
-
-    def nearest(self, query: Query, k: int) -> Found:
-        return self.inner.nearest(query, k)
-
-    def exact(self, query: Query, k: int) -> Found:
-        return self.inner.exact(query, k)
-
-    def term_weights(self, text: str) -> Mapping[str, float]:
-        return self.inner.term_weights(text)
-
-    def terms(self, text: str) -> list[str]:
-        return self.inner.terms(text)
+        return super().related(query, k, replace(walk, seeds=walk.seeds[walk.seeds < FIRST]))
 
     def rows(self, ids: Ids) -> Rows:
         known = self.inner.rows(ids)
@@ -158,11 +127,36 @@ def here(view: Snapshot) -> Snapshot:
     return view.inner if isinstance(view, Beside) else view
 
 
-def laid(view: Snapshot, found: Brought) -> tuple[Snapshot, Ranking]:
-    """The view with what was brought beside it, and the ranking with its rows in that view."""
+def laid(view: Snapshot, found: Brought, query: Query | None = None) -> tuple[Snapshot, Ranking]:
+    """The view with what was brought beside it, and the ranking with its rows in that view.
+
+    A source may name a chunk of this store, whose text is then shown from here: it must pass the query's filter, scope
+    and moment here, whatever the source thinks of it.
+    """
     wider = Beside(view, found.chunks)
     rows = wider.rows(found.ids)
     if (rows < 0).any():
         raise LawBroken("a source brought an id without its chunk")
     own = {field.name: getattr(found, field.name) for field in fields(Ranking)}
-    return wider, first_kept(Ranking(**{**own, "rows": rows}))
+    ranking = first_kept(Ranking(**{**own, "rows": rows}))
+    return wider, ranking if query is None else _permitted(wider, ranking, query)
+
+
+def _permitted(view: Snapshot, found: Ranking, query: Query) -> Ranking:
+    """Without the store's own chunks that this query may not see."""
+    ours = np.flatnonzero(np.asarray(found.rows) < FIRST)
+    if not len(ours) or (query.where, query.scope, query.at) == (None, None, None):
+        return found
+    rows = np.asarray(found.rows)[ours]
+    seen = np.ones(len(rows), np.bool_)
+    if query.where is not None:
+        seen &= view.matches(str(query.where), rows)
+    if query.scope is not None:
+        seen &= [compare_values(chunk.meta.get("scope"), "=", query.scope) for chunk in view.chunks(rows)]
+    if query.at is not None:
+        seen &= ~(view.numbers("created", rows) > query.at)
+    hidden = ours[~seen]
+    if not len(hidden):
+        return found
+    note = Note("dropped", "chunks of this store that the question may not see", tuple(found.ids[hidden].tolist()))
+    return found.take(np.setdiff1d(np.arange(len(found)), hidden)).noted(note)

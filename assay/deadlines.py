@@ -2,9 +2,11 @@
 
 An errand with a cap, or under a budget, runs in a thread of its own. Past its time it is cancelled; one that cannot be
 cancelled is left to end by itself, and until then the same errand is not begun again, so threads never pile up.
+What an errand does once per process (`prepare`) is on no question's clock, but nobody waits for it longer than
+PREPARE_S: it goes on by itself, and whoever asks next finds it done.
 
     expected cost = what the leg knows of this very query (a recording); else the median of the last REMEMBERED costs
-                    under its name; until there is one, what the plan says
+                    under its name; until there are LEAST of them, what the plan says
 
 A cancelled errand is remembered at what it had cost by then. One that is refused by its expected cost is tried all the
 same every RETRY-th time: a source that has recovered is found out.
@@ -12,19 +14,29 @@ same every RETRY-th time: a source that has recovered is found out.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from statistics import median
+from typing import Generic, TypeVar, cast
 
 from assay.asking import refusal
 from assay.closing import Closing
 from assay.errors import OutOfTime
 from assay.protocols import Errand
-from assay.types import Ranking
+from assay.types import Note, Ranking
+
+T = TypeVar("T")
 
 REMEMBERED = 21
+LEAST = 3
+"""Fewer costs say nothing: the first answer is often the slowest, and one must not shut out the next nine."""
+MOST_NAMES = 1_000
+"""Of how many errands costs are kept: a caller's token budget makes another pipeline, and so another name."""
 RETRY = 10
+PREPARE_S = 30.0
+WORTH_SAYING_S = 0.1
 GRACE_S = 0.05
 """How long a cancelled errand is waited for, so that its thread is gone when the answer is there."""
 PATIENCE_S = 30.0
@@ -35,19 +47,22 @@ class Record:
     """What errands have cost, by name; safe for threads."""
 
     def __init__(self) -> None:
-        self._costs: dict[str, deque[float]] = {}
+        self._costs: OrderedDict[str, deque[float]] = OrderedDict()
         self._refused: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def expected(self, name: str) -> float | None:
         with self._lock:
             costs = self._costs.get(name)
-            return median(costs) if costs else None
+            return median(costs) if costs and len(costs) >= LEAST else None
 
-    def add(self, name: str, ms: float) -> None:
+    def add(self, name: str, ms: float, times: int = 1) -> None:
         with self._lock:
-            self._costs.setdefault(name, deque(maxlen=REMEMBERED)).append(ms)
+            self._costs.setdefault(name, deque(maxlen=REMEMBERED)).extend([ms] * times)
+            self._costs.move_to_end(name)
             self._refused.pop(name, None)
+            if len(self._costs) > MOST_NAMES:
+                self._refused.pop(self._costs.popitem(last=False)[0], None)
 
     def try_again(self, name: str) -> bool:
         """Count a refusal; True for every RETRY-th, which is begun all the same."""
@@ -63,7 +78,8 @@ class Deadlines(Closing):
         self._clock = clock
         self.record = record or Record()
         self._lock = threading.Lock()
-        self._left: dict[str, _Sent] = {}
+        self._left: list[tuple[str, _Sent[object]]] = []
+        self._ready: set[str] = set()
 
     def query(self, of: str, budget_ms: float | None) -> Watched:
         """The asker of one query of the pipeline `of` (its digest); its budget begins now."""
@@ -71,37 +87,64 @@ class Deadlines(Closing):
 
     def send(self, key: str, errand: Errand, within_ms: float) -> Ranking:
         """The errand's ranking; OutOfTime when it takes longer, or an earlier one still does."""
-        with self._lock:
-            before = self._left.pop(key, None)
-            if before is not None and before.thread.is_alive():
-                self._left[key] = before
-                raise OutOfTime("the last one is still under way", "it is asked again when that has ended")
+        self._check_free(key)
         start = self._clock()
-        sent = _Sent(errand)
-        if sent.wait(within_ms / 1000.0):
-            self.record.add(key, (self._clock() - start) * 1000.0)
-            return sent.result()
-        errand.cancel()
+        sent = _Sent(errand.name, errand.run, errand.cancel)
+        done = sent.wait(within_ms / 1000.0)
         spent = (self._clock() - start) * 1000.0
         self.record.add(key, spent)
+        if done:
+            return sent.result()
+        self._leave(key, sent)
+        limit = "its cap is" if errand.cap_ms == within_ms else "the budget left it"
+        raise OutOfTime(f"cancelled after {spent:.0f} ms, {limit} {within_ms:.4g} ms")
+
+    def prepare(self, key: str, errand: Errand) -> float:
+        """Do what is done once per process; the seconds it took. OutOfTime when it takes too long for this question."""
+        if errand.prepare is None or key in self._ready:
+            return 0.0
+        self._check_free(key)
+        start = self._clock()
+        sent = _Sent(errand.name, errand.prepare)
+        try:
+            if not sent.wait(PREPARE_S):
+                self._leave(key, sent)
+                raise OutOfTime(f"not ready after {PREPARE_S:g} s", "it is asked again when it is")
+            sent.result()
+        except BaseException:  # what it cost counts at once, or every question would wait for it anew
+            self.record.add(key, (self._clock() - start) * 1000.0, LEAST)
+            raise
+        if len(self._ready) > MOST_NAMES:
+            self._ready.clear()  # to be ready twice costs next to nothing
+        self._ready.add(key)
+        return self._clock() - start
+
+    def _check_free(self, key: str) -> None:
+        with self._lock:
+            self._left = [(name, sent) for name, sent in self._left if sent.thread.is_alive()]
+            if key in [name for name, _ in self._left]:
+                raise OutOfTime("the last one is still under way", "it is asked again when that has ended")
+
+    def _leave(self, key: str, sent: _Sent[T]) -> None:
+        """Call it off; whoever is still at work after a moment is remembered."""
+        sent.cancel()
         sent.thread.join(GRACE_S)
         if sent.thread.is_alive():
             with self._lock:
-                self._left[key] = sent
-        raise OutOfTime(f"cancelled after {spent:.0f} ms, its cap is {within_ms:.4g} ms")
+                self._left.append((key, cast("_Sent[object]", sent)))
 
     @property
     def under_way(self) -> int:
         """Errands that were left behind and have not ended yet."""
         with self._lock:
-            return sum(sent.thread.is_alive() for sent in self._left.values())
+            return sum(sent.thread.is_alive() for _, sent in self._left)
 
     def close(self) -> None:
         """Wait for what was left behind, PATIENCE_S at most: nobody should read a store that is being closed."""
         with self._lock:
-            left, self._left = list(self._left.values()), {}
-        for sent in left:
-            sent.errand.cancel()
+            left, self._left = self._left, []
+        for _, sent in left:
+            sent.cancel()
             sent.thread.join(PATIENCE_S)
 
 
@@ -120,37 +163,43 @@ class Watched:
         spent = (self._clock() - self._start) * 1000.0
         expected = (errand.known_ms(), record.expected(key), errand.cost_ms)
         cost = next((ms for ms in expected if ms is not None), 0.0)
+        left = math.inf if self._budget is None else self._budget - spent
+        if left <= 0.0:
+            raise OutOfTime(f"the budget of {self._budget:g} ms is used up")
         why_not = refusal(cost, errand.cap_ms, self._budget, spent)
-        over = self._budget is not None and spent >= self._budget
-        if why_not and (over or not record.try_again(key)):
+        if why_not and not record.try_again(key):
             raise OutOfTime(why_not)
-        left = [limit for limit in (errand.cap_ms, None if self._budget is None else self._budget - spent) if limit]
-        errand.prepare()
-        return self._keeper.send(key, errand, min(left))
+        ready = self._keeper.prepare(key, errand)
+        self._start += ready
+        gave = self._keeper.send(key, errand, left if errand.cap_ms is None else min(left, errand.cap_ms))
+        if ready < WORTH_SAYING_S:
+            return gave
+        return gave.noted(Note("info", f"{ready:.1f} s of its time went into getting ready, once per process"))
 
 
-class _Sent:
-    """An errand in its thread."""
+class _Sent(Generic[T]):
+    """Work in its thread."""
 
-    def __init__(self, errand: Errand) -> None:
-        self.errand = errand
+    def __init__(self, name: str, work: Callable[[], T], cancel: Callable[[], None] = lambda: None) -> None:
+        self.cancel = cancel
+        self._work = work
         self._done = threading.Event()
-        self._gave: Ranking | BaseException | None = None
-        self.thread = threading.Thread(target=self._run, name=f"assay-{errand.name}", daemon=True)
+        self._gave: T | None = None
+        self._broke: BaseException | None = None
+        self.thread = threading.Thread(target=self._run, name=f"assay-{name}", daemon=True)
         self.thread.start()
 
     def _run(self) -> None:
         try:
-            self._gave = self.errand.run()
+            self._gave = self._work()
         except BaseException as error:  # handed over, and raised where it is waited for
-            self._gave = error
+            self._broke = error
         self._done.set()
 
     def wait(self, seconds: float) -> bool:
         return self._done.wait(seconds)
 
-    def result(self) -> Ranking:
-        assert self._gave is not None
-        if isinstance(self._gave, BaseException):
-            raise self._gave
-        return self._gave
+    def result(self) -> T:
+        if self._broke is not None:
+            raise self._broke
+        return cast(T, self._gave)

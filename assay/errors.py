@@ -87,5 +87,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A cure for a misspelt name: the closest real one, then the whole list."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    close = close or [one for one in names if name and (name.startswith(one) or one.startswith(name))]
     listed = ", ".join(names) if names else "none"
     return f"did you mean {close[0]!r}? known: {listed}" if close else f"known: {listed}"

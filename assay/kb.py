@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -327,7 +328,11 @@ class KnowledgeBase(Closing):
         return replace(answer, remarks=self._remarks(view))
 
     def asker(self, pipeline: Pipeline) -> Asker:
-        """Keeps the deadlines of one query, which begins now."""
+        """Keeps the deadlines of one query, which begins now. A model that is not loaded yet is loaded before: that
+        belongs to no question."""
+        if pipeline.budget_ms is not None and pipeline.needs("vector"):
+            with contextlib.suppress(ModelError):  # the search will say it, and go on with words
+                _ = self.embedder
         return self._deadlines.query(pipeline.digest, pipeline.budget_ms)
 
     def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:

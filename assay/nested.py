@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.answer import Answer
+from assay.asking import Planned
 from assay.beside import Beside, brought
+from assay.errors import OutOfTime
 from assay.pipeline import Pipeline
 from assay.preflight import check_scales
-from assay.protocols import Snapshot
+from assay.protocols import Errand, Snapshot
 from assay.types import Note, Query, Range, Ranking
 
 
@@ -18,7 +21,8 @@ from assay.types import Note, Query, Range, Ranking
 class Nested:
     """The inner pipeline's ranking. What degraded inside is a note outside, so the verdict says it.
 
-    `wants` a query vector where one of its parts does, but runs without: only that part is then skipped.
+    `wants` a query vector where one of its parts does, but runs without: only that part is then skipped. Past its cap
+    the part that runs is called off, and the ones after it are not begun.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -33,11 +37,45 @@ class Nested:
         return check_scales(self.pipeline)[-1][2]
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
-        answer = self.pipeline.run(query, snapshot, k=k)
+        return self.begin(query, snapshot, k).result()
+
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Inside:
+        return Inside(self.pipeline, query, snapshot, k)
+
+
+class Inside(Planned):
+    """One run of an inner pipeline, and the asker of its parts: the one that runs can be called off."""
+
+    def __init__(self, pipeline: Pipeline, query: Query, snapshot: Snapshot, k: int) -> None:
+        super().__init__()
+        self._pipeline, self._query, self._snapshot, self._k = pipeline, query, snapshot, k
+        self._running: Errand | None = None
+        self._cancelled = False
+        self._lock = threading.Lock()
+
+    def result(self) -> Ranking:
+        answer = self._pipeline.run(self._query, self._snapshot, k=self._k, asker=self)
         found = answer.chosen.noted(*_notes(answer))
         if isinstance(answer.snapshot, Beside):
             return brought(found, answer.snapshot.chunks(answer.snapshot.rows(found.ids)))
         return found
+
+    def ask(self, errand: Errand) -> Ranking:
+        with self._lock:
+            if self._cancelled:
+                raise OutOfTime("called off")
+            self._running = errand
+        try:
+            return super().ask(errand)
+        finally:
+            self._running = None
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            running = self._running
+        if running is not None:
+            running.cancel()
 
 
 def _notes(answer: Answer) -> Iterator[Note]:

@@ -18,7 +18,7 @@ from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTi
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
 from assay.plan import LegPlan, StepPlan
-from assay.protocols import Asker, Errand, Fired, Fuser, Selector, Snapshot, Stage
+from assay.protocols import Asker, Errand, Fired, Fuser, Grouping, Selector, Snapshot, Stage, offers
 from assay.types import Note, Query, Ranking, Vector
 
 __all__ = ["LegPlan", "Pipeline", "StepPlan"]
@@ -92,6 +92,12 @@ class Pipeline:
             return found[after[0]]
         seen = {n: r if n in after else Ranking.empty(r.scale) for n, r in found.items()}
         return self.fuser.fuse(query, seen, snapshot)
+
+    def counted(self, found: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]:
+        """Rankings as a trigger reads them: where the fuser makes one candidate of several chunks, its candidates."""
+        if self.fuser is None or not offers(type(self.fuser), Grouping):
+            return found
+        return cast(Grouping, self.fuser).grouped(found, snapshot)
 
     def needs(self, what: str) -> bool:
         parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps))
@@ -167,7 +173,7 @@ class _Run:
         empty, fired = found[plan.name], None
         if plan.when is not None:
             before = {p.name: found[p.name] for p in pipeline.legs[: pipeline.legs.index(plan)]}
-            fired = plan.when.fires(query, before, self.snapshot, pipeline.k)
+            fired = plan.when.fires(query, pipeline.counted(before, self.snapshot), self.snapshot, pipeline.k)
             if not fired.yes:
                 # A leg that was not wanted is no degradation: the plan says so.
                 why = f"not triggered: {fired.why}"
@@ -190,7 +196,7 @@ class _Run:
                 raise
             return self._skip(plan.name, "leg", empty, start, _said(error), "out_of_time" if late else "failed", fired)
         if isinstance(ranking, Brought):
-            self.snapshot, ranking = laid(self.snapshot, ranking)
+            self.snapshot, ranking = laid(self.snapshot, ranking, query)
             self.brought[f"legs.{plan.name}"] = ranking_digest(top(ranking, plan.k))
         self._check_rows(ranking, plan.leg, plan.name)
         ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)

@@ -166,6 +166,13 @@ class Fuser(Component, Protocol):
 
 
 @runtime_checkable
+class Grouping(Protocol):
+    """A fuser that makes one candidate of several chunks. Triggers see its candidates: what it counts, they count."""
+
+    def grouped(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]: ...
+
+
+@runtime_checkable
 class Stage(Component, Protocol):
     """Rescores; same ids out as in, tier untouched."""
 
@@ -189,6 +196,10 @@ class Fired:
     why: str
     name: str = ""
     observed: float | None = None
+
+    def to_json(self) -> dict[str, str | float | None]:
+        """Which one, the value it saw, why. Whether it fired is the leg's fate."""
+        return {"name": self.name, "observed": self.observed, "why": self.why}
 
 
 @runtime_checkable
@@ -214,7 +225,7 @@ class Pending(Protocol):
 class Cancellable(Protocol):
     """A leg that can be called off half way. `begin` starts nothing yet; the work is done by `result`."""
 
-    def begin(self, query: Query, k: int) -> Pending: ...
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Pending: ...
 
 
 @runtime_checkable
@@ -230,7 +241,7 @@ class Errand:
 
     Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
     a leg that knows what this very query costs (a recording); else it gives None. `prepare` is what is done once per
-    process (a library loaded, a store opened): it belongs to no question, so no cap covers it.
+    process (a library loaded, a store opened): it belongs to no question, so neither cap nor budget covers it.
     """
 
     name: str
@@ -238,7 +249,7 @@ class Errand:
     cap_ms: float | None = None
     cost_ms: float | None = None
     cancel: Callable[[], None] = lambda: None
-    prepare: Callable[[], None] = lambda: None
+    prepare: Callable[[], None] | None = None
     known_ms: Callable[[], float | None] = lambda: None
 
 

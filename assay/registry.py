@@ -102,7 +102,7 @@ def _fit(value: Any, hint: Any, where: str) -> Any:
     if origin is Literal:
         if value in arguments:
             return value
-        raise ConfigError(f"{where} = {value!r} is not one of {', '.join(map(repr, arguments))}", "pick one of them")
+        raise ConfigError(f"{where} = {value!r} is not one of its values", nearest(str(value), map(str, arguments)))
     if origin in (typing.Union, UnionType):
         for option in arguments:
             if option is type(None):

@@ -1,7 +1,7 @@
 """A served answer as a record: what was asked, what became of every step, what others brought. It replays.
 
-    {"schema": 1, "query": {…}, "k": …, "snapshot": {"version", "digest"}, "pipeline": {…}, "steps": [{"name", "fate",
-     "skipped", "ms", "brought"}], "answer": "<sha256 of the chosen ids and scores>"}
+    {"schema": 1, "query": {…}, "k": …, "snapshot": {"version", "digest"}, "pipeline": {…}, "texts": …,
+     "steps": [{"name", "fate", "skipped", "ms", "brought"}], "answer": "<sha256 of the chosen ids and scores>"}
 
 Decisions of the clock and of other stores cannot be made again, so a replay takes them from the record; everything else
 is computed anew, in the same version of the store. A record holds ids, scores and metadata of what was brought, and its
@@ -55,6 +55,7 @@ def record(answer: Answer, pipeline: Pipeline, *, with_text: bool = False) -> di
         "k": len(answer.chosen),
         "snapshot": {"version": getattr(view, "version", None), "digest": view.digest},
         "pipeline": to_config(pipeline),
+        "texts": with_text,
         "steps": [_step(span, answer, with_text) for span in answer.trace if span.kind in _ASKED],
         "answer": ranking_digest(answer.chosen),
     }
@@ -87,10 +88,11 @@ def _chunk(chunk: Chunk, with_text: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Replay:
-    """The answer computed again, and whether it is the one that was served."""
+    """The answer computed again, and whether it is the one that was served; where it is not, what may be to blame."""
 
     answer: Answer
     same: bool
+    hint: str = ""
 
 
 def replay(found: Mapping[str, Any], base: KnowledgeBase) -> Replay:
@@ -107,9 +109,17 @@ def replay(found: Mapping[str, Any], base: KnowledgeBase) -> Replay:
             # As a model gave it: a caller's vector is brought to unit length again, which may move its last bit.
             query, embed = replace(query, vector=None), lambda _: given
         answer = pipeline.run(query, view, embed, k=k, asker=Recalled(found["steps"]))
-        return Replay(answer, ranking_digest(answer.chosen) == found["answer"])
+        same = ranking_digest(answer.chosen) == found["answer"]
+        return Replay(answer, same, "" if same else _hint(found))
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise StoreError(f"this record cannot be read: {error!r}", "name a file of `assay search --record`") from error
+
+
+def _hint(found: Mapping[str, Any]) -> str:
+    brought = any(step.get("brought", {}).get("chunks") for step in found["steps"])
+    if brought and not found.get("texts"):
+        return "the record holds no texts of other sources, which a step may have read; record with --with-text"
+    return ""
 
 
 def loads(text: str) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -22,14 +23,12 @@ from copy import deepcopy
 from statistics import median
 from typing import Any
 
-import lancedb
-
 from assay.bench import lab
 from assay.bench.compare import comparisons
 from assay.bench.datasets import load
 from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, write
-from assay.bench.router_report import arms, markdown, measure
+from assay.bench.router_report import arms, make_table, markdown, measure
 from assay.bench.router_report.assemble import metrics
 from assay.bench.router_report.measure import asked_all
 from assay.bench.rules import load as load_rules
@@ -38,7 +37,7 @@ from assay.bench.scored import scored
 from assay.bench.stats import Paired
 from assay.bench.systems import System, of
 from assay.bench.types import ALL
-from assay.bench.workspace import Workspace, prepare
+from assay.bench.workspace import prepare
 from assay.cli.progress import bars
 from assay.config import from_dict, source
 from assay.plan_config import trigger
@@ -47,8 +46,6 @@ from benchmarks.measure import RECEIPTS, write_receipt
 
 OUT = RECEIPTS / "router"
 SETS = ("locomo_sessions", "scifact")
-FOLDER = "second.lance"
-"""As the preset has it: relative, so that no receipt holds a path of this machine."""
 FIRSTS: Mapping[str, Mapping[str, Any]] = {
     "hybrid": {"legs": {"bm25": {"k": 20}, "dense": {"k": 20}}, "fuse": {"use": "rrf", "c": 60.0}},
     "words": {"legs": {"bm25": {"k": 20, "norm": "ideal"}}},
@@ -64,8 +61,6 @@ TRIGGERS: Mapping[str, Mapping[str, Any]] = {
 }
 SEEN = {"top_score_below": "score", "margin_below": "margin", "term_coverage_below": "share"}
 """Triggers with a threshold that is taken from the dev split."""
-FILTERED = ("conversation",)
-"""Columns that the questions' own filters read."""
 MERGED = ("append_fill", "rrf", "weighted_merge")
 
 
@@ -78,48 +73,24 @@ def config(first: str, when: Mapping[str, Any] | None, fusion: str) -> dict[str,
     return found
 
 
-def fill(workspace: Workspace) -> None:
-    """The workspace's chunks as somebody else's table: id, document, text, vector, and what filters read."""
-    view = workspace.snapshot
-    rows = view.live_rows(None)
-    table = None
-    for start in range(0, len(rows), 1_000):
-        part = rows[start : start + 1_000]
-        given = [
-            {
-                "id": chunk.id,
-                "doc_id": chunk.doc_id,
-                "text": chunk.indexed_text,
-                "vector": vector.tolist(),
-                **{name: str(chunk.meta[name]) for name in FILTERED if name in chunk.meta},
-            }
-            for chunk, vector in zip(view.chunks(part), view.vectors(part), strict=True)
-        ]
-        if table is None:
-            table = lancedb.connect(FOLDER).create_table("chunks", given, mode="overwrite")
-        else:
-            table.add(given)
-
-
 def calibrated(name: str, dev: Bench) -> dict[str, Mapping[str, Any]]:
     """Every trigger of a first source, thresholds from the dev split."""
-    found: dict[str, Mapping[str, Any]] = {}
+    chosen: dict[str, Mapping[str, Any]] = {}
     for use, settings in TRIGGERS.items():
         when = {"use": use, **settings}
         if use in SEEN:
             pipeline = from_dict(config(name, when, "rrf"))
-            first, _ = pipeline.legs
-            alone = from_dict({"legs": {"first": config(name, None, "rrf")["legs"]["first"]}})
-            probe = trigger(when, "when")
+            alone, probe = arms(pipeline).first.pipeline, trigger(when, "when")
+            assert alone is not None
             seen = []
             for topic in dev.dataset.scored:
                 query = dev.query(topic)
-                answer = alone.run(query, dev.snapshot, k=first.k)
-                fired = probe.fires(query, {"first": answer.trace[0].gave}, dev.snapshot, pipeline.k)
+                found = {"first": alone.run(query, dev.snapshot).trace[0].gave}
+                fired = probe.fires(query, pipeline.counted(found, dev.snapshot), dev.snapshot, pipeline.k)
                 seen.append(fired.observed or 0.0)
             when[SEEN[use]] = round(median(seen), 3)
-        found[use] = when
-    return found
+        chosen[use] = when
+    return chosen
 
 
 def systems(first: str, whens: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, System]]:
@@ -132,7 +103,7 @@ def systems(first: str, whens: Mapping[str, Mapping[str, Any]]) -> Iterator[tupl
 def run(name: str, bar: Any) -> dict[str, Any]:
     dataset, dev = load(name, "test"), load(name, "dev")
     with prepare(dataset, progress=bar.step) as workspace:
-        fill(workspace)
+        make_table(workspace, from_dict(config("words", None, "rrf")), bar.step)
         plan = Plan(metrics(10))
         whens = {first: calibrated(first, Bench(dev, workspace, plan)) for first in FIRSTS}
         alone = {first: arms(from_dict(config(first, None, "rrf")), first) for first in FIRSTS}
@@ -147,6 +118,7 @@ def run(name: str, bar: Any) -> dict[str, Any]:
     write(whole.gate, OUT / file_name(dataset, "router gate"))
     (OUT / "reports").mkdir(exist_ok=True)
     (OUT / "reports" / f"{name}.test.router.md").write_text(markdown(whole.report, whole.gate.measured), "utf-8")
+    (OUT / "reports" / f"{name}.test.router.json").write_text(f"{json.dumps(whole.report)}\n", "utf-8")
     sources = {first: _alone(found[alone[first].first.name]) for first in FIRSTS}
     return {
         "questions": len(dataset.scored),
@@ -214,6 +186,7 @@ def main() -> None:
     measured = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder), bars() as bar:
         for name in options.sets:
+            shutil.rmtree("second.lance", ignore_errors=True)
             measured[name] = run(name, bar)
             print(json.dumps(measured[name]["alone"], indent=1), flush=True)
             for row in measured[name]["triggers"]:

@@ -19,9 +19,10 @@ from numbers_from_cascade import WRITERS as CASCADE
 from numbers_from_fusion import WRITERS as FUSION
 from numbers_from_lab import WRITERS as LAB
 from numbers_from_memory import WRITERS as MEMORY
+from numbers_from_router import WRITERS as ROUTER
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
@@ -165,39 +166,6 @@ def postgres(receipt: dict[str, Any]) -> str:
     return f"{receipt['chunks']:,} chunks.\n\n{times}\n{alike}\n{table(head, kinds)}"
 
 
-def router_alone(receipt: dict[str, Any]) -> str:
-    """Every source by itself."""
-    rows = [
-        [name, who, f"{seen['R@10']:.3f}", f"{seen['nDCG@10']:.3f}", f"{seen['p50_ms']:.1f}", f"{seen['p95_ms']:.1f}"]
-        for name, found in receipt.items()
-        for who, seen in found["alone"].items()
-    ]
-    return table(["set", "source", "R@10", "nDCG@10", "p50 ms", "p95 ms"], rows)
-
-
-SHOWN = {"hybrid": "rrf", "words": "rrf", "five words": "append_fill"}
-"""The fusion that is shown for each first source; `always` is shown with all three."""
-
-
-def router_triggers(receipt: dict[str, Any]) -> str:
-    """How often each trigger asked, what it gained against the first source alone, and what a question cost."""
-    rows = []
-    for name, found in receipt.items():
-        for row in found["triggers"]:
-            if row["fusion"] == SHOWN[row["first"]] or row["trigger"] == "always":
-                threshold = "" if row["threshold"] is None else f" {row['threshold']:g}"
-                gains = [_gain(row["gain"][metric]) for metric in ("R@10", "nDCG@10")]
-                asked, spent = f"{row['used']:.1%}", f"{row['ms']['stage2']:.1f}"
-                rows.append([name, row["first"], row["trigger"] + threshold, row["fusion"], asked, *gains, spent])
-    head = ["set", "first", "trigger", "fusion", "asked", "gain R@10", "gain nDCG@10", "stage 2 ms"]
-    return table(head, rows)
-
-
-def _gain(found: list[float]) -> str:
-    mean, low, high = found
-    return f"{mean:+.3f} ({low:+.3f} … {high:+.3f})"
-
-
 def graph(receipt: dict[str, Any]) -> str:
     """One row per size: building beside the word index, and a walk beside BM25."""
     rows = []
@@ -268,8 +236,6 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
     "postgres": ("postgres", postgres),
-    "router_alone": ("router", router_alone),
-    "router_triggers": ("router", router_triggers),
 }
 """Block → its receipt, and what writes it."""
 

@@ -1,11 +1,13 @@
 """Deadlines: what is refused, what is called off, what is remembered, and that nothing is left running."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from assay import deadlines
 from assay.asking import Planned, refusal
-from assay.deadlines import REMEMBERED, RETRY, Deadlines, Record
+from assay.deadlines import LEAST, MOST_NAMES, REMEMBERED, RETRY, Deadlines, Record
 from assay.errors import OutOfTime, StoreError
 from assay.protocols import Errand
 from assay.testing.build import found
@@ -84,7 +86,8 @@ def test_past_its_cap_it_is_cancelled_and_its_thread_is_gone():
             keeper.query("p", None).ask(slow.errand())
         assert keeper.under_way == 0
         assert threading.active_count() == before
-        assert keeper.record.expected("p second") == 0.0
+        keeper.record.add("p second", 0.0, LEAST - 1)
+        assert keeper.record.expected("p second") == 0.0, "a cancelled one counts with what it had cost"
 
 
 def test_what_cannot_be_cancelled_is_not_begun_twice():
@@ -107,7 +110,8 @@ def test_what_cannot_be_cancelled_is_not_begun_twice():
 def test_costs_are_remembered_and_refuse_up_front():
     clock = Clock()
     with Deadlines(clock) as keeper:
-        assert keeper.query("p", None).ask(quick(cap_ms=600.0, clock=clock, takes=700.0)) is GAVE
+        for _ in range(LEAST):  # one slow answer shuts nobody out
+            assert keeper.query("p", None).ask(quick(cap_ms=600.0, clock=clock, takes=700.0)) is GAVE
         with pytest.raises(OutOfTime, match=r"it would cost 700 ms, and its cap is 600 ms"):
             keeper.query("p", None).ask(quick(clock=clock, takes=700.0))
         assert keeper.query("another pipeline", None).ask(quick()) is GAVE, "a record belongs to one pipeline's leg"
@@ -126,7 +130,7 @@ def test_what_the_plan_expects_counts_until_there_is_a_record():
     with Deadlines(clock) as keeper:
         with pytest.raises(OutOfTime, match="900 ms"):
             keeper.query("p", None).ask(quick(cost_ms=900.0))
-        keeper.record.add("p second", 10.0)
+        keeper.record.add("p second", 10.0, LEAST)
         assert keeper.query("p", None).ask(quick(cost_ms=900.0)) is GAVE
 
 
@@ -146,7 +150,7 @@ def test_the_budget_is_of_the_whole_query():
     with Deadlines(clock) as keeper:
         asker = keeper.query("p", 1000.0)
         assert asker.ask(Errand("first", quick(clock=clock, takes=800.0).run)) is GAVE
-        keeper.record.add("p second", 300.0)
+        keeper.record.add("p second", 300.0, LEAST)
         with pytest.raises(OutOfTime, match=r"it would cost 300 ms, and 200 of 1000 ms are left"):
             asker.ask(quick())
         clock.now += 5.0
@@ -163,14 +167,105 @@ def test_what_an_errand_raises_is_raised_here():
         keeper.query("p", None).ask(Errand("x", broken, 600.0))
 
 
-def test_preparing_is_outside_the_cap():
-    clock, said = Clock(), []
+def test_everyone_who_is_left_behind_is_known():
+    """Questions that come at the same time each begin the errand; none of their threads is forgotten."""
+    slow = Slow(Clock(), cancellable=False)
+    keeper = Deadlines(Clock())
+    together = threading.Barrier(4)
+
+    def ask(_):
+        together.wait()
+        with pytest.raises(OutOfTime, match="cancelled"):
+            keeper.send("p second", slow.errand(), 20.0)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ask, range(4)))
+    assert keeper.under_way == slow.calls == 4
+    slow.go.set()
+    keeper.close()
+    assert keeper.under_way == 0
+
+
+def test_a_budget_that_is_used_up_to_the_millisecond():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        asker = keeper.query("p", 1000.0)
+        clock.now = 1.0
+        for cap in (None, 600.0):
+            with pytest.raises(OutOfTime, match=r"the budget of 1000 ms is used up"):
+                asker.ask(quick(cap_ms=cap))
+
+
+def test_what_the_budget_cuts_short_says_so():
+    clock = Clock()
+    with Deadlines(clock) as keeper:
+        asker = keeper.query("p", 30.0)
+        clock.now = 0.01
+        with pytest.raises(OutOfTime, match=r"cancelled after 0 ms, the budget left it 20 ms"):
+            asker.ask(Slow(clock).errand(cap_ms=600.0))
+
+
+def test_of_so_many_errands_costs_are_kept():
+    record = Record()
+    for number in range(MOST_NAMES + 1):
+        record.add(f"p{number}", 5.0, LEAST)
+    assert record.expected("p0") is None
+    assert record.expected("p1") == 5.0
+
+
+def test_preparing_is_outside_the_cap_and_the_budget_and_done_once():
+    clock, said, seen = Clock(), [], []
 
     def prepare() -> None:
         clock.now += 3.0
         said.append("loaded")
 
     with Deadlines(clock) as keeper:
-        assert keeper.query("p", None).ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare)) is GAVE
+        asker = keeper.query("p", 1500.0)
+        for _ in range(2):
+            gave = asker.ask(Errand("x", lambda: GAVE, 600.0, prepare=prepare))
+            assert gave.ids.tolist() == ["a"]
+            seen.append([note.text for note in gave.notes])
+        keeper.record.add("p x", 0.0)
         assert keeper.record.expected("p x") == 0.0
         assert said == ["loaded"]
+        assert seen == [["3.0 s of its time went into getting ready, once per process"], []]
+
+
+def test_nobody_waits_forever_for_what_is_being_prepared(monkeypatch):
+    monkeypatch.setattr(deadlines, "PREPARE_S", 0.02)
+    open_, calls = threading.Event(), []
+
+    def prepare() -> None:
+        calls.append(1)
+        open_.wait()
+
+    errand = Errand("x", lambda: GAVE, 600.0, prepare=prepare)
+    with Deadlines(Clock()) as keeper:
+        with pytest.raises(OutOfTime, match="not ready after"):
+            keeper.query("p", None).ask(errand)
+        with pytest.raises(OutOfTime, match="still under way"):
+            keeper.query("p", None).ask(errand)
+        assert calls == [1]
+        open_.set()
+        while keeper.under_way:
+            pass
+        assert keeper.query("p", None).ask(errand) is GAVE
+
+
+def test_a_source_that_cannot_be_opened_is_not_waited_for_every_time():
+    """An unreachable server takes seconds to say so, outside any cap: the next question expects that."""
+    clock, tries = Clock(), []
+
+    def prepare() -> None:
+        tries.append(1)
+        clock.now += 5.0
+        raise StoreError("no answer", "start it")
+
+    errand = Errand("x", lambda: GAVE, 600.0, prepare=prepare)
+    with Deadlines(clock) as keeper:
+        with pytest.raises(StoreError, match="no answer"):
+            keeper.query("p", None).ask(errand)
+        with pytest.raises(OutOfTime, match=r"it would cost 5000 ms, and its cap is 600 ms"):
+            keeper.query("p", None).ask(errand)
+        assert tries == [1]

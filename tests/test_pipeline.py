@@ -283,7 +283,7 @@ def test_the_digest_covers_defaults_and_not_names() -> None:
         ("kk = 3\n[legs.bm25]", "no setting 'kk'", "'k'"),
         ("[legs.bm26]", "no leg called 'bm26'", "'bm25'"),
         ("[legs.bm25]\nnrom = 'ideal'", "no setting 'nrom'", "'norm'"),
-        ("[legs.bm25]\nnorm = 'idael'", "not one of", "pick"),
+        ("[legs.bm25]\nnorm = 'idael'", "not one of", "did you mean 'ideal'"),
         ("[legs.bm25]\nk = 0", "below 1", "from 1"),
         ("[legs.bm25]\nk = '5'", "should be of type int", "str"),
         ("[legs.bm25]\n[legs.dense]", "no [fuse]", "rrf"),

@@ -2,9 +2,12 @@
 neither the order of inputs nor hash seeds nor threads change anything."""
 
 import json
+import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,17 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.config import from_dict, load, to_config
+from assay.config import from_dict, load, loads, to_config
+from assay.deadlines import Deadlines
 from assay.errors import ConfigError
 from assay.fuse.append_fill import AppendFill
+from assay.fuse.grouped import Grouped
 from assay.fuse.rrf import Rrf
 from assay.fuse.weighted_merge import WeightedMerge
 from assay.order import as_source
 from assay.preflight import preflight
 from assay.testing.build import found
+from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import sample_snapshot
-from assay.testing.strategies import leg_rankings
-from assay.types import Part, Query, Range, Ranking
+from assay.testing.strategies import IDS, leg_rankings
+from assay.types import Chunk, Part, Query, Range, Ranking
 
 UNIT = Range("unit", 0.0, 1.0)
 MODES = {"append_fill": {}, "rrf": {"c": 60.0}, "weighted_merge": {}}
@@ -75,6 +81,13 @@ def test_the_preset_has_the_numbers_of_000():
     assert [plan.name for plan in first.leg.pipeline.legs] == ["bm25", "dense"]
     assert pipeline.steps == (), "no rerank"
     assert from_dict(to_config(pipeline)).digest == pipeline.digest
+
+
+def test_every_pipeline_of_the_document_can_be_built():
+    text = (Path(__file__).parents[1] / "docs" / "router.md").read_text("utf-8")
+    blocks = [loads(block) for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
+    assert len(blocks) == 3
+    assert blocks[0].digest == load("router").digest, "the first is the preset"
 
 
 def test_append_fill_keeps_stage_1_and_fills(tmp_path):
@@ -140,8 +153,6 @@ def column(names, scores, priority, ranks=None):
     stamped = as_source(made, priority)
     if ranks is None:
         return stamped
-    from dataclasses import replace
-
     return replace(stamped, source_rank=np.array(ranks, np.int32))
 
 
@@ -175,13 +186,31 @@ def test_identical_scores_everywhere(tmp_path, fusion):
     assert ids(answer) == want, "each source keeps its order; between them the stage decides"
 
 
-@given(leg_rankings({"first": UNIT, "second": UNIT}), st.sampled_from(FUSED))
-def test_permuting_the_stages_changes_nothing(legs, fuser):
-    view = sample_snapshot()
-    one = fuser.fuse(Query("q"), legs, view)
-    two = fuser.fuse(Query("q"), dict(reversed(legs.items())), view)
-    assert one.ids.tolist() == two.ids.tolist()
-    assert one.score.tobytes() == two.score.tobytes()
+CHUNKS = [
+    Chunk(name, f"doc-{place % 7}", "t", 1, meta={"session_id": f"s{place % 5}"}) for place, name in enumerate(IDS)
+]
+
+
+@given(
+    leg_rankings({"first": UNIT, "second": UNIT}),
+    st.permutations(range(len(IDS))),
+    st.sampled_from(FUSED),
+    st.sampled_from(["", "session_id", "doc_id"]),
+)
+def test_neither_the_order_of_stages_nor_of_the_store_changes_anything(legs, order, fuser, by):
+    """Plain and by groups: the stages in another order, over a store whose chunks lie in another order."""
+    fuser = Grouped(fuser, by) if by else fuser
+    found = {name: replace(ranking, rows=None) for name, ranking in legs.items()}
+    one = fuser.fuse(Query("q"), found, MemorySnapshot(CHUNKS))
+    two = fuser.fuse(Query("q"), dict(reversed(found.items())), MemorySnapshot([CHUNKS[place] for place in order]))
+    assert said(one) == said(two)
+
+
+def said(ranking):
+    """All that a ranking says but its rows, which belong to one order of the store."""
+    columns = (ranking.score, ranking.tier, ranking.priority, ranking.source_rank)
+    parts = [(part.name, part.op, part.column.tolist()) for part in ranking.parts]
+    return ranking.ids.tolist(), [column.tolist() for column in columns], parts, ranking.notes
 
 
 @given(st.permutations(range(8)), st.lists(st.sampled_from([0.2, 0.5, 0.9]), min_size=8, max_size=8))
@@ -193,39 +222,127 @@ def test_permuting_rows_of_equal_facts_changes_nothing(order, scores):
     assert plain.ids.tolist() == mixed.ids.tolist()
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from assay.config import loads
-from assay.testing.sample import QUERIES, sample_snapshot
-text = Path(sys.argv[1]).read_text()
-print([loads(text).run(query, sample_snapshot()).digest for query in QUERIES])
+TIED = """
+import json, sys
+import numpy as np
+from assay.config import from_dict
+from assay.testing.memory_snapshot import MemorySnapshot
+from assay.types import Chunk, Query
+
+config = json.loads(sys.argv[1])
+words = ["signing key", "a key", "key of the house", "signing", "lunch"]
+chunks = [
+    Chunk(f"c{i}", f"d{i % 4}", words[i % 5], 2, meta={} if i % 6 == 5 else {"session_id": f"s{i % 4}"})
+    for i in range(12)
+]
+view = MemorySnapshot(chunks, np.eye(3, dtype=np.float32)[[i % 3 for i in range(12)]])
+query = Query("signing key", vector=np.array([1, 0, 0], np.float32), id="q")
+for fusion in config.pop("fusions"):
+    answer = from_dict({**config, "fuse": fusion}).run(query, view)
+    print(json.dumps(answer.to_json(), ensure_ascii=False))
+print("control", [name for name in {chunk.id for chunk in chunks}])
 """
+"""Three stages' worth of ties: equal words, equal vectors, equal recorded scores, sessions that both stages know."""
 
 
-def test_hash_seeds_and_threads_change_nothing(tmp_path):
-    pipeline = router(
-        tmp_path, {"signing key": (["b", "a"], [0.5, 0.5], 1)}, {"signing key": (["d", "c"], [], 1)}, "rrf"
-    )
-    file = tmp_path / "router.toml"
-    from assay.cli.toml import resolved_toml
+def tied_router(tmp_path: Path):
+    recorded = report(tmp_path / "2.json", {"q": (["s3", "x", "s0", "c5", "s9"], [0.5] * 5, 10)})
+    config = {
+        "k": 6,
+        "budget_ms": 1500,
+        "legs": {
+            "first": {"k": 12, "legs": {"bm25": {}, "dense": {}}, "fuse": {"use": "rrf"}},
+            "second": {
+                "source": {"use": "recorded", "path": recorded, "scale": "unit"},
+                "priority": 1,
+                "when": {
+                    "use": "any_of",
+                    "of": [{"use": "margin_below"}, {"use": "term_coverage_below", "share": 1.0}],
+                },
+            },
+        },
+    }
+    fusions = [{"use": use, "by": "session_id", **MODES[use]} for use in sorted(MODES)]
+    return config, fusions
 
-    file.write_text(resolved_toml(pipeline))
-    seen = set()
-    for seed in ("0", "1", "4242"):
+
+def test_hash_seeds_and_thread_counts_change_nothing(tmp_path):
+    config, fusions = tied_router(tmp_path)
+    seen, control = set(), set()
+    for seed, threads in (("0", "1"), ("1", "2"), ("4242", "8")):
+        counts = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), threads)
         run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(file)],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path), "PATH": ""},
+            [sys.executable, "-c", TIED, json.dumps({**config, "fusions": fusions})],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path), "PATH": "", **counts},
             capture_output=True,
             text=True,
             check=True,
         )
-        seen.add(run.stdout)
+        answers, _, last = run.stdout.rpartition("control")
+        seen.add(answers)
+        control.add(last)
     assert len(seen) == 1
-    alone = asked(pipeline, "signing key").digest
-    for threads in (1, 2, 8):
-        with ThreadPoolExecutor(threads) as pool:
-            assert set(pool.map(lambda _: asked(pipeline, "signing key").digest, range(16))) == {alone}
+    assert len(control) > 1, "the seeds do change what a set gives, so a set in the way would be seen"
+    for answer in map(json.loads, seen.pop().splitlines()):
+        second = next(step for step in answer["trace"] if step["step"] == "second")
+        assert (second["fate"], second["trigger"]["name"], second["gave"]) == ("ran", "margin_below", 5)
+        assert len(answer["hits"]) == 6
+        assert answer["verdict"]["degraded"] == []
+
+
+def test_any_number_of_threads_serves_the_same_answer(tmp_path):
+    """Served from threads, each leg under a deadline in a thread of its own, all at once: what the lab computes."""
+    config, fusions = tied_router(tmp_path)
+    view = MemorySnapshot(
+        [Chunk(f"c{i}", "d", f"signing key {i % 2}", 2, meta={"session_id": f"s{i % 4}"}) for i in range(12)],
+        np.eye(3, dtype=np.float32)[[i % 3 for i in range(12)]],
+    )
+    query = Query("signing key", vector=np.array([1, 0, 0], np.float32), id="q")
+    for fusion in fusions:
+        pipeline = from_dict({**config, "fuse": fusion})
+        planned = json.dumps(pipeline.run(query, view).to_json())
+        for threads in (1, 2, 8):
+            with Deadlines(time.monotonic) as keeper, ThreadPoolExecutor(threads) as pool:
+
+                def served(_, pipeline=pipeline, keeper=keeper):
+                    return pipeline.run(query, view, asker=keeper.query(pipeline.digest, 600_000.0)).to_json()
+
+                assert {json.dumps(answer) for answer in pool.map(served, range(16))} == {planned}
+
+
+def test_triggers_count_what_the_fuser_counts():
+    """Five chunks of one session are one candidate: 000 counts sessions, and one of them does not fill k = 2."""
+    chunks = [Chunk(f"c{i}", "d", "signing key", 2, meta={"session_id": "one"}) for i in range(5)]
+    view = MemorySnapshot([*chunks, Chunk("far", "d", "something else", 2, meta={"session_id": "two"})])
+    for when, plain, by_session in (
+        ({"use": "fewer_than", "count": 3}, 5.0, 1.0),
+        ({"use": "fill_to_k"}, 5.0, 1.0),
+        ({"use": "margin_below", "margin": 0.001}, 0.0, 1 / 2.2),  # alone: tf 1 at the average length, k1 = 1.2
+    ):
+        for fuse, observed in (({}, plain), ({"by": "session_id"}, by_session)):
+            config = {
+                "k": 2,
+                "legs": {
+                    "first": {"use": "bm25", "norm": "ideal"},
+                    "second": {"use": "exact", "priority": 1, "when": when},
+                },
+                "fuse": {"use": "append_fill", **fuse},
+            }
+            trace = from_dict(config).run(Query("signing key"), view).trace
+            fired = next(span.fired for span in trace if span.name == "second")
+            assert fired.observed == pytest.approx(observed), (when, fuse)
+
+
+def test_stage_3_moves_nothing_past_the_must_first_stage(tmp_path):
+    """append_fill keeps the stages apart, so what rescores works within each; after rrf it works across them."""
+    # Of importance 0, 1 and 1: with base 0 the first of stage 1 loses everything.
+    first, second = {"q": (["keys-3", "keys-1"], [0.5, 0.4], 0)}, {"q": (["food-2"], [0.9], 0)}
+    for fusion, want in (
+        ("append_fill", ["keys-1", "keys-3", "food-2"]),
+        ("rrf", ["food-2", "keys-1", "keys-3"]),
+    ):
+        config = to_config(router(tmp_path, first, second, fusion))
+        assert ids(asked(from_dict({**config, "step": [{"use": "importance", "base": 0.0}]}))) == want
 
 
 def test_stage_3_reads_the_merged_candidates_only(tmp_path):
@@ -264,14 +381,18 @@ def test_bad_plans_say_what_and_cure(tmp_path, change, said, cure):
     [
         ({"budget_ms": 0}, "budget_ms = 0"),
         ({"budget": 5}, "no setting 'budget'"),
+        ({"budget_ms": -1500}, "budget_ms = -1500"),
         ({"fuse": {"use": "append_fil"}}, "no fuser called 'append_fil'"),
         ({"fuse": {"use": "rrf_fusion"}}, "no fuser called 'rrf_fusion'"),
+        ({"fuse": {"use": "weighted_mrege"}}, "no fuser called 'weighted_mrege'"),
     ],
 )
 def test_bad_modes_and_budgets(tmp_path, config, said):
     with pytest.raises(ConfigError, match=said) as caught:
         from_dict({**to_config(router(tmp_path, {}, {})), **config})
-    assert caught.value.cure
+    nearest = {"append_fil": "append_fill", "rrf_fusion": "rrf", "weighted_mrege": "weighted_merge"}
+    named = nearest.get(config.get("fuse", {}).get("use"), "")
+    assert f"did you mean {named!r}?" in caught.value.cure if named else caught.value.cure
 
 
 def test_a_first_stage_shallower_than_k_is_said_and_works(tmp_path):

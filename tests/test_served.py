@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +12,8 @@ import pytest
 
 from assay import kb, served
 from assay.beside import brought
-from assay.config import from_dict
+from assay.config import from_dict, to_config
+from assay.deadlines import LEAST, RETRY
 from assay.errors import StoreError
 from assay.sources.opened import close_all
 from assay.types import Chunk, Part, Range, Ranking
@@ -94,6 +95,32 @@ def test_a_record_holds_no_text_unless_asked(base, tmp_path):
     assert served.replay(served.record(answer, pipeline), base).same
 
 
+def test_a_step_that_reads_texts_needs_them_to_replay(base, tmp_path):
+    """The length of a text decides its place; without the text the replay differs, and says what to do."""
+    with kb.open(tmp_path / "other", embedder="none") as other:
+        other.add([{"id": "x", "text": "key " * 400}, {"id": "y", "text": "a key"}])
+    plain = router({"use": "store", "path": str(tmp_path / "other"), "pipeline": "rrf"})
+    pipeline = from_dict({**to_config(plain), "fuse": {"use": "rrf"}, "step": [{"use": "length"}]})
+    answer = base.search("key", pipeline=pipeline)
+    without = served.replay(served.record(answer, pipeline), base)
+    assert not without.same
+    assert "record with --with-text" in without.hint
+    whole = served.replay(served.record(answer, pipeline, with_text=True), base)
+    assert (whole.same, whole.hint) == (True, "")
+
+
+def test_a_token_budget_holds_for_what_others_bring(base, tmp_path):
+    lancedb, index = pytest.importorskip("lancedb"), pytest.importorskip("lancedb.index")
+    rows = [{"id": f"far{i}", "text": "a key of the house " * 20, "vector": [1.0, 0.0]} for i in range(5)]
+    table = lancedb.connect(str(tmp_path / "t")).create_table("chunks", rows)
+    table.create_index("text", config=index.FTS())
+    pipeline = router({"use": "lance_table", "path": str(tmp_path / "t"), "mode": "text"})
+    answer = base.search("key", pipeline=pipeline, budget=200)
+    tokens = [hit.chunk.tokens for hit in answer]
+    assert tokens[-1] > 90, "one of theirs is there, and counted"
+    assert sum(tokens) <= 200
+
+
 @dataclass(frozen=True)
 class Stuck:
     """A leg elsewhere that waits until it is let go."""
@@ -110,9 +137,29 @@ class Stuck:
         return brought(Ranking.of(["x"], [Part("x", "add", np.ones(1))], "unit"), [Chunk("x", "x", "x", 1)])
 
 
-def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
-    from dataclasses import replace
+@dataclass(frozen=True)
+class Called(Stuck):
+    """The same, called off when its time is over."""
 
+    def begin(self, query, snapshot, k):
+        return Call(self)
+
+
+class Call:
+    def __init__(self, leg):
+        self.leg, self.off = leg, threading.Event()
+
+    def result(self):
+        while not self.leg.go.is_set():
+            if self.off.wait(0.001):
+                raise StoreError("called off")
+        return self.leg.find(None, None, 0)
+
+    def cancel(self):
+        self.off.set()
+
+
+def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
     slow = Stuck()
     made = router({"use": "recorded", "path": str(report)}, cap_ms=50)
     first, second = made.legs
@@ -128,6 +175,20 @@ def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
     again = served.replay(kept, base)
     assert again.same
     assert again.answer.verdict.degraded == answer.verdict.degraded
+
+
+def test_a_source_that_is_too_slow_is_skipped_beforehand_until_it_recovers(base, report):
+    """One knowledge base, one record: three slow answers, then refusals without a call, and a try every tenth time."""
+    made = router({"use": "recorded", "path": str(report)}, cap_ms=50)
+    first, second = made.legs
+    slow = Called()
+    pipeline = replace(made, legs=(first, replace(second, leg=slow)))
+    said = []
+    for asked in range(LEAST + RETRY):
+        if asked == LEAST:
+            slow.go.set()  # it has recovered, and nobody knows yet
+        said.append({span.name: span.fate for span in base.search("signing key", pipeline=pipeline).trace}["second"])
+    assert said == ["out_of_time"] * (LEAST + RETRY - 1) + ["ran"]
 
 
 def test_a_failure_is_replayed_as_a_failure(base, tmp_path):

@@ -57,7 +57,7 @@ def run(
     start = time.perf_counter()
     findings = suspicion.of_dataset(dataset, workspace)
     receipts: dict[str, Receipt] = {}
-    brought: dict[str, Any] = {}
+    by_leg: dict[str, Any] = {}
     reused = []
     for system in systems:
         path = out / file_name(dataset, system.name) if out else None
@@ -67,7 +67,7 @@ def run(
             receipts[system.name] = kept
             continue
         results = bench.run(system, progress)
-        brought[system.name] = legs(results)
+        by_leg[system.name] = legs(results)
         receipts[system.name] = bench.receipt(system, results, findings)
         if path:
             write(receipts[system.name], path)
@@ -78,8 +78,8 @@ def run(
         measured["texts"] = {topic: dataset.topics[topic].text for topic in dataset.scored}
     for system in fresh:
         own = {"latency_ms": times[system.name]} if system.name in times else {}
-        if len(brought[system.name]) > 1:
-            own["legs"] = brought[system.name]
+        if len(by_leg[system.name]) > 1:
+            own["legs"] = by_leg[system.name]
         receipts[system.name] = replace(receipts[system.name], measured={**measured, **own})
         if out:
             write(receipts[system.name], out / file_name(dataset, system.name))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from assay.errors import StoreError
-from assay.protocols import Found, Related, Snapshot, Walk
-from assay.types import Chunk, Floats, Ids, Query, Rows, Vectors
+from assay.around import Around
+from assay.protocols import Found, Snapshot, Walk
+from assay.types import Query
 
 
-class Remembering:
-    """The snapshot `inner`; look-ups with equal queries and depths are made once. Everything else passes through.
+class Remembering(Around):
+    """The snapshot `inner`; look-ups with equal queries and depths are made once.
 
     It answers as `inner` does, byte for byte: what it keeps are the frozen values `inner` gave.
     """
 
     def __init__(self, inner: Snapshot) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.searched = self.recalled = 0
         self._found: dict[Hashable, Found] = {}
 
@@ -37,9 +34,6 @@ class Remembering:
     def lexical(self, query: Query, k: int) -> Found:
         return self._once("lexical", query, k, self.inner.lexical)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
-        return self.inner.lexical_at(query, rows)
-
     def nearest(self, query: Query, k: int) -> Found:
         return self._once("nearest", query, k, self.inner.nearest)
 
@@ -47,47 +41,6 @@ class Remembering:
         return self._once("exact", query, k, self.inner.exact)
 
     def related(self, query: Query, k: int, walk: Walk) -> Found:
-        if not isinstance(self.inner, Related):
-            raise StoreError("this store has no graph", "use a store that has")
         how = (walk.seeds.tobytes(), walk.damping, walk.entity_share, walk.keep, walk.least)
-        inner = self.inner
-        return self._once(f"related {how}", query, k, lambda asked, most: inner.related(asked, most, walk))
-
-    @property
-    def digest(self) -> str:
-        return self.inner.digest
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        return self.inner.capabilities
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    def lacks(self, capability: str) -> str:
-        return self.inner.lacks(capability)
-
-    def rows(self, ids: Ids) -> Rows:
-        return self.inner.rows(ids)
-
-    def ids(self, rows: Rows) -> Ids:
-        return self.inner.ids(rows)
-
-    def chunks(self, rows: Rows) -> list[Chunk]:
-        return self.inner.chunks(rows)
-
-    def vectors(self, rows: Rows) -> Vectors:
-        return self.inner.vectors(rows)
-
-    def numbers(self, name: str, rows: Rows) -> Floats:
-        return self.inner.numbers(name, rows)
-
-    def matches(self, expression: str, rows: Rows) -> NDArray[np.bool_]:
-        return self.inner.matches(expression, rows)
-
-    def term_weights(self, text: str) -> Mapping[str, float]:
-        return self.inner.term_weights(text)
-
-    def terms(self, text: str) -> list[str]:
-        return self.inner.terms(text)
+        look = super().related
+        return self._once(f"related {how}", query, k, lambda asked, most: look(asked, most, walk))

@@ -111,7 +111,7 @@ class Bench:
     def retrieved(self, topic: str, answer: Answer, k: int) -> Retrieved:
         """An answer as the metrics read it: documents by their best chunk, this store's and those from elsewhere.
 
-        `k` is how many of its chunks count when it is asked what each leg brought.
+        `k` is how many of its chunks count when it is asked what each leg contributed.
         """
         view, rows = answer.snapshot, answer.chosen.rows
         rows = view.rows(answer.chosen.ids) if rows is None else rows
@@ -124,8 +124,8 @@ class Bench:
         if self.dataset.evidence.get(topic):
             pieces = tuple(Piece(chunk.doc_id, chunk.text, chunk.tokens) for chunk in view.chunks(rows[:PIECES]))
         empty = tuple(span.name for span in answer.trace if span.kind == "leg" and not len(span.gave))
-        brought = tuple((one.leg, one.chosen, one.alone) for one in answer.brought(k))
-        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty, brought)
+        by_leg = tuple((one.leg, one.chosen, one.alone) for one in answer.contributions(k))
+        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty, by_leg)
 
     def _documents(self, view: Snapshot, rows: Rows) -> list[str]:
         own = rows < FIRST
@@ -218,7 +218,7 @@ def legs(results: Run) -> dict[str, dict[str, int]]:
     """What each leg did for all answers together: places it had a part in, and places that it alone filled."""
     total: dict[str, dict[str, int]] = {}
     for result in results:
-        for leg, chosen, alone in result.brought:
+        for leg, chosen, alone in result.by_leg:
             found = total.setdefault(leg, {"chosen": 0, "alone": 0})
             found["chosen"] += chosen
             found["alone"] += alone

@@ -102,7 +102,7 @@ class Retrieved:
     """What one system gave for one topic: documents by their best chunk, best first, and the chunks in order.
 
     `failed` is the reason there is no result; such a topic scores the metric's default, 0. `empty` names the legs
-    that found nothing for it, skipped ones included; `brought` says of each leg how many of the first chunks it had
+    that found nothing for it, skipped ones included; `by_leg` says of each leg how many of the first chunks it had
     found (as many as the pipeline answers with), and how many of them nobody else had.
     """
 
@@ -113,7 +113,7 @@ class Retrieved:
     failed: str = ""
     degraded: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
-    brought: tuple[tuple[str, int, int], ...] = ()
+    by_leg: tuple[tuple[str, int, int], ...] = ()
 
 
 Run = Sequence[Retrieved]

@@ -19,15 +19,24 @@ from assay.cli.options import json_option
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Receipts and reports.")
 @click.option("--embedder", default="auto", metavar="NAME", help="The embedding model.  [default: the installed one]")
 @click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
+@click.option("--make-table", is_flag=True, help="First make the LanceDB table of the second stage from DATASET.")
 @json_option
 def router(
-    dataset: str, name: str, split: str, rules: str, out: Path | None, embedder: str, language: str, as_data: bool
+    dataset: str,
+    name: str,
+    split: str,
+    rules: str,
+    out: Path | None,
+    embedder: str,
+    language: str,
+    make_table: bool,
+    as_data: bool,
 ) -> None:
     """Measure a two-stage pipeline on DATASET against its first source alone, its second alone, and both always.
 
     \b
     assay bench router locomo_sessions --pipeline mine.toml --out receipts/
-    assay bench router longmemeval:longmemeval_s.json --split all~50
+    assay bench router longmemeval:longmemeval_s.json --split all~50 --make-table
 
     Prints how often the second source was asked, skipped and not wanted, the metrics, the latency of each stage, and
     the verdict of the rules. With --out also writes a receipt per arm, the report as JSON and as Markdown; the report
@@ -36,22 +45,24 @@ def router(
     import json
 
     from assay.atomic import write_text
+    from assay.bench import router_report
     from assay.bench.datasets import load
     from assay.bench.gates import EXIT
     from assay.bench.lab import file_name
     from assay.bench.receipt import write
-    from assay.bench.router_report import arms, markdown, measure
     from assay.bench.rules import load as load_rules
     from assay.bench.workspace import Settings, prepare
     from assay.cli.progress import bars
     from assay.cli.terminal import as_json, safe
     from assay.config import load as load_pipeline
 
-    chosen, demands = arms(load_pipeline(name)), load_rules(rules)
-    found = load(dataset, split)
+    pipeline, demands = load_pipeline(name), load_rules(rules)
+    chosen, found = router_report.arms(pipeline), load(dataset, split)
     with bars() as bar, prepare(found, Settings(embedder, language), bar.step) as workspace:
-        done = measure(found, chosen, workspace, demands, out=out, progress=bar.step)
-    said = markdown(done.report, done.gate.measured)
+        if make_table:
+            router_report.make_table(workspace, pipeline, bar.step)
+        done = router_report.measure(found, chosen, workspace, demands, out=out, progress=bar.step)
+    said = router_report.markdown(done.report, done.gate.measured)
     if out is not None:
         stem = file_name(found, chosen.router.name).removesuffix(".json")
         write(done.gate, out / f"{stem}.gate.json")

@@ -38,5 +38,7 @@ def replay(record: Path, store: str, as_data: bool, plain: bool) -> None:
             show_answer(found.answer, "replay", plain=plain)
             said, colour = ("the served answer", "green") if found.same else ("not the served answer", "red")
             click.secho(f"{said}: {safe(str(record))}", fg=colour)
+            if found.hint:
+                click.echo(found.hint)
     if not found.same:
         raise click.exceptions.Exit(1)

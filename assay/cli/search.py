@@ -52,7 +52,7 @@ def search(
             from assay import served
             from assay.atomic import write_text
 
-            kept = served.record(answer, base.pipeline(pipeline, budget), with_text=with_text)
+            kept = served.record(answer, base.pipeline(pipeline, budget, sort), with_text=with_text)
             write_text(record, as_json(kept, indent=1) + "\n")
         if as_data:
             click.echo(as_json(answer.to_json(), indent=2))

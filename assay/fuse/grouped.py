@@ -13,6 +13,8 @@ from assay.order import as_source
 from assay.protocols import Fuser, Snapshot
 from assay.types import Chunk, Note, Query, Range, Ranking, Rows
 
+Group = tuple[str, str]
+"""("value", the field's value), or ("id", the chunk's id) for a chunk without one."""
 Seat = tuple[int, str, int]
 """(priority, leg, place): where a group is first seen."""
 
@@ -46,23 +48,23 @@ class Grouped:
         return self.inner.gives(legs)
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
-        groups = {leg: [*self._groups(found, snapshot)] for leg, found in rankings.items()}
-        firsts = {leg: _firsts(names) for leg, names in groups.items()}
-        seats: dict[tuple[str, str], Seat] = {}
-        for leg, found in rankings.items():
-            for group, place in firsts[leg].items():
-                seat = (int(found.priority[place]), leg, place)
-                seats[group] = min(seat, seats.get(group, seat))
-        rows = {leg: rows_of(found, snapshot) for leg, found in rankings.items()}
-        kept = {leg: _kept(leg, rankings, firsts[leg], seats, rows) for leg in rankings}
-        fused = self.inner.fuse(query, kept, snapshot)
-        return fused.noted(*self._notes(rankings, groups, kept))
+        groups = self._groups(rankings, snapshot)
+        kept = _grouped(rankings, groups, snapshot)
+        return self.inner.fuse(query, kept, snapshot).noted(*self._notes(rankings, groups, kept))
 
-    def _groups(self, found: Ranking, snapshot: Snapshot) -> Iterable[tuple[str, str]]:
-        """(kind, value) of every candidate; a candidate without a value goes by its id."""
-        for name, chunk in zip(found.ids.tolist(), chunks_of(found, snapshot), strict=True):
-            value = self._value(chunk)
-            yield ("value", str(value)) if value not in (None, "") else ("id", name)
+    def grouped(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]:
+        """The candidates that are fused: one for each group, under the same name in every leg."""
+        return _grouped(rankings, self._groups(rankings, snapshot), snapshot)
+
+    def _groups(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> dict[str, list[Group]]:
+        """The group of every candidate; one without a value is a group of its own, by its id."""
+        return {
+            leg: [
+                ("value", str(value)) if (value := self._value(chunk)) not in (None, "") else ("id", name)
+                for name, chunk in zip(found.ids.tolist(), chunks_of(found, snapshot), strict=True)
+            ]
+            for leg, found in rankings.items()
+        }
 
     def _value(self, chunk: Chunk | None) -> object:
         if chunk is None:
@@ -72,7 +74,7 @@ class Grouped:
     def _notes(
         self,
         rankings: Mapping[str, Ranking],
-        groups: Mapping[str, list[tuple[str, str]]],
+        groups: Mapping[str, list[Group]],
         kept: Mapping[str, Ranking],
     ) -> Iterable[Note]:
         names = {name for found in kept.values() for name in found.ids.tolist()}
@@ -85,11 +87,24 @@ class Grouped:
             yield Note("info", f"{len(lone)} of {len(every)} candidates have no {self.by}; each stands for itself")
 
 
+def _grouped(
+    rankings: Mapping[str, Ranking], groups: Mapping[str, list[Group]], snapshot: Snapshot
+) -> dict[str, Ranking]:
+    firsts = {leg: _firsts(names) for leg, names in groups.items()}
+    seats: dict[Group, Seat] = {}
+    for leg, found in rankings.items():
+        for group, place in firsts[leg].items():
+            seat = (int(found.priority[place]), leg, place)
+            seats[group] = min(seat, seats.get(group, seat))
+    rows = {leg: rows_of(found, snapshot) for leg, found in rankings.items()}
+    return {leg: _kept(leg, rankings, firsts[leg], seats, rows) for leg in rankings}
+
+
 def _kept(
     leg: str,
     rankings: Mapping[str, Ranking],
-    firsts: Mapping[tuple[str, str], int],
-    seats: Mapping[tuple[str, str], Seat],
+    firsts: Mapping[Group, int],
+    seats: Mapping[Group, Seat],
     rows: Mapping[str, Rows],
 ) -> Ranking:
     """One leg's groups in their order, each under its one name."""
@@ -106,9 +121,9 @@ def _kept(
     return as_source(renamed, int(found.priority.min()))
 
 
-def _firsts(groups: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _firsts(groups: Iterable[Group]) -> dict[Group, int]:
     """group → the place of its first member, groups in the order they are met."""
-    firsts: dict[tuple[str, str], int] = {}
+    firsts: dict[Group, int] = {}
     for place, group in enumerate(groups):
         firsts.setdefault(group, place)
     return firsts

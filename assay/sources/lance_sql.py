@@ -2,61 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
 
 from assay.errors import StoreError, nearest
 from assay.types import Query
 from assay.where import And, Compare, Filter, Missing, Not, Or, Value
 
+FIRST = datetime(1700, 1, 1, tzinfo=UTC).timestamp()
+LAST = datetime(2262, 1, 1, tzinfo=UTC).timestamp()
+"""Moments that nanoseconds in 64 bits can say; a query beyond them is asked at their edge."""
+Kind = Literal["plain", "moment", "list"]
+"""What a column holds, as far as SQL must know: moments are compared as timestamps, lists by their members."""
 
-def condition(query: Query, columns: set[str], doc: str, created: str, name: str) -> str:
-    """The SQL of all that restricts a query; empty when nothing does. `doc`, `created` and `name` are the columns that
-    hold what a filter calls doc_id, created and id."""
-    known = {"doc_id": doc, "id": name, **({"created": created} if created else {})}
 
-    def column(field: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table, and which of them hold what a filter calls doc_id, created and id."""
+
+    kinds: Mapping[str, Kind]
+    doc: str
+    created: str
+    id: str
+
+    def sql(self, query: Query) -> str:
+        """The SQL of all that restricts a query; empty when nothing does."""
+        parts = []
+        if query.where is not None:
+            parts.append(self._filter(query.where))
+        if query.scope is not None:
+            parts.append(self._compare(Compare("scope", "=", query.scope)))
+        if query.at is not None:
+            if not self.created:
+                raise StoreError("the query has a moment, and the table no column of moments", 'name it: created = "…"')
+            name = self._column("created")
+            parts.append(f"`{name}` IS NULL OR `{name}` <= {_literal(query.at, self.kinds[name])}")
+        return " AND ".join(f"({part})" for part in parts)
+
+    def _column(self, field: str) -> str:
+        known = {"doc_id": self.doc, "id": self.id, **({"created": self.created} if self.created else {})}
         found = known.get(field, field)
-        if found not in columns:
-            raise StoreError(f"the table has no column {found!r} to filter by", nearest(found, columns))
-        return f"`{found}`"
+        if found not in self.kinds:
+            raise StoreError(f"the table has no column {found!r} to filter by", nearest(found, self.kinds))
+        return found
 
-    parts = []
-    if query.where is not None:
-        parts.append(_sql(query.where, column))
-    if query.scope is not None:
-        parts.append(_sql(Compare("scope", "=", query.scope), column))
-    if query.at is not None:
-        if not created:
-            raise StoreError("the query has a moment, and the table no column of moments", 'name it: created = "…"')
-        parts.append(f"({column('created')} IS NULL OR {column('created')} <= {query.at!r})")
-    return " AND ".join(f"({part})" for part in parts)
+    def _filter(self, found: Filter) -> str:
+        """A comparison with a missing value is false in our language, and in this SQL; NOT must not make it unknown."""
+        if isinstance(found, And | Or):
+            word = " AND " if isinstance(found, And) else " OR "
+            return word.join(f"({self._filter(inner)})" for inner in found.inner)
+        if isinstance(found, Not):
+            return f"NOT ({self._filter(found.inner)})"
+        if isinstance(found, Missing):
+            return f"`{self._column(found.field)}` IS NULL"
+        if isinstance(found, Compare):
+            return self._compare(found)
+        raise StoreError(f"the filter {found} cannot be said in SQL", "use comparisons with and, or, not")
 
-
-def _sql(found: Filter, column: Callable[[str], str]) -> str:
-    """A comparison with a missing value is false in our language, and so is its SQL; NOT must not make it unknown."""
-    if isinstance(found, And | Or):
-        word = " AND " if isinstance(found, And) else " OR "
-        return word.join(f"({_sql(inner, column)})" for inner in found.inner)
-    if isinstance(found, Not):
-        return f"NOT ({_sql(found.inner, column)})"
-    if isinstance(found, Missing):
-        return f"{column(found.field)} IS NULL"
-    if isinstance(found, Compare):
-        return _compare(found, column(found.field))
-    raise StoreError(f"the filter {found} cannot be said in SQL", "use comparisons with and, or, not")
-
-
-def _compare(found: Compare, column: str) -> str:
-    if found.op == "~":
-        text = str(found.value).lower()
-        return f"coalesce(contains(lower({column}), {_literal(text)}), false)"
-    op = "<>" if found.op == "!=" else found.op
-    return f"coalesce({column} {op} {_literal(found.value)}, false)"
+    def _compare(self, found: Compare) -> str:
+        name = self._column(found.field)
+        column, kind, value = f"`{name}`", self.kinds[name], found.value
+        if kind == "list":
+            if found.op != "=":
+                raise StoreError(f"{name!r} holds lists, and {found.op} cannot be asked of them", f"{name} = …")
+            return f"coalesce(array_has({column}, {_literal(value, kind)}), false)"
+        if found.op == "~":
+            return f"coalesce(contains(lower({column}), {_literal(str(value).lower(), kind)}), false)"
+        op = "<>" if found.op == "!=" else found.op
+        return f"coalesce({column} {op} {_literal(value, kind)}, false)"
 
 
-def _literal(value: Value) -> str:
+def _literal(value: Value, kind: Kind) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if not math.isfinite(value):
+        raise StoreError(f"{value} cannot be said in SQL", "compare with a number that is not so large")
+    if kind == "moment":
+        return f"timestamp '{datetime.fromtimestamp(min(max(value, FIRST), LAST), UTC):%Y-%m-%d %H:%M:%S.%f}'"
     return repr(int(value)) if value == int(value) else repr(value)

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -14,7 +14,7 @@ from assay.beside import Brought
 from assay.checks import check_whole
 from assay.errors import ConfigError, MissingExtra, StoreError, nearest
 from assay.protocols import Snapshot
-from assay.sources.lance_sql import condition
+from assay.sources.lance_sql import Columns, Kind
 from assay.sources.listing import Listed, ranked
 from assay.types import Chunk, Query, Range, Ranking
 
@@ -29,9 +29,10 @@ class LanceTable:
     `vector` must have been made with the same model; another length is refused. `nprobes` is for tables with a vector
     index: how many of its lists are looked at, more where a filter leaves too few rows; without one it is exact.
     mode = "text": the score of LanceDB's full-text index over `text`, scale raw.
-    Columns: `id` and `text`; `doc` names the document (by default the id), `created` the moment (seconds); all other
-    plain columns become metadata. A filter is pushed down as SQL; one that names a column the table lacks is refused.
-    Equal scores stand in id order. The newest version is read, or `version`. Past its cap the search is cancelled.
+    Columns: `id` and `text`; `doc` names the document (by default the id), `created` the moment (seconds since 1970, or
+    a timestamp; one without a zone is UTC); all other plain columns become metadata. A row without an id is not found.
+    A filter is pushed down as SQL; one that names a column the table lacks is refused. Equal scores stand in id order.
+    The newest version is read, or `version`. Past its cap the search is cancelled.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -62,13 +63,14 @@ class LanceTable:
         return Range("unit", 0.0, 1.0) if self.mode == "vector" else Range("raw", 0.0, math.inf)
 
     def prepare(self) -> None:
-        """Load the library: a second of its own, once."""
+        """Load the library: a second of its own, once; not for a folder that is not there."""
+        _check_there(self.path)
         _lancedb()
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
-        return self.begin(query, k).result()
+        return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, k: int) -> Search:
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Search:
         return Search(self, query, k)
 
 
@@ -107,11 +109,13 @@ class Search:
     async def _rows(self) -> list[Row]:
         source, query = self._source, self._query
         table = await _open(source)
-        names = (await table.schema()).names
+        schema = await table.schema()
+        names = schema.names
         for column in (source.id, source.text, *filter(None, (source.doc, source.created))):
             if column not in names:
                 raise StoreError(f"{source.table} has no column {column!r}", nearest(column, names))
-        where = condition(query, set(names), source.doc or source.id, source.created, source.id)
+        kinds: dict[str, Kind] = {field.name: _kind(field.type) for field in schema}
+        where = Columns(kinds, source.doc or source.id, source.created, source.id).sql(query)
         try:
             if source.mode == "vector":
                 search = table.query().nearest_to(query.vector).column(source.vector).distance_type("cosine")
@@ -122,13 +126,22 @@ class Search:
             if where:
                 search = search.where(where)
             score = "_distance" if source.mode == "vector" else "_score"
-            plain = [name for name in names if name != source.vector]
-            # Ties at the edge of the list would fall as the table's files lie: look further, then cut in our own order.
-            found = await search.select([*plain, score]).limit(2 * self._k).to_list()
+            search = search.select([*(name for name in names if name != source.vector), score])
+            most = 2 * self._k
+            # Ties at the edge of the list would fall as the table's files lie: look past them, then cut in our order.
+            while _open_edge(found := await search.limit(most).to_list(), most, self._k, score, source.id):
+                most *= 4
         except (ValueError, RuntimeError, OSError, TypeError) as error:
             said = " ".join(str(error).split())[:200]
-            raise StoreError(f"{source.table} cannot be searched: {said}", _cure(source)) from error
-        return list(found)
+            raise StoreError(f"{source.table} cannot be searched: {said}", _cure(source, where)) from error
+        return [row for row in found if row[source.id] is not None]
+
+
+def _open_edge(found: list[Row], most: int, k: int, score: str, name: str) -> bool:
+    """May a row that was not fetched belong to the first k? Where the last one fetched ties with the k-th it may, and
+    where rows without an id take up places."""
+    named = [row[score] for row in found if row[name] is not None]
+    return len(found) == most and (len(named) < k or named[k - 1] == found[-1][score])
 
 
 def _lancedb() -> Any:
@@ -139,10 +152,14 @@ def _lancedb() -> Any:
     return lancedb
 
 
+def _check_there(path: str) -> None:
+    if "://" not in path and not Path(path).is_dir():
+        raise StoreError(f"there is no LanceDB folder at {path}", "name the folder that holds the table")
+
+
 async def _open(source: LanceTable) -> Any:
+    _check_there(source.path)
     lancedb = _lancedb()
-    if "://" not in source.path and not Path(source.path).is_dir():
-        raise StoreError(f"there is no LanceDB folder at {source.path}", "name the folder that holds the table")
     try:
         base = await lancedb.connect_async(source.path, read_consistency_interval=timedelta(0))
         table = await base.open_table(source.table)
@@ -156,7 +173,15 @@ async def _open(source: LanceTable) -> Any:
     return table
 
 
-def _cure(source: LanceTable) -> str:
+def _kind(given: Any) -> Kind:
+    """What a column holds, from its Arrow type."""
+    said = str(given)
+    return "moment" if said.startswith(("timestamp", "date")) else "list" if "list" in said else "plain"
+
+
+def _cure(source: LanceTable, where: str) -> str:
+    if where:
+        return "does the filter compare each column with a value of its kind?"
     if source.mode == "text":
         return f'the column {source.text!r} needs a full-text index; or: mode = "vector"'
     return f"is {source.vector!r} a vector column of this store's model?"
@@ -168,12 +193,22 @@ def _best(rows: list[Row], source: LanceTable) -> list[Listed]:
     return sorted(found, key=lambda one: (-one.score, one.chunk.id))
 
 
+def _moment(value: object) -> float:
+    """Seconds since 1970; NaN for a row without a moment."""
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    return math.nan
+
+
 def _listed(row: Row, source: LanceTable) -> Listed:
     score = max(0.0, 1.0 - float(row["_distance"])) if source.mode == "vector" else float(row["_score"])
     own = {source.id, source.text, source.vector, "_distance", "_score", "_relevance_score"}
     meta = {key: value for key, value in row.items() if key not in own and isinstance(value, str | int | float | bool)}
     name = str(row[source.id])
-    created = row.get(source.created) if source.created else None
-    moment = float(created) if isinstance(created, int | float) else math.nan
+    moment = _moment(row.get(source.created) if source.created else None)
     doc = str(row[source.doc]) if source.doc and row.get(source.doc) is not None else name
     return Listed(Chunk(name, doc, str(row[source.text] or ""), 0, moment, meta=meta), score)

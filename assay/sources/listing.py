@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from assay.beside import Brought, brought
 from assay.errors import StoreError
+from assay.text.tokens import count_tokens
 from assay.types import Chunk, Note, Part, Query, Ranking, Scale
 
 
@@ -24,7 +26,8 @@ def ranked(name: str, found: Sequence[Listed], scale: Scale, k: int) -> Brought:
     """The first k of a list, best first. An id that stands twice keeps its first place.
 
     Equal scores keep their order (it is the source rank); a score above the one before it is held down to it, as a
-    `set` part called "order", and a note says how many were. Unit scores are clamped to [0, 1].
+    `set` part called "order", and a note says how many were. Unit scores are clamped to [0, 1]. Tokens are counted
+    here, so that a token budget holds for what others bring.
     """
     first: dict[str, Listed] = {}
     for one in found:
@@ -45,7 +48,12 @@ def ranked(name: str, found: Sequence[Listed], scale: Scale, k: int) -> Brought:
         source_rank=np.arange(1, len(kept) + 1, dtype=np.int32),
         notes=notes,
     )
-    return brought(ranking.clamped(), (one.chunk for one in kept))
+    return brought(ranking.clamped(), (replace(one.chunk, tokens=count_tokens(one.chunk.text)) for one in kept))
+
+
+def is_number(value: Any) -> bool:
+    """A finite number that a float can hold; JSON knows NaN, and whole numbers of any length."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def unfiltered(name: str, query: Query) -> None:

@@ -9,15 +9,22 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Key = tuple[Any, ...]
 
-_open: dict[tuple[Any, ...], Any] = {}
-_lock = threading.RLock()
+_open: dict[Key, Any] = {}
+_turns: dict[Key, threading.RLock] = {}
+_lock = threading.Lock()
 
 
-def opened(key: tuple[Any, ...], how: Callable[[], T]) -> T:
-    """The thing under this key, opened once per process (never shared with a forked one)."""
+def opened(key: Key, how: Callable[[], T]) -> T:
+    """The thing under this key, opened once per process (never shared with a forked one).
+
+    Whoever opens it holds up those who want the same, and nobody else: a store that hangs costs only its own questions.
+    """
     mine = (os.getpid(), *key)
     with _lock:
+        turn = _turns.setdefault(mine, threading.RLock())
+    with turn:
         if mine not in _open:
             _open[mine] = how()
         found: T = _open[mine]
@@ -28,7 +35,7 @@ def opened(key: tuple[Any, ...], how: Callable[[], T]) -> T:
 def close_all() -> None:
     """Close everything that has a `close`; the next question opens it anew."""
     with _lock:
-        mine = [key for key in _open if key[0] == os.getpid()]
+        mine = [key for key in list(_open) if key[0] == os.getpid()]
         left = [_open.pop(key) for key in mine]
     for one in left:
         close = getattr(one, "close", None)

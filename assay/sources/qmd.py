@@ -5,20 +5,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import selectors
 import signal
 import subprocess
 import threading
+import time
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import islice
+from typing import IO, Any, ClassVar, cast
 
 from assay.beside import Brought
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
 from assay.sources.listing import ranked, unfiltered
-from assay.sources.qmd_rows import Id, Mode, listed, one_line
+from assay.sources.qmd_rows import Doc, Id, Mode, listed, one_line
 from assay.types import Query, Range, Ranking
 
 MOST_BYTES = 8_000_000
+TIMEOUT_S = 120.0
+"""Where no cap is given: the first question of `query` loads three models."""
+TICK_S = 0.02
+STARTS = 100
+"""Places where its JSON may begin; rubbish has millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +35,9 @@ class Qmd:
     """`qmd <mode> <text> -n <k> --json [-c <collection>]`: "search" is words, "vsearch" vectors, "query" both and more.
 
     `command` is the program, on the path or with its own. A find goes by its `file` (unique) or its `docid` (a hash of
-    its content). Scores are QMD's, in [0, 1] to two decimals; its order is kept where they tie. Past its cap the
-    process is killed, with all that it started.
+    its content); its document is the `file`, or with doc = "stem" the file's name without folder and suffix, so that
+    `sessions/s1.md` is the document s1 of another source. Scores are QMD's, in [0, 1] to two decimals; its order is
+    kept where they tie. Past its cap the process is killed, with all that it started.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -37,6 +47,7 @@ class Qmd:
     mode: Mode = "query"
     command: str = "qmd"
     id: Id = "file"
+    doc: Doc = "file"
 
     def __post_init__(self) -> None:
         if not self.command.strip():
@@ -46,9 +57,9 @@ class Qmd:
         return Range("unit", 0.0, 1.0)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
-        return self.begin(query, k).result()
+        return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, k: int) -> Process:
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Process:
         return Process(self, query, k)
 
     def arguments(self, text: str, k: int) -> list[str]:
@@ -69,7 +80,7 @@ class Process:
     def __init__(self, source: Qmd, query: Query, k: int) -> None:
         self._source, self._query, self._k = source, query, k
         self._process: subprocess.Popen[bytes] | None = None
-        self._cancelled = False
+        self._called_off = ""
         self._lock = threading.Lock()
 
     def result(self) -> Brought:
@@ -81,42 +92,93 @@ class Process:
         if code != 0:
             said = " ".join(err.decode("utf-8", "replace").split())[-200:]
             raise StoreError(f"{self._source.command} ended with {code}: {said or 'it says nothing'}", "run it by hand")
-        return ranked("qmd", listed(_parsed(out), self._source.id), "unit", self._k)
+        return ranked("qmd", listed(_parsed(out), self._source), "unit", self._k)
 
     def _run(self, arguments: list[str]) -> tuple[bytes, bytes, int]:
         with self._lock:
-            if self._cancelled:
+            if self._called_off:
                 raise StoreError("QMD was cancelled before it began")
             try:
-                self._process = subprocess.Popen(
+                process = self._process = subprocess.Popen(
                     arguments,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
                 )
-            except OSError as error:
+            except (OSError, ValueError) as error:
+                said = getattr(error, "strerror", None) or error
                 raise StoreError(
-                    f"{arguments[0]} cannot be run: {error.strerror}", "install QMD, or give its path as `command`"
+                    f"{arguments[0]} cannot be run: {said}", "install QMD, or give its path as `command`"
                 ) from error
-        out, err = self._process.communicate()
-        return out, err, self._process.returncode
+        try:
+            out, err = self._heard(process)
+        finally:
+            with self._lock:
+                self._process = None
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+        if self._called_off:
+            raise StoreError(self._called_off, "run it by hand: qmd search … --json")
+        return out, err, process.returncode
+
+    def _heard(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        """What it prints, and the last of its complaints, until it ends or is called off.
+
+        It is believed for so long and for so much: one that hangs, or never stops printing, ends here. A child that
+        goes on in the background may keep the pipes; nobody waits for it.
+        """
+        out, err = bytearray(), bytearray()
+        until = time.monotonic() + TIMEOUT_S
+        with selectors.DefaultSelector() as pipes:
+            pipes.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, out)
+            pipes.register(cast(IO[bytes], process.stderr), selectors.EVENT_READ, err)
+            while not self._called_off:
+                if not _read(pipes, TICK_S) and _ended(process) and not _read(pipes, 0.0):
+                    break
+                del err[:-4096]
+                if len(out) > MOST_BYTES:
+                    self._kill(f"QMD printed more than {MOST_BYTES:,} bytes")
+                elif time.monotonic() > until:
+                    self._kill(f"QMD did not end within {TIMEOUT_S:g} s")
+        process.wait()  # it has ended, or was killed
+        return bytes(out), bytes(err)
 
     def cancel(self) -> None:
+        self._kill("QMD was cancelled")
+
+    def _kill(self, why: str) -> None:
+        """End it with all that it started: a child of it may hold its pipes open when it has ended itself."""
         with self._lock:
-            self._cancelled = True
-            if self._process is not None and self._process.poll() is None:
+            self._called_off = self._called_off or why
+            if self._process is not None:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)  # its children hold its pipes open
+                    os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(TICK_S)
+    return process.returncode is not None
+
+
+def _read(pipes: selectors.BaseSelector, seconds: float) -> bool:
+    """What the pipes hold now, or within some seconds; False when that is nothing."""
+    ready = pipes.select(seconds) if pipes.get_map() else []
+    for key, _ in ready:
+        block = os.read(key.fd, 65_536)
+        key.data.extend(block)
+        if not block:
+            pipes.unregister(key.fileobj)
+    return bool(ready)
 
 
 def _parsed(out: bytes) -> Any:
     """The JSON list; a model that loads may print its progress before it."""
-    if len(out) > MOST_BYTES:
-        raise StoreError(f"QMD printed more than {MOST_BYTES:,} bytes", "ask for fewer results")
     text = out.decode("utf-8", "replace").strip()
-    starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n" and text[at + 1 : at + 2] == "[")]
-    for start in dict.fromkeys(starts):
+    starts = [0, *(found.end() - 1 for found in islice(re.finditer(r"\n\[", text), STARTS))]
+    for start in starts:
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(text[start:])
     raise StoreError(f"QMD printed no JSON: {text[:80]!r}", "run it by hand: qmd search … --json")

@@ -15,13 +15,14 @@ from assay.beside import Brought
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
 from assay.sources.listing import ranked, unfiltered
-from assay.sources.qmd_rows import Id, Mode, listed, one_line
+from assay.sources.qmd_rows import Doc, Id, Mode, listed, one_line
 from assay.types import Query, Range, Ranking
 
 MOST_BYTES = 8_000_000
 SEARCHES = {"search": ("lex",), "vsearch": ("vec",), "query": ("lex", "vec")}
-TIMEOUT_S = 30.0
-"""For one read of the socket, where no cap is given."""
+CONNECT_S = 5.0
+TIMEOUT_S = 120.0
+"""For the whole request, where no cap is given: the first question loads three models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,14 @@ class QmdHttp:
     mode: Mode = "query"
     url: str = "http://localhost:8181"
     id: Id = "file"
+    doc: Doc = "file"
 
     def __post_init__(self) -> None:
         try:
             parts = urlsplit(self.url)
             good = parts.scheme in ("http", "https") and parts.hostname is not None and (parts.port or 1) > 0
+            if parts.password:
+                raise ConfigError("qmd_http.url holds a password, and pipelines are printed", "QMD asks for none")
         except ValueError:
             good = False
         if not good:
@@ -53,9 +57,9 @@ class QmdHttp:
         return Range("unit", 0.0, 1.0)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
-        return self.begin(query, k).result()
+        return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, k: int) -> Request:
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Request:
         return Request(self, query, k)
 
     def body(self, text: str, k: int) -> dict[str, Any]:
@@ -68,7 +72,7 @@ class Request:
 
     def __init__(self, source: QmdHttp, query: Query, k: int) -> None:
         self._source, self._query, self._k = source, query, k
-        self._connection: http.client.HTTPConnection | None = None
+        self._socket: socket.socket | None = None
         self._cancelled = False
         self._lock = threading.Lock()
 
@@ -86,26 +90,35 @@ class Request:
         except (ValueError, RecursionError):
             raise StoreError(f"QMD at {self._source.url} answered with no JSON", "check the address") from None
         rows = found.get("results") if isinstance(found, dict) else None
-        return ranked("qmd", listed(rows, self._source.id), "unit", self._k)
+        return ranked("qmd", listed(rows, self._source), "unit", self._k)
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
         parts = urlsplit(self._source.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
-        with self._lock:
-            if self._cancelled:
-                raise StoreError("the request was cancelled before it began")
-            self._connection = connection
+        connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_S)
+        watch = threading.Timer(TIMEOUT_S, self.cancel)
         try:
+            watch.start()
+            connection.connect()
+            with self._lock:
+                if self._cancelled:
+                    raise StoreError("the request was cancelled before it began")
+                self._socket = connection.sock
+                self._socket.settimeout(TIMEOUT_S)
             headers = {"Content-Type": "application/json", "Connection": "close"}
             connection.request("POST", f"{parts.path.rstrip('/')}/query", body, headers)
             response = connection.getresponse()
             answer = response.read(MOST_BYTES + 1)
-        except (OSError, http.client.HTTPException, AttributeError) as error:  # AttributeError: closed under it
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a name no address can have
             said = str(error) or type(error).__name__
             raise StoreError(f"QMD at {self._source.url} does not answer: {said}", "start it: qmd mcp --http") from None
         finally:
+            watch.cancel()
+            with self._lock:
+                self._socket = None
             connection.close()
+        if self._cancelled:
+            raise StoreError(f"QMD at {self._source.url} took too long, and was hung up on", "look at its log")
         if len(answer) > MOST_BYTES:
             raise StoreError(f"QMD answered with more than {MOST_BYTES:,} bytes", "ask for fewer results")
         return response.status, answer
@@ -113,7 +126,6 @@ class Request:
     def cancel(self) -> None:
         with self._lock:
             self._cancelled = True
-            held = self._connection.sock if self._connection is not None else None
-        if held is not None:
-            with contextlib.suppress(OSError):
-                held.shutdown(socket.SHUT_RDWR)
+            if self._socket is not None:
+                with contextlib.suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)

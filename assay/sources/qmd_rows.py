@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from pathlib import PurePosixPath
+from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit
 
 from assay.errors import StoreError
-from assay.sources.listing import Listed
+from assay.sources.listing import Listed, is_number
 from assay.types import Chunk
 
 Id = Literal["file", "docid"]
+Doc = Literal["file", "stem"]
 Mode = Literal["search", "vsearch", "query"]
+
+
+class Names(Protocol):
+    """What a find and its document go by."""
+
+    @property
+    def id(self) -> Id: ...
+    @property
+    def doc(self) -> Doc: ...
 
 
 def one_line(text: str) -> str:
@@ -18,19 +30,27 @@ def one_line(text: str) -> str:
     return f" {line}" if line.startswith("-") else line
 
 
-def listed(rows: Any, key: Id) -> list[Listed]:
+def listed(rows: Any, names: Names) -> list[Listed]:
     """The finds of an answer; StoreError names what is wrong with it."""
     if not isinstance(rows, list):
         raise StoreError("QMD answered with something that is no list", "look at it: qmd search … --json")
-    return [_listed(row, key, place) for place, row in enumerate(rows, 1)]
+    return [_listed(row, names, place) for place, row in enumerate(rows, 1)]
 
 
-def _listed(row: Any, key: Id, place: int) -> Listed:
-    if not isinstance(row, dict) or not isinstance(row.get("file"), str) or not isinstance(row.get(key), str):
+def _listed(row: Any, names: Names, place: int) -> Listed:
+    key = names.id
+    named = isinstance(row, dict) and all(isinstance(row.get(name), str) and row[name] for name in ("file", key))
+    if not named:
         raise StoreError(f"QMD's result {place} has no {key!r}", "this reads QMD's --json: docid, file, title, score")
     score = row.get("score")
-    if not isinstance(score, int | float) or isinstance(score, bool):
+    if not is_number(score):
         raise StoreError(f"QMD's result {place} has no score", "this reads QMD's --json: docid, file, title, score")
     snippet = row.get("snippet") or row.get("body") or ""
     meta = {"title": str(row.get("title") or ""), "docid": str(row.get("docid") or ""), "file": row["file"]}
-    return Listed(Chunk(row[key], row["file"], str(snippet), 0, meta=meta), float(score))
+    document = row["file"] if names.doc == "file" else stem(row["file"])
+    return Listed(Chunk(row[key], document, str(snippet), 0, meta=meta), float(score))
+
+
+def stem(file: str) -> str:
+    """`s1` of `qmd://notes/2024/s1.md?index=work`; a name that is none stays as it is."""
+    return PurePosixPath(urlsplit(file).path).stem or file

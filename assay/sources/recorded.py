@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from assay.beside import Brought
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
-from assay.sources.listing import Listed, ranked
+from assay.sources.listing import Listed, is_number, ranked
 from assay.sources.opened import opened
 from assay.types import Chunk, Query, Range, Ranking, Scale
 
@@ -25,8 +25,9 @@ class Recorded:
 
     `path` is a JSON report: a list `results` of {question_id, retrieved_session_ids, retrieved_scores, latency_ms,
     question?}; the reports of `assay bench router` are such. A question is found by its id, else by its text. Missing
-    scores are 0, so that the recorded order holds. Filters were applied when it was recorded. `scale` says what the
-    scores are: "unit" in [0, 1], or "raw", which thresholds and weighted_merge refuse.
+    scores are 0, so that the recorded order holds. A find has its id as its `session_id`, so that it is one candidate
+    with chunks of that session elsewhere. Filters were applied when it was recorded. `scale` says what the scores are:
+    "unit" in [0, 1], or "raw", which thresholds and weighted_merge refuse.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -49,7 +50,10 @@ class Recorded:
             raise StoreError(
                 f"{self.path} holds no answer to {asked!r}", "record it with this question, or leave it out"
             )
-        found = [Listed(Chunk(name, name, "", 0), score) for name, score in zip(row.ids, row.scores, strict=True)]
+        found = [
+            Listed(Chunk(name, name, "", 0, meta={"session_id": name}), score)
+            for name, score in zip(row.ids, row.scores, strict=True)
+        ]
         return ranked("recorded", found, self.scale, k)
 
     def cost_ms(self, query: Query) -> float | None:
@@ -102,11 +106,7 @@ def _read(given: Any, where: str) -> _Row:
     ms = given.get("latency_ms") or 0.0
     if not isinstance(ids, list) or not all(isinstance(name, str) and name for name in ids):
         raise StoreError(f"{where}: retrieved_session_ids is no list of ids", _CURE)
-    if not isinstance(scores, list) or not all(_number(score) for score in scores) or not _number(ms):
+    if not isinstance(scores, list) or not all(is_number(score) for score in scores) or not is_number(ms):
         raise StoreError(f"{where}: a score or latency_ms is no number", _CURE)
     padded = [*map(float, scores), *([0.0] * len(ids))][: len(ids)]
     return _Row(tuple(ids), tuple(padded), max(float(ms), 0.0))
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) < 1e300

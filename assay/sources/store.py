@@ -12,6 +12,7 @@ from assay.config import load
 from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
+from assay.pipeline import LegPlan, StepPlan
 from assay.preflight import check_scales
 from assay.protocols import Snapshot
 from assay.sources.opened import opened
@@ -23,6 +24,7 @@ class AnotherStore:
     """The ranking of `pipeline` (a preset or a TOML file) in the store at `path`, whichever backend keeps it.
 
     The question goes there as text and is embedded with that store's own model; filters, scope and moment go with it.
+    Its pipeline has no caps and no budget of its own: the time it may take is this leg's `cap_ms`.
     Chunks come back whole, so everything after it reads them like this store's own. Two stores that hold the same text
     under the same name give it the same id, and it counts as found by both.
     """
@@ -40,7 +42,13 @@ class AnotherStore:
             raise ConfigError("store.path holds a password, and pipelines are printed", "keep it in PGPASSWORD")
 
     def gives(self) -> Range:
-        return check_scales(load(self.pipeline))[-1][2]
+        pipeline = load(self.pipeline)
+        plans: list[LegPlan | StepPlan] = [*pipeline.legs, *pipeline.steps]
+        timed = ["budget_ms"] if pipeline.budget_ms is not None else []
+        timed += [f"cap_ms of {plan.name}" for plan in plans if plan.cap_ms is not None]
+        if timed:  # two clocks would decide, and one of them in the lab, too
+            raise ConfigError(f"store.pipeline {self.pipeline!r} has a {timed[0]}", "give this leg itself a cap_ms")
+        return check_scales(pipeline)[-1][2]
 
     def prepare(self) -> None:
         """Open the store and load its model."""

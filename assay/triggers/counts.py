@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assay.checks import check_whole
 from assay.protocols import Fired, Snapshot
+from assay.triggers.reads import chosen
 from assay.types import Query, Range, Ranking
 
 
@@ -27,7 +28,7 @@ class Always:
 
 @dataclass(frozen=True, slots=True)
 class FewerThan:
-    """Fires when the legs so far found fewer than `count` different chunks (000: min_must_count = 3)."""
+    """Fires when the legs so far found fewer than `count` different candidates (000: min_must_count = 3)."""
 
     count: int = 3
 
@@ -39,7 +40,7 @@ class FewerThan:
         return Fired(found < self.count, f"fewer_than {self.count}, found {found}", "fewer_than", float(found))
 
     def check(self, legs: Mapping[str, Range]) -> None:
-        """Reads no score."""
+        chosen("fewer_than", "", legs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +52,4 @@ class FillToK:
         return Fired(found < k, f"fill_to_k {k}, found {found}", "fill_to_k", float(found))
 
     def check(self, legs: Mapping[str, Range]) -> None:
-        """Reads no score."""
+        chosen("fill_to_k", "", legs)

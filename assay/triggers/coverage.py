@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import fsum
 
 from assay.checks import check_number, check_whole
 from assay.facts import chunks_of
@@ -38,8 +39,8 @@ class TermCoverageBelow:
         for chunk in chunks_of(top(found, self.top), snapshot):
             if chunk is not None:
                 held.update(snapshot.terms(chunk.indexed_text))
-        total = sum(weights.values())
-        covered = sum(weight for term, weight in weights.items() if term in held) / total if total else 1.0
+        total = fsum(weights.values())
+        covered = fsum(weight for term, weight in weights.items() if term in held) / total if total else 1.0
         why = f"term_coverage_below {self.share:g}, the best {self.top} of {name} cover {covered:.3f}"
         return Fired(covered < self.share, why, "term_coverage_below", covered)
 

@@ -8,12 +8,14 @@ from hand_made import dataset
 
 from assay.bench.datasets import load
 from assay.bench.receipt import read
-from assay.bench.router_report import arms, markdown, measure
+from assay.bench.router_report import arms, make_table, markdown, measure
 from assay.bench.router_report.assemble import longmemeval
 from assay.bench.rules import load as load_rules
 from assay.bench.workspace import Settings, prepare
 from assay.config import from_dict, to_config
-from assay.errors import ConfigError
+from assay.config import load as load_pipeline
+from assay.embed import default_spec
+from assay.errors import ConfigError, StoreError
 from assay.sources.opened import close_all
 
 SECOND = {
@@ -86,7 +88,7 @@ def test_every_question_says_what_became_of_it(words, second):
     }
     one, two, three = (rows[name]["two_stage"] for name in ("q1", "q2", "q3"))
     assert (one["stage2_should_trigger"], one["stage2_used"], one["stage2_skipped_budget"]) == (False, False, False)
-    assert one["trigger"] == {"name": "fewer_than", "observed": 2.0}
+    assert one["trigger"] == {"name": "fewer_than", "observed": 2.0, "why": "fewer_than 2, found 2"}
     assert (two["stage2_should_trigger"], two["stage2_used"], two["stage2_skipped_budget"]) == (True, False, True)
     assert two["stage2_skip_reason"] == "it would cost 700 ms, and its cap is 600 ms"
     assert (three["stage2_used"], three["stage2_candidates_considered"], three["stage2_added_count"]) == (True, 2, 1)
@@ -178,6 +180,47 @@ def test_a_required_source_that_is_not_there_fails_its_questions(words, tmp_path
     assert "cannot be read" in open_.report["results"][1]["two_stage"]["stage2_skip_reason"]
 
 
+def test_a_second_source_that_is_not_there_lets_no_gate_pass(words, tmp_path):
+    """Alone it finds nothing for any question, which anybody beats; but it was not there, so nothing was measured."""
+    other = tmp_path / "another set.json"
+    other.write_text(json.dumps({"results": [{"question_id": "q99", "retrieved_session_ids": []}]}))
+    done = measured(words, router(str(other)))
+    assert done.report["counters"]["stage2_failed"] == 2
+    recall = next(gate for gate in done.report["gates"]["gates"] if gate["name"] == "recall kept")
+    assert recall["verdict"] == "not_measured"
+    assert "every query failed, the first with: StoreError" in recall["why"]
+    assert "not measured" in markdown(done.report)
+
+
+def test_the_gate_reads_recall_at_ten_whatever_k_is(words, second):
+    config = {**to_config(router(second)), "k": 2}
+    report = measured(words, from_dict(config, "router")).report
+    assert report["top_k"] == 2
+    assert report["gates"]["verdict"] == "pass"
+    assert all(len(row["retrieved_session_ids"]) <= 2 for row in report["results"])
+
+
+def test_a_stage_that_nobody_asked_took_no_time_that_could_be_told(words, second):
+    report = measured(words, router(second, {"use": "fewer_than", "count": 1})).report
+    assert report["counters"]["stage2_not_triggered"] == 3
+    assert report["latency"]["stage2_ms_p95"] is None
+    assert "| stage2 | – | – | – |" in markdown(report)
+
+
+def test_what_was_added_is_what_stage_1_had_not_found(words, second):
+    """Also where both stages have one priority."""
+    report = measured(words, router(second, {"use": "always"}, priority=0, cap_ms=900)).report
+    added = {row["question_id"]: row["two_stage"]["stage2_added_count"] for row in report["results"]}
+    assert added == {"q1": 0, "q2": 1, "q3": 1}
+
+
+def test_the_must_count_is_of_sessions(words, second):
+    config = to_config(router(second))
+    config["fuse"]["by"] = "title"
+    report = measured(words, from_dict(config, "router")).report
+    assert [row["two_stage"]["must_retrieved_count"] for row in report["results"]] == [2, 1, 1]
+
+
 def test_the_summary_for_people(words, second):
     done = measured(words, router(second))
     said = markdown(done.report, done.gate.measured)
@@ -229,7 +272,9 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
     assert set(kinds) == set(TYPES), "never the first fifty rows"
     assert {kinds.count(kind) for kind in TYPES} <= {12, 13}
     assert longmemeval(found)["measured"]
-    assert not longmemeval(load(longmem(tmp_path, 80), "all"))["measured"]
+    whole = longmemeval(load(longmem(tmp_path, 80), "all"))
+    assert not whole["measured"]
+    assert "this is lme-session/all with 80 questions, not a sample of 50" in whole["why"]
     config = {
         "legs": {
             "first": {"use": "bm25", "k": 20},
@@ -242,3 +287,36 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
     assert done.report["longmemeval_50"]["measured"]
     assert done.report["summary"]["recall_at_k"] == 1.0
     assert "was not measured" not in markdown(done.report).split("Receipt")[0].split("p |")[-1]
+
+
+MODEL = pytest.mark.skipif(default_spec() == "none", reason="no embedding model is installed")
+
+
+@MODEL
+def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch):
+    """The second stage is a table made of the dataset: dated, filtered and grouped by session as here."""
+    pytest.importorskip("lancedb")
+    monkeypatch.chdir(tmp_path)
+    found = load(longmem(tmp_path, 60), "all~50")
+    pipeline = load_pipeline("router")
+    with prepare(found, Settings(), cache=tmp_path / "cache") as workspace:
+        assert make_table(workspace, pipeline) == 60
+        done = measure(found, arms(pipeline), workspace, load_rules("router"))
+        with pytest.raises(StoreError, match="has a table 'chunks' already"):
+            make_table(workspace, pipeline)
+        chunk = workspace.snapshot.chunks(workspace.snapshot.live_rows(None)[:1])[0]
+    assert chunk.meta["session_id"] == chunk.doc_id
+    assert done.report["longmemeval_50"]["measured"]
+    assert done.report["counters"]["stage2_failed"] == 0
+    second = next(row for row in done.report["compared"] if row["against"] == "router second")
+    assert "not_measured" not in second
+    assert done.gate.measured["verdict"] == "pass"
+
+
+def test_a_table_is_made_for_a_pipeline_that_reads_one(words, second, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"legs\.second is no lance_table"):
+        make_table(words, router(second))
+    pytest.importorskip("lancedb")
+    with pytest.raises(StoreError, match="needs a model"):
+        make_table(words, load_pipeline("router"))

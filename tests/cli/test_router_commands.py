@@ -76,6 +76,27 @@ def test_record_and_replay(run: Run, stores: Path) -> None:
     assert "cure: name a file of `assay search --record`" in broken.stderr
 
 
+def test_a_record_knows_the_order_it_was_asked_in(run: Run, stores: Path) -> None:
+    """Newest first, in a budget of tokens: the replay asks for the same."""
+    with kb.open(stores / "mine", embedder="none") as base:
+        base.add([{"id": "new", "text": "A key of today.", "created": "2025-05-05"}], name="more")
+    asked = ("search", "signing key", "--store", stores / "mine", "--pipeline", stores / "router.toml")
+    asked = (*asked, "--sort", "recency", "--budget", 50, "--record", stores / "kept.json")
+    found = run(*asked, "--json")
+    assert json.loads(found.stdout)["hits"][0]["doc_id"] == "more/new", found.stderr
+    again = run("replay", stores / "kept.json", "--store", stores / "mine")
+    assert again.exit_code == 0, again.output
+
+
+def test_what_became_of_each_stage_is_there_for_programs(run: Run, stores: Path) -> None:
+    asked = ("search", "key", "--json", "--store", stores / "mine", "--pipeline", stores / "router.toml")
+    steps = {step["step"]: step for step in json.loads(run(*asked).stdout)["trace"]}
+    assert steps["first"]["fate"] == "ran"
+    assert steps["first"]["trigger"] is None
+    why = {"name": "fill_to_k", "observed": 1.0, "why": "fill_to_k 5, found 1"}
+    assert (steps["second"]["fate"], steps["second"]["trigger"]) == ("ran", why)
+
+
 def test_bench_router_on_the_shipped_set(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     (tmp_path / "r.toml").write_text(

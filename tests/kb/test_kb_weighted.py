@@ -38,8 +38,8 @@ def names(answer) -> list[str]:
 def test_the_graph_brings_what_shares_no_word(kb) -> None:
     answer = kb.search("treasure map", pipeline="weighted")
     assert names(answer) == ["old", "map", "her"]
-    brought = {one.leg: (one.chosen, one.alone) for one in answer.brought()}
-    assert brought == {"bm25": (2, 0), "dense": (0, 0), "graph": (3, 1)}
+    done = {one.leg: (one.chosen, one.alone) for one in answer.contributions()}
+    assert done == {"bm25": (2, 0), "dense": (0, 0), "graph": (3, 1)}
     assert answer.to_json()["legs"][2] == {"leg": "graph", "found": 3, "chosen": 3, "alone": 1}
 
 

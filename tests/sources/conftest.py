@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import stat
 import sys
@@ -15,42 +16,83 @@ import pytest
 from assay.sources.opened import close_all
 
 ROWS = [
-    {"docid": "#aaaaaa", "score": 0.9, "file": "qmd://notes/keys.md", "title": "Keys", "snippet": "rotate the key"},
-    {"docid": "#bbbbbb", "score": 0.52, "file": "qmd://notes/zeta.md", "title": "Zeta", "snippet": "second"},
-    {"docid": "#cccccc", "score": 0.52, "file": "qmd://notes/alpha.md", "title": "Alpha", "snippet": "third"},
+    {
+        "docid": "#aaaaaa",
+        "score": 0.9,
+        "file": "qmd://notes/keys.md",
+        "line": 3,
+        "title": "Keys",
+        "context": "Notes of the team",
+        "snippet": "rotate the key",
+    },
+    {"docid": "#bbbbbb", "score": 0.52, "file": "qmd://notes/zeta.md", "line": 1, "title": "Zeta", "snippet": "second"},
+    {
+        "docid": "#cccccc",
+        "score": 0.52,
+        "file": "qmd://notes/alpha.md",
+        "line": 1,
+        "title": "Alpha",
+        "snippet": "third",
+    },
 ]
 """What QMD prints: scores to two decimals, so they tie."""
 
 QMD = """
-import json, os, sys, time
+import json, os, subprocess, sys, time
 arguments = sys.argv[1:]
 with open({log!r}, "a") as log:
     log.write(json.dumps(arguments) + "\\n")
-mode, text, rest = arguments[0], arguments[1], arguments[2:]
-assert mode in ("search", "vsearch", "query"), mode
-options = dict(zip(rest[0::1], rest[1::1]))
-n = int(options["-n"])
-assert "--json" in rest
+mode, text, rest, options = arguments[0], arguments[1], arguments[2:], {{}}
+if mode not in ("search", "vsearch", "query") or text.startswith("-"):
+    sys.exit("Unknown command: " + mode)
+while rest:
+    name = rest.pop(0)
+    if name not in ("-n", "-c", "--json"):
+        sys.exit("Unknown option " + name)
+    options[name] = True if name == "--json" else rest.pop(0)
+if options.get("-c", "notes") != "notes":
+    sys.exit("Collection not found: " + options["-c"])
+assert options["--json"]
 how = {how!r}
-if how == "slow":
+if how in ("slow", "deaf"):
     open({log!r} + ".pid", "w").write(str(os.getpid()))
+    if how == "deaf":
+        os.close(1), os.close(2)
     time.sleep(600)
 if how == "crash":
     print("Error: no such collection", file=sys.stderr)
     sys.exit(3)
+if how == "killed":
+    os.kill(os.getpid(), 9)
 if how == "bad":
     print("Loading model ...")
     sys.exit(0)
+if how == "endless":
+    while True:
+        sys.stdout.write("[1, 2, 3]\\n" * 1000)
+if how == "rubbish":
+    sys.stdout.write("\\n[" * 500_000)
+    sys.exit(0)
+if how == "bytes":
+    sys.stdout.buffer.write(bytes(range(256)) * 100)
+    sys.exit(0)
 if how == "noisy":
     print("Loading model ...")
+    print("[1/3] tokens")
+    print("complaining " * 100_000, file=sys.stderr)
+if how in ("orphan", "orphaned slow"):
+    child = subprocess.Popen(["sleep", "600"])
+    open({log!r} + ".pid", "w").write(str(child.pid))
+    if how == "orphaned slow":
+        time.sleep(600)
 rows = json.loads({rows!r})
-print(json.dumps(rows[:n] if isinstance(rows, list) else rows))
+print(json.dumps(rows[:int(options["-n"])] if isinstance(rows, list) else rows, indent=2))
 """
 
 
 @pytest.fixture
 def qmd(tmp_path: Path) -> Callable[..., str]:
-    """A real program that takes QMD's flags and prints its JSON; `how` says how it behaves."""
+    """A real program that takes QMD's flags, no others, and prints its JSON; `how` says how it behaves."""
 
     def made(how: str = "good", rows: Any = None) -> str:
         log, script = tmp_path / "calls", tmp_path / f"qmd-{how}"
@@ -93,6 +135,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.settimeout(30)
             if not self.connection.recv(1):  # the client hangs up when it is cancelled
                 self.server.hung_up.set()
+            return
+        if how == "trickle":
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):  # the client hangs up
+                while not self.server.release.wait(0.05):
+                    self.wfile.write(b" ")
+            self.server.hung_up.set()
             return
         if how == "crash":
             self.close_connection = True

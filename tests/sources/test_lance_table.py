@@ -1,6 +1,10 @@
 """Somebody else's LanceDB table: read only, exact where it has no index, filtered by SQL, cancelled past its cap."""
 
+import math
+import random
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +12,7 @@ import pytest
 from assay.config import from_dict, to_config
 from assay.deadlines import Deadlines
 from assay.errors import ConfigError, StoreError
-from assay.sources.lance_sql import condition
+from assay.sources.lance_sql import Columns
 from assay.sources.lance_table import LanceTable
 from assay.testing.contracts import check_source
 from assay.testing.sample import sample_snapshot
@@ -105,6 +109,83 @@ def test_a_filter_over_an_index_gives_every_row_that_matches(tmp_path):
     assert len(ask(few, Query(vector=asked), k=20)) == 20
 
 
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """A table as others write them: timestamps with and without a zone, dates, lists, and a row without an id."""
+    import pyarrow as pa
+
+    utc = datetime(2024, 1, 1, tzinfo=UTC)
+    schema = pa.schema(
+        [
+            ("id", pa.string()),
+            ("text", pa.string()),
+            ("vector", pa.list_(pa.float32(), 3)),
+            ("naive", pa.timestamp("us")),
+            ("zoned", pa.timestamp("ms", tz="UTC")),
+            ("day", pa.date32()),
+            ("tags", pa.list_(pa.string())),
+        ]
+    )
+    rows = [
+        {"id": name, "text": None, "vector": AT, "naive": at, "zoned": at, "day": at, "tags": tags}
+        for name, at, tags in [
+            ("old", utc.replace(tzinfo=None), ["a", "b"]),
+            ("new", utc.replace(year=2025, tzinfo=None), ["b"]),
+            ("undated", None, None),
+            (None, utc.replace(tzinfo=None), ["a"]),
+        ]
+    ]
+    path = tmp_path_factory.mktemp("typed")
+    lancedb.connect(str(path)).create_table("chunks", pa.Table.from_pylist(rows, schema))
+    return str(path)
+
+
+@pytest.mark.parametrize("column", ["naive", "zoned", "day"])
+def test_moments_may_be_timestamps(typed, column):
+    source, middle = LanceTable(typed, created=column), datetime(2024, 6, 1, tzinfo=UTC).timestamp()
+    found = ask(source, Query(vector=AT))
+    assert found.ids.tolist() == ["new", "old", "undated"], "what has no id cannot be found"
+    assert found.chunks[1].created == datetime(2024, 1, 1, tzinfo=UTC).timestamp()
+    assert math.isnan(found.chunks[2].created)
+    assert set(ask(source, Query(vector=AT, at=middle)).ids.tolist()) == {"old", "undated"}
+    assert ask(source, Query(vector=AT, where=parse("created > 2024-06-01"))).ids.tolist() == ["new"]
+    assert set(ask(source, Query(vector=AT, at=1e300)).ids.tolist()) == {"old", "new", "undated"}
+
+
+def test_a_list_is_asked_for_its_members(typed):
+    assert set(ask(LanceTable(typed), Query(vector=AT, where=parse('tags = "a"'))).ids.tolist()) == {"old"}
+    assert set(ask(LanceTable(typed), Query(vector=AT, where=parse('not (tags = "a")'))).ids.tolist()) == {
+        "new",
+        "undated",
+    }
+    with pytest.raises(StoreError, match="'tags' holds lists"):
+        ask(LanceTable(typed), Query(vector=AT, where=parse('tags > "a"')))
+
+
+def test_a_value_of_another_kind_is_told(folder):
+    with pytest.raises(StoreError, match="cannot be searched") as caught:
+        ask(LanceTable(folder), Query(vector=AT, where=parse("lang > 5 and n = true")))
+    assert caught.value.cure == "does the filter compare each column with a value of its kind?"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_number_of_equal_scores_and_rows_without_ids(tmp_path, seed):
+    """The first k by id, whichever way the rows lie in the table's files."""
+    rows = [
+        {"id": None if i % 3 == 0 else f"r{i:03d}", "text": "t", "vector": [0.6, 0.8, 0.0], "odd": i % 2 == 1}
+        for i in range(150)
+    ]
+    named = sorted(row["id"] for row in rows if row["id"])
+    random.Random(seed).shuffle(rows)
+    table = lancedb.connect(str(tmp_path)).create_table("chunks", rows[:50])
+    table.add(rows[50:])
+    source = LanceTable(str(tmp_path))
+    assert ask(source, Query(vector=AT), k=5).ids.tolist() == named[:5]
+    assert ask(source, Query(vector=AT), k=99).ids.tolist() == named[:99]
+    odd = [name for name in named if int(name[1:]) % 2]
+    assert ask(source, Query(vector=AT, where=parse("odd = true")), k=7).ids.tolist() == odd[:7]
+
+
 def test_moments_and_scopes(folder):
     dated = LanceTable(folder, created="when")
     assert set(ask(dated, Query(vector=AT, at=150.0)).ids.tolist()) == {"x0", "x3"}, "undated rows are never hidden"
@@ -118,7 +199,7 @@ def test_moments_and_scopes(folder):
 
 
 def test_sql_is_quoted():
-    sql = condition(Query(where=parse('t = "a\' or 1=1 --"')), {"t"}, "id", "", "id")
+    sql = Columns({"t": "plain"}, "id", "", "id").sql(Query(where=parse('t = "a\' or 1=1 --"')))
     assert sql == "(coalesce(`t` = 'a'' or 1=1 --', false))"
 
 
@@ -150,11 +231,13 @@ def test_a_folder_that_is_not_there_is_a_skip_or_an_error(tmp_path):
 
 
 def test_it_is_never_written(folder):
-    table = lancedb.connect(folder).open_table("chunks")
-    before = table.version
-    ask(LanceTable(folder), Query(vector=AT))
-    table.checkout_latest()
-    assert table.version == before
+    def files():
+        return {path: path.stat().st_mtime_ns for path in Path(folder).rglob("*")}
+
+    before = files()
+    for query in (Query(vector=AT), Query(vector=AT, where=parse('lang = "en"')), Query("key")):
+        ask(LanceTable(folder, mode="text" if query.text else "vector"), query)
+    assert files() == before
 
 
 def test_a_newer_row_is_seen_and_an_older_version_can_be_pinned(tmp_path):

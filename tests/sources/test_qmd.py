@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from assay.config import from_dict, to_config
 from assay.deadlines import Deadlines
 from assay.errors import ConfigError, StoreError
+from assay.sources import qmd as program
+from assay.sources import qmd_http as http_server
 from assay.sources.qmd import Qmd
 from assay.sources.qmd_http import QmdHttp
-from assay.sources.qmd_rows import one_line
+from assay.sources.qmd_rows import one_line, stem
 from assay.testing.contracts import check_source
 from assay.testing.sample import sample_snapshot
 from assay.types import Query
@@ -58,11 +61,48 @@ def test_a_question_is_one_line_and_never_an_option():
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [("crash", "ended with 3: Error: no such collection"), ("bad", "printed no JSON")],
+    [
+        ("crash", "ended with 3: Error: no such collection"),
+        ("killed", "ended with -9: it says nothing"),
+        ("bad", "printed no JSON: 'Loading model ...'"),
+        ("rubbish", "printed no JSON"),
+        ("bytes", "printed no JSON"),
+        ("endless", "printed more than 8,000,000 bytes"),
+    ],
 )
 def test_a_broken_program_says_how(qmd, how, said):
     with pytest.raises(StoreError, match=said):
         ask(Qmd(command=qmd(how)))
+
+
+def test_a_collection_that_is_none(qmd):
+    with pytest.raises(StoreError, match="ended with 1: Collection not found: nots"):
+        ask(Qmd("nots", command=qmd()))
+
+
+def test_a_child_that_lives_on_holds_nobody_up(qmd, tmp_path):
+    """It inherits the pipes, so their end never comes."""
+    try:
+        assert ask(Qmd(command=qmd("orphan"))).ids.tolist() == FILES
+    finally:
+        os.kill(int(Path(f"{tmp_path / 'calls'}.pid").read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", ["slow", "deaf"])
+def test_without_a_cap_a_program_that_hangs_is_ended_all_the_same(qmd, tmp_path, monkeypatch, how):
+    monkeypatch.setattr(program, "TIMEOUT_S", 1.0)
+    with pytest.raises(StoreError, match="did not end within 1 s"):
+        ask(Qmd(command=qmd(how)))
+    assert gone(tmp_path)
+
+
+def gone(tmp_path):
+    """Has the process that wrote its number ended? One that nobody has waited for yet has, too."""
+    number = Path(f"{tmp_path / 'calls'}.pid")
+    state = Path("/proc") / (number.read_text() if number.exists() else "") / "stat"
+    while state != Path("/proc/stat") and state.exists() and " Z " not in state.read_text():
+        time.sleep(0.01)
+    return True
 
 
 def test_progress_before_the_json_is_passed_over(qmd):
@@ -74,6 +114,9 @@ def test_progress_before_the_json_is_passed_over(qmd):
     [
         ({}, "no list"),
         ([3], "has no 'file'"),
+        ([{"file": "", "score": 1}], "has no 'file'"),
+        ([{"file": "a", "score": 10**400}], "no score"),
+        ([{"file": "a", "score": float("nan")}], "no score"),
         ([{"file": "a"}], "no score"),
         ([{"file": "a", "score": True}], "no score"),
     ],
@@ -83,13 +126,29 @@ def test_rows_that_are_none(qmd, rows, said):
         ask(Qmd(command=qmd(rows=rows)))
 
 
-def test_a_missing_program_is_a_recorded_skip_or_an_error():
-    source = {"use": "qmd", "command": "/nowhere/qmd"}
-    open_ = pipeline(source).run(KEY, sample_snapshot())
-    assert open_.verdict.degraded[0].startswith("second skipped: /nowhere/qmd cannot be run")
-    assert open_.trace[0].fate == "failed"
+def test_a_missing_program_is_a_recorded_skip_or_an_error(tmp_path):
+    (tmp_path / "no program").write_text("")
+    for command in ("/nowhere/qmd", str(tmp_path), str(tmp_path / "no program")):
+        source = {"use": "qmd", "command": command}
+        open_ = pipeline(source).run(KEY, sample_snapshot())
+        assert open_.verdict.degraded[0].startswith(f"second skipped: {command} cannot be run")
+        assert "; cure: install QMD" in open_.verdict.degraded[0]
+        assert open_.trace[0].fate == "failed"
+        with pytest.raises(StoreError, match="cannot be run"):
+            pipeline(source, required=True).run(KEY, sample_snapshot())
+
+
+def test_a_question_that_no_program_takes(qmd):
     with pytest.raises(StoreError, match="cannot be run"):
-        pipeline(source, required=True).run(KEY, sample_snapshot())
+        ask(Qmd(command=qmd()), Query("a lone \ud800 surrogate"))
+
+
+def test_a_document_may_be_the_files_stem(qmd, server):
+    for source in (Qmd(command=qmd(), doc="stem"), QmdHttp(url=server.url, doc="stem")):
+        assert [chunk.doc_id for chunk in ask(source).chunks] == ["keys", "zeta", "alpha"]
+    assert stem("qmd://notes/2024/s1.md?index=work") == "s1"
+    assert stem("notes/s1.txt") == "s1"
+    assert stem("qmd://notes") == "qmd://notes"
 
 
 def test_an_empty_question_asks_nobody(qmd, tmp_path):
@@ -114,8 +173,19 @@ def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
         assert "cancelled after" in span.skipped
         assert span.ms >= 2000.0, "the skip is recorded with what it cost"
         assert keeper.under_way == 0
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(Path(f"{tmp_path / 'calls'}.pid").read_text()), 0)
+    assert gone(tmp_path)
+
+
+def test_past_its_cap_a_program_inside_a_leg_is_killed_with_its_children(qmd, tmp_path):
+    """A first stage of two searches: the one that runs is ended, the next is not begun."""
+    inner = {"one": {"source": {"use": "qmd", "command": qmd("orphaned slow")}}, "two": {"source": {"use": "qmd"}}}
+    slow = from_dict({"legs": {"first": {"legs": inner, "fuse": {"use": "rrf"}, "cap_ms": 2000.0}}})
+    with Deadlines(time.monotonic) as keeper:
+        answer = slow.run(KEY, sample_snapshot(), asker=keeper.query(slow.digest, None))
+        assert answer.trace[0].fate == "out_of_time"
+        assert keeper.under_way == 0
+    assert gone(tmp_path)
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 
 def test_http_sends_what_the_server_takes(server):
@@ -148,6 +218,25 @@ def test_nobody_at_the_address():
     assert caught.value.cure == "start it: qmd mcp --http"
 
 
+def test_a_name_that_no_address_can_have():
+    with pytest.raises(StoreError, match="does not answer"):
+        ask(QmdHttp(url=f"http://{'x' * 70}.example"))
+
+
+def test_without_a_cap_a_server_that_never_ends_is_hung_up_on(server, monkeypatch):
+    monkeypatch.setattr(http_server, "TIMEOUT_S", 0.5)
+    server.how = "trickle"
+    with pytest.raises(StoreError, match="took too long, and was hung up on"):
+        ask(QmdHttp(url=server.url))
+    assert server.hung_up.wait(30)
+
+
+def test_a_password_stays_out_of_pipelines():
+    with pytest.raises(ConfigError, match="holds a password") as caught:
+        QmdHttp(url="http://me:secret@localhost:8181")
+    assert "secret" not in str(caught.value)
+
+
 def test_past_its_cap_the_connection_is_closed(server):
     server.how = "slow"
     slow = pipeline({"use": "qmd_http", "url": server.url}, cap_ms=300.0)
@@ -169,8 +258,9 @@ def test_config_round_trips():
     again = from_dict(to_config(made))
     assert again == made
     assert again.digest == made.digest
-    with pytest.raises(ConfigError, match="'sreach' is not one of"):
+    with pytest.raises(ConfigError, match="'sreach' is not one of its values") as caught:
         pipeline({"use": "qmd", "mode": "sreach"})
+    assert "did you mean 'search'" in caught.value.cure
     with pytest.raises(ConfigError) as caught:
         pipeline({"use": "qmdd"})
     assert "did you mean 'qmd'" in caught.value.cure

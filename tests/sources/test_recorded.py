@@ -10,8 +10,10 @@ from assay.config import from_dict
 from assay.errors import ConfigError, StoreError
 from assay.sources.recorded import Recorded
 from assay.testing.contracts import check_source
-from assay.testing.sample import sample_snapshot
-from assay.types import Query
+from assay.testing.memory_snapshot import MemorySnapshot
+from assay.testing.sample import NOW, sample_snapshot
+from assay.types import DAY, Chunk, Query
+from assay.where import parse
 
 REPORT = {
     "results": [
@@ -60,6 +62,39 @@ def test_an_id_of_this_store_is_this_stores_chunk(path):
     first, second = wider.chunks(ranking.rows)
     assert first.text.startswith("Rotate the signing key")
     assert (second.id, second.doc_id, second.text) == ("s9", "s9", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "seen"),
+    [
+        (Query(id="q"), ["food-2", "keys-1", "s9"]),
+        (Query(id="q", where=parse('lang = "en"')), ["keys-1", "s9"]),
+        (Query(id="q", scope="team"), ["food-2", "s9"]),
+        (Query(id="q", scope="nobody"), ["s9"]),
+        (Query(id="q", at=NOW - 100 * DAY), ["food-2", "s9"]),
+    ],
+    ids=["all", "filter", "scope", "another scope", "moment"],
+)
+def test_no_chunk_of_this_store_comes_in_by_the_back(tmp_path, query, seen):
+    """Its text is shown from here, so it is held to the question's filter here; of a stranger nobody knows more."""
+    file = tmp_path / "report.json"
+    file.write_text(
+        json.dumps({"results": [{"question_id": "q", "retrieved_session_ids": ["food-2", "keys-1", "s9"]}]})
+    )
+    pipeline = from_dict({"legs": {"second": {"source": {"use": "recorded", "path": str(file)}}}})
+    answer = pipeline.run(query, sample_snapshot())
+    assert answer.chosen.ids.tolist() == seen
+    hidden = [note.ids for note in answer.trace[0].notes if note.kind == "dropped"]
+    assert sum(map(len, hidden)) == 3 - len(seen)
+
+
+def test_a_recorded_session_is_one_candidate_with_its_chunks_elsewhere(tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps({"results": [{"question_id": "q", "retrieved_session_ids": ["s2", "s1"]}]}))
+    view = MemorySnapshot([Chunk(f"c{i}", "d", "signing key", 2, meta={"session_id": f"s{i}"}) for i in (1, 3)])
+    legs = {"bm25": {}, "second": {"source": {"use": "recorded", "path": str(file)}, "priority": 1}}
+    fused = from_dict({"legs": legs, "fuse": {"use": "append_fill", "by": "session_id"}})
+    assert fused.run(Query("signing key", id="q"), view).chosen.ids.tolist() == ["c1", "c3", "s2"]
 
 
 def test_contract(path):

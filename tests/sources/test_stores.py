@@ -61,6 +61,17 @@ def test_its_scale_is_its_pipelines(other):
         AnotherStore(other, "bm52").gives()
 
 
+def test_one_deadline_one_keeper(other, tmp_path):
+    """A clock inside the other store would decide in the lab, too."""
+    with pytest.raises(ConfigError, match=r"store\.pipeline 'router' has a budget_ms") as caught:
+        from_dict({"legs": {"second": {"source": {"use": "store", "path": other, "pipeline": "router"}}}})
+    assert caught.value.cure == "give this leg itself a cap_ms"
+    capped = tmp_path / "capped.toml"
+    capped.write_text("[legs.bm25]\ncap_ms = 5\n")
+    with pytest.raises(ConfigError, match="has a cap_ms of bm25"):
+        AnotherStore(other, str(capped)).gives()
+
+
 def test_in_a_pipeline_its_chunks_are_read_like_our_own(other):
     config = {
         "legs": {

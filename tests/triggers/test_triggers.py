@@ -127,9 +127,10 @@ def test_bad_triggers_name_their_cure(when, said):
     assert said in caught.value.cure
 
 
-def test_the_first_leg_has_nothing_to_read():
-    with pytest.raises(ConfigError, match="none stands before this one"):
-        loads('[legs.bm25]\nwhen = { use = "term_coverage_below" }')
+@pytest.mark.parametrize("use", sorted(set(TRIGGERS) - {"always", "any_of", "all_of"}))
+def test_the_first_leg_has_nothing_to_read(use):
+    with pytest.raises(ConfigError, match=f"{use} reads what an earlier leg found, and none stands before this one"):
+        loads(f'[legs.bm25]\nnorm = "ideal"\nwhen = {{ use = "{use}" }}')
 
 
 def test_the_trace_says_which_fired_with_the_value_seen():

@@ -138,7 +138,7 @@ def _sessions(place: Place, item: Item, names: _Names) -> Iterator[_Talk]:
         turns = tuple(
             Turn(f"{document}:{number}", text, {"role": role}) for number, (role, text, _) in enumerate(spoken, 1)
         )
-        session = Session(document, str(date), turns, moment(date), {"session": name})
+        session = Session(document, str(date), turns, moment(date), {"session": name, "session_id": document})
         yield name, session, [number for number, (_, _, answers) in enumerate(spoken) if answers]
 
 

@@ -7,10 +7,12 @@
 | `assemble.py` | all questions, counters, metrics, latency and gates as one JSON report |
 | `markdown.py` | the same for people |
 | `measure.py` | a whole run: receipts, then the report |
+| `table.py` | a second source for whoever has none: the dataset as a LanceDB table |
 """
 
 from assay.bench.router_report.arms import Arms, arms
 from assay.bench.router_report.markdown import markdown
 from assay.bench.router_report.measure import Measured, measure
+from assay.bench.router_report.table import make_table
 
-__all__ = ["Arms", "Measured", "arms", "markdown", "measure"]
+__all__ = ["Arms", "Measured", "arms", "make_table", "markdown", "measure"]

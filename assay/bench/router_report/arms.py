@@ -56,8 +56,8 @@ def stages(pipeline: Pipeline) -> tuple[LegPlan, LegPlan]:
 
 def _alone(pipeline: Pipeline, plan: LegPlan) -> Pipeline:
     """One stage for every question, however long it takes, through the same fuser (which still makes one candidate of a
-    group) and the same steps."""
-    alone = replace(plan, when=None, cap_ms=None)
+    group) and the same steps. It must answer: a source that is not there is no source that finds nothing."""
+    alone = replace(plan, when=None, cap_ms=None, required=True)
     return with_digest(replace(pipeline, legs=(alone,), budget_ms=None))
 
 

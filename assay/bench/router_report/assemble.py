@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ SUMMARY: Mapping[str, str] = {
 }
 """000's names → the lab's metrics."""
 LONGMEMEVAL = "longmemeval"
-HOW = "assay bench router longmemeval:longmemeval_s.json --split all~50"
+SAMPLED = 50
+HOW = "assay bench router longmemeval:longmemeval_s.json --split all~50 --make-table"
 
 
 def metrics(k: int) -> tuple[str, ...]:
@@ -91,24 +92,29 @@ def _timed(body: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, 
     return {**body, "latency": latency(questions), "results": results}
 
 
-def latency(questions: Sequence[Question]) -> dict[str, float]:
-    """p50, p95 and mean of the whole and of each stage, in milliseconds. Stage 2: of the questions that asked it."""
-    found: dict[str, float] = {}
+def latency(questions: Sequence[Question]) -> dict[str, float | None]:
+    """p50, p95 and mean of the whole and of each stage, in milliseconds. Stage 2: of the questions that asked it; None
+    when none did."""
+    found: dict[str, float | None] = {}
     asked = [question for question in questions if question.facts["outcome"] != "stage2_not_triggered"]
     for name, place, of in (("search", 0, questions), ("stage1", 1, questions), ("stage2", 2, asked)):
-        times = np.array([question.ms[place] for question in of] or [0.0])
-        for word, value in (
-            ("p50", np.percentile(times, 50)),
-            ("p95", np.percentile(times, 95)),
-            ("mean", times.mean()),
-        ):
-            found[f"{name}_ms_{word}"] = round(float(value), 3)
+        times = np.array([question.ms[place] for question in of])
+        for word, read in (("p50", _percentile(50)), ("p95", _percentile(95)), ("mean", np.mean)):
+            found[f"{name}_ms_{word}"] = round(float(read(times)), 3) if len(times) else None
     return found
+
+
+def _percentile(share: int) -> Callable[[Any], Any]:
+    return lambda times: np.percentile(times, share)
 
 
 def longmemeval(dataset: Dataset) -> dict[str, Any]:
     """Was LongMemEval-50 itself measured here? 000 is written for it; whoever has the file can."""
-    if dataset.source.startswith(f"{LONGMEMEVAL}:") and len(dataset.scored) + len(dataset.abstain) == 50:
-        return {"measured": True, "why": f"this is {dataset.source}, {dataset.split}", "how": HOW}
-    why = f"LongMemEval-50 was not measured: its data is not at hand; this is {dataset.name}/{dataset.split}"
+    here, asked = f"{dataset.name}/{dataset.split}", len(dataset.scored) + len(dataset.abstain)
+    if not dataset.source.startswith(f"{LONGMEMEVAL}:"):
+        why = f"LongMemEval-50 was not measured: its data is not at hand; this is {here}"
+    elif asked != SAMPLED:
+        why = f"LongMemEval-50 was not measured: this is {here} with {asked} questions, not a sample of {SAMPLED}"
+    else:
+        return {"measured": True, "why": f"This is LongMemEval-50: {dataset.source}, {dataset.split}", "how": HOW}
     return {"measured": False, "why": why, "how": HOW}

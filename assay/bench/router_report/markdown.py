@@ -28,7 +28,7 @@ def _lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterator[str]
     yield table(Table(("metric", "mean"), tuple((name, _four(report["summary"][name])) for name in names)))
     latency = report["latency"]
     times = [
-        (stage, *(f"{latency[f'{stage}_ms_{word}']:.2f}" for word in ("p50", "p95", "mean")))
+        (stage, *(_two(latency[f"{stage}_ms_{word}"]) for word in ("p50", "p95", "mean")))
         for stage in ("search", "stage1", "stage2")
     ]
     yield table(Table(("latency", "p50 ms", "p95 ms", "mean ms"), tuple(times)))
@@ -74,6 +74,10 @@ def _loss(report: Mapping[str, Any]) -> str:
             share = f" ({row['losses']} questions worse, {row['wins']} better)" if "losses" in row else ""
             return f"{row['metric']} {kept} against the second source alone: {row['difference']:+.4f}{share}."
     return "Recall against the second source alone was not measured."
+
+
+def _two(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _four(value: float | None) -> str:

@@ -51,7 +51,8 @@ def measure(
     """Run a router and its arms on a dataset. With `out`, receipts are written there; fitting ones are kept."""
     pipeline = arms.router.pipeline
     assert pipeline is not None
-    plan = Plan(metrics(pipeline.k))
+    demanded = [rule.metric for rule in rules.rules if rule.timed is None]
+    plan = Plan(tuple(dict.fromkeys((*metrics(pipeline.k), *demanded))))
     found = dict(lab.run(dataset, list(arms), workspace, plan, out=out, progress=progress).receipts)
     bench = Bench(dataset, workspace, plan)
     questions = asked_all(bench, pipeline, clock, progress)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from assay.answer import Answer, Span
 from assay.bench.router_report.arms import stages
 from assay.bench.types import Retrieved
@@ -33,15 +35,16 @@ def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrie
     one, two = spans[first.name], spans[second.name]
     fate = _FATES[two.fate]
     top = answer.chosen.take(slice(0, pipeline.k))
+    counted = pipeline.counted({first.name: one.gave}, answer.snapshot)[first.name]
     facts: dict[str, Any] = {
-        "must_retrieved_count": len(one.gave),
+        "must_retrieved_count": len(counted),
         "stage2_should_trigger": two.fired is None or two.fired.yes,
         **{name: name == fate for name in (USED, SKIPPED)},
         "outcome": fate,
         "stage2_skip_reason": two.skipped if fate in (SKIPPED, FAILED) else None,
-        "trigger": None if two.fired is None else {"name": two.fired.name, "observed": two.fired.observed},
+        "trigger": None if two.fired is None else two.fired.to_json(),
         "stage2_candidates_considered": len(two.gave),
-        "stage2_added_count": int((top.priority == second.priority).sum()) if first.priority != second.priority else 0,
+        "stage2_added_count": int((~np.isin(top.ids, one.gave.ids)).sum()),
     }
     total = sum(span.ms for span in answer.trace)
     taken = [_taken(plan, query, span) for plan, span in ((first, one), (second, two))]

@@ -98,7 +98,7 @@ def test_turns(tmp_path: Path) -> None:
     assert [(p.doc_id, p.start, p.text) for p in found.evidence["home"]] == [
         ("s-move:1", 0, "user: I moved to Bergen.")
     ]
-    assert list(found.documents)[1]["metadata"] == {"session": "s-tea", "role": "assistant"}
+    assert list(found.documents)[1]["metadata"] == {"session": "s-tea", "session_id": "s-tea", "role": "assistant"}
 
 
 @pytest.mark.parametrize("level", ["session", "turn"])

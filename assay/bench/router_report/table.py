@@ -1,0 +1,80 @@
+"""A dataset's chunks as a LanceDB table: a second source for whoever has none yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from assay.bench.router_report.arms import stages
+from assay.bench.workspace import Workspace
+from assay.errors import ConfigError, MissingExtra, StoreError
+from assay.pipeline import Pipeline
+from assay.sources.lance_table import LanceTable
+from assay.types import Chunk
+
+BATCH = 1_000
+Progress = Callable[[str, int, int], None]
+
+
+def make_table(workspace: Workspace, pipeline: Pipeline, progress: Progress = lambda *_: None) -> int:
+    """Write the table that the pipeline's second stage reads, under the columns it names; how many rows.
+
+    Every chunk of the workspace with its vector, its document, its moment and its plain metadata, so that filters,
+    moments and groups mean there what they mean here. A table that is there already is never touched.
+    """
+    _, second = stages(pipeline)
+    source = second.leg
+    if not isinstance(source, LanceTable):
+        raise ConfigError(f"legs.{second.name} is no lance_table", "make a table for a pipeline that reads one")
+    try:
+        import lancedb
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingExtra("making a LanceDB table", "lance") from error
+    view = workspace.snapshot
+    if why := view.lacks("dense"):
+        raise StoreError(f"a table of vectors needs a model: {why}")
+    rows = view.live_rows(None)
+    dim = view.vectors(rows[:1]).shape[1]
+    base = lancedb.connect(source.path)
+    if source.table in base.list_tables().tables:
+        raise StoreError(f"{source.path} has a table {source.table!r} already", "leave it as it is, or remove it first")
+    own = {source.id, source.text, source.vector, source.doc, source.created}
+    kinds = {name: kind for name, kind in _kinds(view.chunks(rows)).items() if name not in own}
+    arrow = {str: pa.string(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema(
+        [
+            (source.id, pa.string()),
+            (source.text, pa.string()),
+            (source.vector, pa.list_(pa.float32(), dim)),
+            *([(source.doc, pa.string())] if source.doc else []),
+            *([(source.created, pa.float64())] if source.created else []),
+            *((name, arrow[kind]) for name, kind in kinds.items()),
+        ]
+    )
+    table = base.create_table(source.table, schema=schema)
+    for start in range(0, len(rows), BATCH):
+        part = rows[start : start + BATCH]
+        pairs = zip(view.chunks(part), view.vectors(part), strict=True)
+        given = [_row(chunk, source, kinds) | {source.vector: vector} for chunk, vector in pairs]
+        table.add(pa.Table.from_pylist(given, schema))
+        progress(source.table, start + len(part), len(rows))
+    return len(rows)
+
+
+def _kinds(chunks: Iterable[Chunk]) -> dict[str, type]:
+    """The metadata fields whose values are all text, all numbers or all true or false."""
+    seen: dict[str, set[type]] = {}
+    for chunk in chunks:
+        for name, value in chunk.meta.items():
+            seen.setdefault(name, set()).add(float if type(value) is int else type(value))
+    return {name: next(iter(kinds)) for name, kinds in sorted(seen.items()) if kinds in ({str}, {float}, {bool})}
+
+
+def _row(chunk: Chunk, source: LanceTable, kinds: Mapping[str, type]) -> dict[str, Any]:
+    row: dict[str, Any] = {name: kind(chunk.meta[name]) for name, kind in kinds.items() if name in chunk.meta}
+    if source.doc:
+        row[source.doc] = chunk.doc_id
+    if source.created and chunk.created == chunk.created:  # an undated chunk has no moment
+        row[source.created] = chunk.created
+    return {**row, source.id: chunk.id, source.text: chunk.text}
