@@ -158,7 +158,7 @@ def enough_weight(pipeline: Pipeline, leg: str) -> float | None:
     plan = next(plan for plan in pipeline.legs if plan.name == leg)
     fuser: Any = getattr(pipeline.fuser, "inner", pipeline.fuser)
     weights = getattr(fuser, "weights", None)
-    if not isinstance(weights, Mapping) or not is_dataclass(fuser):
+    if not isinstance(weights, Mapping) or not is_dataclass(type(fuser)):
         return None
 
     def enters(hundredths: int) -> bool:
