@@ -18,7 +18,7 @@ _VERDICTS = {"answered": "bold green", "nothing found": "bold"}
 def footer(answer: Answer, pipeline: str, width: int) -> list[Text]:
     """Warnings first, then one line of facts and one of steps."""
     told = [*warnings(answer), *remarks(answer), *_facts(answer, pipeline, width), *flow(steps(answer), width)]
-    return [*told, *flow(brought(answer), width, " · ")]
+    return [*told, *flow(contributions(answer), width, " · ")]
 
 
 def warnings(answer: Answer) -> Iterator[Text]:
@@ -57,9 +57,9 @@ def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
     return flow(facts, width, " · ")
 
 
-def brought(answer: Answer) -> list[Text]:
+def contributions(answer: Answer) -> list[Text]:
     """`of these 10 bm25 found 9, 2 of them alone · dense 8, 1 · …`: what each of many legs is good for here."""
-    legs = [one for one in answer.brought() if one.found]
+    legs = [one for one in answer.contributions() if one.found]
     if len(legs) < 3 or not len(answer):
         return []
     first, *others = (f"{safe(one.leg)} found {one.chosen}{_alone(one.alone)}" for one in legs)
