@@ -162,7 +162,7 @@ def enough_weight(pipeline: Pipeline, leg: str) -> float | None:
         return None
 
     def enters(hundredths: int) -> bool:
-        weighed = replace(fuser, weights={**weights, leg: hundredths / 100})
+        weighed = replace(cast(Any, fuser), weights={**weights, leg: hundredths / 100})
         place = _place_alone(replace(pipeline, fuser=weighed), plan)
         return place is not None and place <= pipeline.k
 

@@ -33,17 +33,24 @@ def alone() -> str:
 
 def triggers(first: str, fusion: str) -> str:
     """One first source under one fusion: how often each trigger asked, what it gained against the first alone, which
-    part of what asking always changes that is, and what a question cost. `always` is shown under every fusion."""
+    part of the gain of asking always that is, and what a question cost. `always` is shown under every fusion."""
     rows = []
     for name, found in _measured().items():
         own = [row for row in found["triggers"] if row["first"] == first]
         always = next(row for row in own if (row["trigger"], row["fusion"]) == ("always", fusion))
-        for row in own:
-            if row["fusion"] == fusion:
-                rows.append([name, _trigger(row), *_seen(row), _part(row, always), _spent(row)])
-            elif row["trigger"] == "always":
-                rows.append([name, f"always, {row['fusion']}", *_seen(row), "", _spent(row)])
-    return _table(["set", "trigger", "asked", "gain R@10", "gain nDCG@10", "of always", "stage 2 ms"], rows)
+        rows += [
+            [name, _trigger(row), *_seen(row), _spent(row), _part(row, always)]
+            for row in own
+            if row["fusion"] == fusion
+        ]
+        rows += [
+            [name, f"always, {row['fusion']}", *_seen(row), _spent(row), ""]
+            for row in own
+            if row["trigger"] == "always" and row["fusion"] != fusion
+        ]
+    head = ["set", "trigger", "asked", "gain R@10", "gain nDCG@10", "stage 2 ms", "of always"]
+    shown = len(head) if any(row[-1] for row in rows) else len(head) - 1
+    return _table(head[:shown], [row[:shown] for row in rows])
 
 
 def _trigger(row: Row) -> str:
@@ -60,9 +67,9 @@ def _gain(found: list[float]) -> str:
 
 
 def _part(row: Row, always: Row) -> str:
-    """Which part of what asking always does to R@10; nothing where that may be nothing."""
-    whole, low, high = always["gain"]["R@10"]
-    return f"{row['gain']['R@10'][0] / whole:.0%}" if low > 0.0 or high < 0.0 else ""
+    """Which part of what asking always gains in R@10; nothing where that may be nothing."""
+    whole, low, _ = always["gain"]["R@10"]
+    return f"{row['gain']['R@10'][0] / whole:.0%}" if low > 0.0 else ""
 
 
 def _spent(row: Row) -> str:

@@ -14,6 +14,7 @@ from assay import kb, served
 from assay.beside import brought
 from assay.config import from_dict, to_config
 from assay.deadlines import LEAST, RETRY
+from assay.embed import default_spec
 from assay.errors import StoreError
 from assay.sources.opened import close_all
 from assay.types import Chunk, Part, Range, Ranking
@@ -93,6 +94,15 @@ def test_a_record_holds_no_text_unless_asked(base, tmp_path):
     whole = served.record(answer, pipeline, with_text=True)
     assert served.replay(whole, base).answer[2].text == "a secret about the key"
     assert served.replay(served.record(answer, pipeline), base).same
+
+
+@pytest.mark.skipif(default_spec() == "none", reason="no embedding model is installed")
+def test_the_model_is_loaded_before_the_budget_begins(tmp_path):
+    with kb.open(tmp_path / "with a model") as base:
+        base.asker(from_dict({"legs": {"bm25": {}}, "budget_ms": 1500}))
+        assert base._embedder is None, "nobody wants it"
+        base.asker(from_dict({"legs": {"dense": {}}, "budget_ms": 1500}))
+        assert base._embedder is not None
 
 
 def test_a_step_that_reads_texts_needs_them_to_replay(base, tmp_path):

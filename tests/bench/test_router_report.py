@@ -174,6 +174,9 @@ def test_a_required_source_that_is_not_there_fails_its_questions(words, tmp_path
     }
     assert [row["question_id"] for row in done.report["failures"]] == ["q2", "q3"]
     assert "StoreError: the report" in done.report["failures"][0]["error"]
+    assert [row["question_id"] for row in done.report["results"]] == ["q1"], "a failure is no empty answer"
+    slow = measured(words, missing, clock=iter(range(10_000)).__next__)
+    assert slow.report["latency"]["search_ms_p50"] >= 1000.0, "nor one that took no time"
     open_ = measured(words, router(str(tmp_path / "none.json")))
     assert open_.report["counters"]["stage2_failed"] == 2
     assert open_.report["failures"] == [], "fail-open: stage 1 answers alone, on the record"

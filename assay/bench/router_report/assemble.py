@@ -44,7 +44,11 @@ def assemble(
     compared: Sequence[Mapping[str, Any]],
     gates: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole report. `compared` are differences to the other arms, `gates` the verdicts."""
+    """The whole report. `compared` are differences to the other arms, `gates` the verdicts.
+
+    A question that failed stands under `failures`, not under `results`: whoever reads the report as a recorded source
+    must not take it for one that found nothing.
+    """
     said = receipt.canonical
     k = pipeline.k
     names = {name: f"{metric}@{k}" for name, metric in SUMMARY.items()}
@@ -77,13 +81,14 @@ def assemble(
                 "two_stage": question.facts,
             }
             for place, question in enumerate(questions)
+            if not question.failed
         ],
     }
-    return {**_timed(body, questions), "digest": digest_of(body)}
+    return {**_timed(body, [question for question in questions if not question.failed]), "digest": digest_of(body)}
 
 
 def _timed(body: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, Any]:
-    """The report with its latencies, in all and question by question."""
+    """The report with the latencies of the questions that were answered, in all and one by one."""
     results = []
     for row, question in zip(body["results"], questions, strict=True):
         total, first, second = (round(ms, 3) for ms in question.ms)

@@ -92,11 +92,14 @@ def _checked(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
 
 
 def _timed(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
-    """With the times of all questions, so that recorded stages count with what was recorded."""
-    seen = np.percentile([question.ms[0] for question in questions] or [0.0], [50, 95, 99])
+    """With the times of all questions that were answered, so that recorded stages count with what was recorded."""
+    times = [question.ms[0] for question in questions if not question.failed]
+    if not times:
+        return receipt
+    seen = np.percentile(times, [50, 95, 99])
     total = {word: round(float(ms), 3) for word, ms in zip(PERCENTILES, seen, strict=True)}
-    times = {**receipt.measured.get("latency_ms", {}), "total": total}
-    return replace(receipt, measured={**receipt.measured, "latency_ms": times})
+    stages = {**receipt.measured.get("latency_ms", {}), "total": total}
+    return replace(receipt, measured={**receipt.measured, "latency_ms": stages})
 
 
 def _compared(arms: Arms, found: Mapping[str, Receipt], plan: Plan) -> list[dict[str, Any]]:

@@ -28,6 +28,11 @@ class Question:
     facts: dict[str, Any]
     ms: tuple[float, float, float]
 
+    @property
+    def failed(self) -> str:
+        """Why there is no answer; empty when there is one."""
+        return self.retrieved.failed
+
 
 def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrieved) -> Question:
     first, second = stages(pipeline)
@@ -55,7 +60,7 @@ def failed(topic: str, why: str) -> Question:
     """A question without an answer: a source that it requires is not there."""
     facts: dict[str, Any] = {
         "must_retrieved_count": 0,
-        "stage2_should_trigger": True,
+        "stage2_should_trigger": None,
         USED: False,
         SKIPPED: False,
         "outcome": FAILED,
