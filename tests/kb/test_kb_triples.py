@@ -211,6 +211,7 @@ def test_by_command(place: str, tmp_path: Path, asked: list[str]) -> None:
 
     run("add", tmp_path / "docs", "--embedder", "none")
     assert "read the triples of 1 chunk" in run("optimize", "--triples", "knows")
+    assert "triples  read by knows" in run("stats")
     (tmp_path / "docs" / "b.md").write_text("hal knows ivy")
     run("add", tmp_path / "docs")
     with assay.open(place) as base:
