@@ -54,6 +54,23 @@ def corpus(size: int, seed: int = 1) -> list[tuple[Chunk, np.ndarray | None]]:
     return [(random_chunk(rng, number), random_vector(rng)) for number in range(size)]
 
 
+def test_the_server_says_how_far_its_index_is(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.backend.postgres.upkeep._LOOK", 0.002)
+    backend = opened(database, index_from=1_000)
+    near = np.random.default_rng(3).normal(size=(4_000, DIM)).astype(np.float32)
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    backend.put((Chunk(f"c{i}", "d", "", 0), near[i]) for i in range(len(near)))
+    steps: list[tuple[str, int, int]] = []
+    assert backend.compact(lambda *step: steps.append(step))
+    assert {what for what, _, _ in steps} == {"indexing vectors"}
+    between = [(done, total) for _, done, total in steps if total > 1]
+    assert between == sorted(between)
+    assert all(0 <= done <= total for done, total in between)
+    assert between
+    assert steps[-1] == ("indexing vectors", 1, 1)
+    backend.close()
+
+
 def test_scores_are_those_of_the_embedded_store(database: str, tmp_path: Path) -> None:
     """Bit for bit: the same chunks, asked for one by one, so that both rank the same set."""
     items = corpus(120)
