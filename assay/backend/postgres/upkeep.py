@@ -25,7 +25,8 @@ _LOOK = 0.5  # seconds between two looks at an index that is being built
 _PROGRESS = """
 SELECT blocks_done, blocks_total FROM pg_stat_progress_create_index
 JOIN pg_class c ON c.oid = relid
-WHERE c.relnamespace = current_schema()::regnamespace AND blocks_done < blocks_total AND phase = 'building index: loading tuples'
+WHERE c.relnamespace = current_schema()::regnamespace
+  AND phase = 'building index: loading tuples' AND blocks_done < blocks_total
 """
 _COUNTED = """
 UPDATE term SET holding = coalesce(n, 0) FROM term t LEFT JOIN (
