@@ -1,5 +1,6 @@
 """The team's backend against brute force and against the embedded one, over a real server."""
 
+import contextlib
 import random
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from assay.backend.postgres.backend import PostgresBackend
 from assay.backend.postgres.connect import Address
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import QueryError, StoreError
+from assay.store.facts import FileFacts, stored
+from assay.store.refusals import IdInUse
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.records import check_record
 from assay.testing.stores import DIM, check_backend, random_chunk, random_vector
@@ -37,6 +40,27 @@ def test_contract(database: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_record(database: str, tmp_path: Path, seed: int) -> None:
     check_record(lambda: opened(database).store, tmp_path / "oracle", seed, rounds=15)
+
+
+def test_an_id_of_another_file_is_refused_at_once(database: str) -> None:
+    """Chunks of many files are sent together; who moves to another file first leaves his own, as everywhere."""
+    backend = opened(database, dim=0)
+    chunk, other = stored(Chunk("x", "d", "moves", 1)), stored(Chunk("y", "d", "stays", 1))
+    with backend.store.write("add") as writer:
+        writer.put_file(FileFacts("docs/a", "docs", "1", 1), [(chunk, None)])
+    for taken in ([(chunk, None)], [(other, None)] * 2):
+        with contextlib.suppress(KeyError), backend.store.write("move") as writer:
+            with pytest.raises(IdInUse, match="already in use"):
+                writer.put_file(FileFacts("docs/b", "docs", "2", 1), taken)
+            raise KeyError  # undoes the rest
+    with backend.store.write("move") as writer:
+        writer.put_file(FileFacts("docs/a", "docs", "2", 1), [])
+        writer.put_file(FileFacts("docs/b", "docs", "2", 1), [(chunk, None)])
+        writer.put_file(FileFacts("docs/b", "docs", "3", 1), [(chunk, None), (other, None)])  # twice: the second counts
+    assert (writer.born, writer.died, writer.kept) == (2, 1, 1)
+    assert backend.store.live_in("docs/b").keys() == {"x", "y"}
+    assert backend.store.damage(deep=True) == ""
+    backend.close()
 
 
 def test_contract_without_vectors(database: str) -> None:
