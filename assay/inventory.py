@@ -9,6 +9,8 @@ from typing import Any
 from assay.kb import KnowledgeBase
 from assay.store.record import Head, Record
 
+_SETTINGS = ("format", "embedder", "model", "dim", "language", "profile", "triples")
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -93,7 +95,7 @@ def stats(kb: KnowledgeBase) -> Stats:
         oldest=store.oldest(),
         newest=store.version(),
         tags=store.tags(),
-        settings={key: store.setting(key) for key in ("format", "embedder", "model", "dim", "language", "profile")},
+        settings={key: store.setting(key) for key in _SETTINGS if key != "triples" or store.setting(key)},
         index=kb.backend.index(),
         pending=pending,
         sizes=kb.backend.sizes(),

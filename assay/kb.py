@@ -134,8 +134,9 @@ class KnowledgeBase(Closing):
 
     def check_settings(self, embedder: str, language: str, profile: str, triples: str = "none") -> None:
         """Refuse to open a store under other settings than it was made with."""
+        move = f"move it: assay reembed --embedder {embedder}"
         asked = {
-            "embedder": (embedder, self.spec, "auto", f"move it: assay reembed --embedder {embedder}"),
+            "embedder": (embedder, self.spec, "auto", self.backend.no_vectors.partition("; cure: ")[2] or move),
             "language": (language, self.language, "english", "make a new store with it"),
             "profile": (profile, self.profile.name, "default", "make a new store with it"),
             "triples": (triples, self.triples, "none", f"read them: assay optimize --triples {triples}"),
@@ -280,7 +281,7 @@ class KnowledgeBase(Closing):
         spec = spec if spec != "auto" else begun["embedder"] if begun else own
         model = embed.load(spec)
         if model is None:
-            raise ModelError("no embedding model is installed", "assay model install")
+            raise ModelError("no embedding model is named or installed", "assay model install, or name one: --embedder")
         if model.digest == self.store.settings["model"]:
             made = fill(self.store, model, progress)
         else:

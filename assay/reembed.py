@@ -42,8 +42,11 @@ def _moved(store: Record, spec: str, model: Embedder, progress: Progress) -> int
             progress("embedding", min(done, waiting), waiting)
         elif after:
             after = 0  # once more from the beginning: rows may have come that an earlier look passed
-        elif store.adopt(model.digest, f"embedded with {spec}"):
-            return made
+        else:
+            progress("changing over", 0, 1)
+            if store.adopt(model.digest, f"embedded with {spec}"):
+                progress("changing over", 1, 1)
+                return made
 
 
 def fill(store: Record, model: Embedder, progress: Progress = lambda *_: None) -> int:

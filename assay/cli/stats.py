@@ -47,6 +47,7 @@ def _lines(store: str, found: Stats) -> list[tuple[str, str]]:
     built = f"none; {count(found.pending, 'chunk')} are searched one by one"
     if index is not None:
         built = f"{count(index['chunks'], 'chunk')} as of v{index['version']}; {count(found.pending, 'change')} since"
+    reader = settings.get("triples", "none")
     return [
         ("store", f"{store}, format {settings['format']}"),
         ("chunks", f"{found.chunks:,}; older snapshots also show {found.dead:,} dead"),
@@ -55,6 +56,7 @@ def _lines(store: str, found: Stats) -> list[tuple[str, str]]:
         ("languages", languages or "none"),
         ("words", f"stemmed as {settings['language']}, chunks of profile {settings['profile']}"),
         ("model", model),
+        *([] if reader == "none" else [("triples", f"read by {reader}")]),
         ("versions", f"v{found.oldest} to v{found.newest}"),
         ("tags", tags or "none"),
         ("index", built),

@@ -44,7 +44,10 @@ def load(spec: str) -> TripleReader | None:
     for entry in others.select(name=name):
         found: TripleReader = entry.load()(argument)
         return found
-    raise ConfigError(f"no reader of triples is called {name!r}", nearest(name, {"none", *others.names}))
+    raise ConfigError(
+        f"no reader of triples is called {name!r} on this machine",
+        f"{nearest(name, {'none', *others.names})}; install it, or go on without one: assay optimize --triples none",
+    )
 
 
 def reading(spec: str) -> Reading | None:

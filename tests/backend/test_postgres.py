@@ -1,5 +1,6 @@
 """The team's backend against brute force and against the embedded one, over a real server."""
 
+import contextlib
 import random
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from assay.backend.postgres.backend import PostgresBackend
 from assay.backend.postgres.connect import Address
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import QueryError, StoreError
+from assay.store.facts import FileFacts, stored
+from assay.store.refusals import IdInUse
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.records import check_record
 from assay.testing.stores import DIM, check_backend, random_chunk, random_vector
@@ -39,6 +42,27 @@ def test_record(database: str, tmp_path: Path, seed: int) -> None:
     check_record(lambda: opened(database).store, tmp_path / "oracle", seed, rounds=15)
 
 
+def test_an_id_of_another_file_is_refused_at_once(database: str) -> None:
+    """Chunks of many files are sent together; who moves to another file first leaves his own, as everywhere."""
+    backend = opened(database, dim=0)
+    chunk, other = stored(Chunk("x", "d", "moves", 1)), stored(Chunk("y", "d", "stays", 1))
+    with backend.store.write("add") as writer:
+        writer.put_file(FileFacts("docs/a", "docs", "1", 1), [(chunk, None)])
+    for taken in ([(chunk, None)], [(other, None)] * 2):
+        with contextlib.suppress(KeyError), backend.store.write("move") as writer:
+            with pytest.raises(IdInUse, match="already in use"):
+                writer.put_file(FileFacts("docs/b", "docs", "2", 1), taken)
+            raise KeyError  # undoes the rest
+    with backend.store.write("move") as writer:
+        writer.put_file(FileFacts("docs/a", "docs", "2", 1), [])
+        writer.put_file(FileFacts("docs/b", "docs", "2", 1), [(chunk, None)])
+        writer.put_file(FileFacts("docs/b", "docs", "3", 1), [(chunk, None), (other, None)])  # twice: the second counts
+    assert (writer.born, writer.died, writer.kept) == (2, 1, 1)
+    assert backend.store.live_in("docs/b").keys() == {"x", "y"}
+    assert backend.store.damage(deep=True) == ""
+    backend.close()
+
+
 def test_contract_without_vectors(database: str) -> None:
     check_backend(lambda: opened(database, dim=0), 7, rounds=4)
 
@@ -52,6 +76,23 @@ def test_frequent_terms_never_change_an_answer(database: str, monkeypatch: pytes
 def corpus(size: int, seed: int = 1) -> list[tuple[Chunk, np.ndarray | None]]:
     rng = random.Random(seed)
     return [(random_chunk(rng, number), random_vector(rng)) for number in range(size)]
+
+
+def test_the_server_says_how_far_its_index_is(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.backend.postgres.upkeep._LOOK", 0.002)
+    backend = opened(database, index_from=1_000)
+    near = np.random.default_rng(3).normal(size=(4_000, DIM)).astype(np.float32)
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    backend.put((Chunk(f"c{i}", "d", "", 0), near[i]) for i in range(len(near)))
+    steps: list[tuple[str, int, int]] = []
+    assert backend.compact(lambda *step: steps.append(step))
+    assert {what for what, _, _ in steps} == {"indexing vectors"}
+    between = [(done, total) for _, done, total in steps if total > 1]
+    assert between == sorted(between)
+    assert all(0 <= done <= total for done, total in between)
+    assert between
+    assert steps[-1] == ("indexing vectors", 1, 1)
+    backend.close()
 
 
 def test_scores_are_those_of_the_embedded_store(database: str, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What was acknowledged is there after a kill; a lost connection is said in words, and the next call connects anew."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from threading import Thread
 
@@ -74,12 +76,14 @@ def test_synchronous_commit_is_ours_whatever_the_server_says(own: Server) -> Non
     backend.close()
 
 
+CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL"
+
+
 def _cut(server: Server) -> None:
     import psycopg
 
     with psycopg.connect(server.address(), autocommit=True) as db:
-        others = "pid <> pg_backend_pid() AND usename IS NOT NULL"
-        db.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+        db.execute(CUT)
 
 
 def test_a_cut_connection_is_replaced_for_readers(own: Server) -> None:
@@ -110,6 +114,23 @@ def test_a_cut_connection_in_a_write_undoes_it_and_says_so(own: Server) -> None:
     view = backend.snapshot()
     assert view.ids(view.live_rows(None)).tolist() == ["c"]
     backend.close()
+
+
+def test_the_pool_does_not_talk_past_us(own: Server) -> None:
+    """In a program that keeps no log, Python would print the pool's complaints between our own sentences."""
+    code = f"""
+import psycopg
+from assay.backend.postgres.place import PLACE
+backend = PLACE.open({own.address("cut")!r})
+backend.snapshot()
+with psycopg.connect({own.address()!r}, autocommit=True) as db:
+    db.execute("{CUT}")
+backend.snapshot()
+backend.close()
+"""
+    opened(own.address("cut")).close()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_a_server_that_went_away_and_came_back(own: Server) -> None:

@@ -148,3 +148,11 @@ def test_receipts_are_read_back(run: Run, own_home: dict[str, str], tmp_path: Pa
     assert receipt.canonical["dataset"]["source"] == "tiny"
     assert receipt.canonical["index"]["embedder"] == "none"
     assert receipt.measured["latency_ms"]["bm25"]["p95"] >= receipt.measured["latency_ms"]["bm25"]["p50"]
+
+
+def test_a_run_says_what_each_leg_alone_brought(run: Run, own_home: dict[str, str]) -> None:
+    words = ("bench", "run", "tiny", "--systems", "weighted", "--no-baselines", "--no-timing", "--embedder", "none")
+    shown = run(*words, env=own_home).output
+    assert "first places of weighted, found by: bm25 " in shown
+    assert " alone), graph " in shown
+    assert "cannot enter the top 10" in " ".join(shown.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -200,6 +201,20 @@ def test_an_unknown_reader_makes_no_store(tmp_path: Path, asked: list[str]) -> N
     assert "assay optimize --triples knows" in refused.value.cure
 
 
+def test_a_reader_that_is_not_here_stops_adding_and_nothing_else(tmp_path: Path, asked: list[str], monkeypatch) -> None:
+    with assay.open(tmp_path / "kb", embedder="none", triples="knows") as base:
+        base.add(NOTES)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(tmp_path / "site")])
+    importlib.invalidate_caches()
+    with assay.open(tmp_path / "kb") as base:
+        assert [hit.chunk.doc_id for hit in base.search("gus", pipeline="weighted")] == ["one", "two"]
+        with pytest.raises(ConfigError, match="no reader of triples is called 'knows' on this machine") as told:
+            base.add([{"text": "more"}])
+        assert "assay optimize --triples none" in told.value.cure
+        base.read_triples("none")
+        assert base.add([{"text": "more"}]).added == 1
+
+
 def test_by_command(place: str, tmp_path: Path, asked: list[str]) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("gus knows hal")
@@ -211,6 +226,7 @@ def test_by_command(place: str, tmp_path: Path, asked: list[str]) -> None:
 
     run("add", tmp_path / "docs", "--embedder", "none")
     assert "read the triples of 1 chunk" in run("optimize", "--triples", "knows")
+    assert "triples  read by knows" in run("stats")
     (tmp_path / "docs" / "b.md").write_text("hal knows ivy")
     run("add", tmp_path / "docs")
     with assay.open(place) as base:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import threading
@@ -189,6 +190,9 @@ def _pool(address: Address, prepare: Callable[[psycopg.Connection[Any]], None]) 
     _connected(address).close()  # not left to the pool: a refusal is to be said at once and in words
     from psycopg_pool import ConnectionPool
 
+    log = logging.getLogger("psycopg.pool")
+    if not log.handlers:  # what it complains about we say ourselves; whoever keeps a log still gets it
+        log.addHandler(logging.NullHandler())
     return ConnectionPool(
         address.url,
         min_size=1,

@@ -41,5 +41,9 @@ def _words(db: psycopg.Connection[Any], textsearch_version: str) -> str:
     row = db.execute(f"SELECT {textsearch.PRESENT}").fetchone()
     if row and row[0]:
         return f"Assay's analyser, GIN proposing, pg_textsearch {textsearch_version} for frequent terms"
-    waiting = " (pg_textsearch is switched on, but has no index yet: assay optimize)" if textsearch_version else ""
+    waiting = (
+        " (pg_textsearch is switched on, but has no index: assay optimize makes one, if this release of it can)"
+        if textsearch_version
+        else ""
+    )
     return f"Assay's analyser, GIN proposing{waiting}"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from assay.backend.kept import Progress
@@ -11,12 +14,20 @@ from assay.backend.postgres import hnsw
 from assay.backend.postgres.births import numbered
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.words import took_in
+from assay.errors import StoreError
 from assay.types import Chunk
 
 if TYPE_CHECKING:
     import psycopg
 
 _BATCH = 2_000
+_LOOK = 0.5  # seconds between two looks at an index that is being built
+_PROGRESS = """
+SELECT blocks_done, blocks_total FROM pg_stat_progress_create_index
+JOIN pg_class c ON c.oid = relid
+WHERE c.relnamespace = current_schema()::regnamespace
+  AND phase = 'building index: loading tuples' AND blocks_done < blocks_total
+"""
 _COUNTED = """
 UPDATE term SET holding = coalesce(n, 0) FROM term t LEFT JOIN (
   SELECT held, count(*) AS n FROM chunk, unnest(terms) AS held WHERE died IS NULL GROUP BY held
@@ -32,10 +43,30 @@ def is_outdated(store: PostgresStore) -> bool:
 def build_index(store: PostgresStore, least: int, progress: Progress) -> bool:
     """The vectors' index, once there are enough of them; readers and writers go on meanwhile."""
     progress("indexing vectors", 0, 1)
-    with store.alone() as db:
+    with _watched(store, progress), store.alone() as db:
         built = hnsw.build(db, store.schema, store.settings["vectors"], store.settings["dim"], least)
     progress("indexing vectors", 1, 1)
     return built
+
+
+@contextlib.contextmanager
+def _watched(store: PostgresStore, progress: Progress) -> Iterator[None]:
+    """While the block runs, say how far the server has come with the index it builds; it alone knows."""
+    ended = threading.Event()
+
+    def look() -> None:
+        with contextlib.suppress(StoreError):  # whoever builds says what is wrong
+            while not ended.wait(_LOOK):
+                for done, total in store.read(lambda db: db.execute(_PROGRESS).fetchall()):
+                    progress("indexing vectors", done, total)
+
+    watch = threading.Thread(target=look, name="assay-watch-index", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
 
 
 def settle(store: PostgresStore) -> None:

@@ -36,6 +36,8 @@ class Writer:
         """Settings changed here."""
         self._other = False
         self._births: dict[str, Birth] = {}
+        self._waiting: set[str] = set()
+        """The files and records they belong to."""
 
     def replace_length(self, length: int) -> None:
         """The live chunks have this many terms in all, whatever they had: they were analysed anew."""
@@ -59,8 +61,12 @@ class Writer:
         )
 
     def put_file(self, facts: FileFacts, rows: Iterable[tuple[Stored, Vector | None]]) -> None:
-        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, missing ones die."""
-        self.flush()
+        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, missing ones die.
+
+        New ones of many small files are sent together; that no other file uses their ids is asked at once.
+        """
+        if facts.origin in self._waiting:
+            self.flush()
         found = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = %s AND died IS NULL", (facts.origin,))
         live = {name: (seq, said) for name, seq, said in found}
         count = 0
@@ -76,12 +82,19 @@ class Writer:
                 self._die([seq])  # before its successor is born: only one of them may be alive
             self._bear(row, facts.origin, vector)
         self._die([seq for seq, _ in live.values()])
-        self.flush()  # an id that another file uses is told now, as everywhere
+        self._check_free([name for name, birth in self._births.items() if birth.origin == facts.origin])
         self.db.execute(
             "INSERT INTO file VALUES (%s, %s, %s, %s, %s) ON CONFLICT (origin) DO UPDATE SET source = excluded.source, "
             "hash = excluded.hash, size = excluded.size, chunks = excluded.chunks",
             (facts.origin, facts.source, facts.hash, facts.size, count),
         )
+
+    def _check_free(self, names: list[str]) -> None:
+        """IdInUse when a live chunk has one of these ids."""
+        taken = "SELECT id FROM chunk WHERE id = ANY(%s) AND died IS NULL ORDER BY id LIMIT 1"
+        found = self.db.execute(taken, (names,)).fetchone() if names else None
+        if found:
+            raise in_use(found[0])
 
     def remove_file(self, origin: str) -> None:
         self._remove("origin", origin)
@@ -226,12 +239,14 @@ class Writer:
         if row[0] in self._births:
             raise in_use(row[0])
         self._births[row[0]] = Birth(row, origin, vector)
+        self._waiting.add(origin)
         if len(self._births) >= _HELD:
             self.flush()
 
     def flush(self) -> None:
         """Send what was gathered."""
         births, self._births = list(self._births.values()), {}
+        self._waiting.clear()
         if births:
             self.length += bear(self.db, births, self.version, self._vectors, self._analyser)
             self.born += len(births)
