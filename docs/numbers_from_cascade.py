@@ -29,7 +29,7 @@ def grids() -> str:
 def _rows(receipt: Receipt) -> list[list[str]]:
     said = receipt.canonical
     rows = dict(said["rows"])
-    for cell in said["cells"]:
+    for cell in sorted(said["cells"], key=lambda one: -float(one["lambda"])):
         if (cell["k0"], cell["nprobe"]) == (500, 16):
             rows["lvm-only" if cell["lambda"] == 1.0 else f"cascade, λ {cell['lambda']:g}"] = cell["scores"]
     rows.pop("faiss-only nprobe 8", None)
