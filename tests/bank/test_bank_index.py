@@ -228,3 +228,22 @@ def test_a_bank_of_twins_gives_the_same_results_too(tmp_path):
     vectors = np.repeat(unit(4, 16, seed=8), 500, axis=0)[np.random.default_rng(3).permutation(2_000)]
     said = by_threads(bank_of(tmp_path, 2_000, 16, vectors=vectors), tmp_path)
     assert said[0] == said[1] == said[2]
+
+
+def test_vectors_so_wide_that_products_are_split_over_threads(tmp_path):
+    """A float32 product of 50 × 20,000 has other bits with two threads; scores must not."""
+    said = by_threads(bank_of(tmp_path, 50, 20_000), tmp_path)
+    assert said[0] == said[1] == said[2]
+
+
+def test_a_score_does_not_depend_on_who_else_is_scored(tmp_path):
+    """The first of five hundred have the bits they have among five: a matrix product gives other bits beside others."""
+    bank = bank_of(tmp_path, 900, 384)
+    index = build_index(bank, tmp_path / "index", Recipe("exact"))
+    for question in unit(20, 384, seed=4):
+        rows, scores = index.nearest(question, 500)
+        for few in (1, 3, 5):
+            assert [part.tolist() for part in index.nearest(question, few)] == [
+                rows[:few].tolist(),
+                scores[:few].tolist(),
+            ]

@@ -4,6 +4,7 @@ import numpy as np
 
 from assay.bank.index_build import Recipe, build_index
 from assay.bank.snapshot import BankSnapshot
+from assay.cascade import Ask
 from assay.legs.ivf import Ivf
 from assay.protocols import Foreseeing, Snapshot
 from assay.rerank.lvm import Lvm
@@ -34,6 +35,21 @@ def test_stages_keep_the_contract_over_a_store_of_texts():
     check_stage(Tmd(weight=0.7))
     check_stage(Tmd(weight=0.3, ladder="spec", families={"life": (5, 6)}))
     check_stage(Lvm(), Range("raw", -1.0, 1.0))
+
+
+def test_a_candidates_lvm_score_does_not_depend_on_the_candidates_beside_it():
+    made = opened()
+    query = Ask(np.asarray(made.snapshot.bank.vectors[7]), 0, exclude_ids=(1007,)).query()
+    found = Ivf().find(query, made.snapshot, 500)
+    together = dict(zip(*(column.tolist() for column in _scored(found, query, made.snapshot)), strict=True))
+    for place in range(0, 500, 23):
+        ids, scores = _scored(found.take(np.array([place])), query, made.snapshot)
+        assert scores.tolist() == [together[ids.tolist()[0]]]
+
+
+def _scored(ranking, query, snapshot):
+    scored = Lvm().apply(query, ranking, snapshot)
+    return scored.ids, scored.score
 
 
 def test_rows_ids_and_chunks_of_a_bank():

@@ -60,6 +60,15 @@ def test_ties_go_to_the_larger_alpha():
     assert fit([some], [some], alphas=(1.0, 10.0))[1] == {"1": 1.0, "10": 1.0}
 
 
+def test_a_step_does_not_depend_on_the_windows_beside_it():
+    weights = np.random.default_rng(3).standard_normal((96, 192)).astype(np.float32)
+    ridge = Ridge(weights, 0.5)
+    current, context = unit(70, 96), unit(140, 96, seed=2).reshape(70, 2, 96)
+    together = ridge.steps(current, context)
+    for one in range(0, 70, 7):
+        assert np.array_equal(ridge.steps(current[one : one + 1], context[one : one + 1])[0], together[one])
+
+
 def test_nothing_to_learn_from():
     with pytest.raises(ModelError, match="no windows"):
         fit([], [])
