@@ -1,6 +1,7 @@
 """Building the index of a bank: FAISS IVF_FLAT by inner product, trained with a seed, its recall measured and written.
 
-One thread trains and adds: k-means rounds differently on two, and then the lists differ, and with them who is found.
+One thread trains and adds: FAISS promises no order of k-means' sums on several, and where lists differ, so does who is
+found.
 """
 
 from __future__ import annotations
