@@ -15,15 +15,18 @@ import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from assay.bank.bank import Bank, seal, sealed
 from assay.bank.errors import WrongIndex
+from assay.checks import check_choice
+from assay.errors import ConfigError
 from assay.index.vectors import exact_scores
 from assay.types import Floats, Rows, Vector
 
+Kind = Literal["ivf_flat", "exact", "hnsw"]
 _SPARE = 32
 """Candidates beyond the wanted ones that FAISS names: what float32 puts a place too low is still among them."""
 _NOISE = 1e-5
@@ -113,9 +116,10 @@ def open_index(folder: str | Path, bank: Bank) -> BankIndex:
     place = Path(folder)
     try:
         manifest = json.loads((place / "index.json").read_text("utf-8"))
-        built_over, size = manifest["bank"], manifest["vectors"]
+        built_over, size = str(manifest["bank"]), manifest["vectors"]
         index = BankIndex(place, bank, manifest)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        check_choice("kind", index.kind, get_args(Kind))
+    except (OSError, ValueError, KeyError, TypeError, ConfigError) as error:
         raise WrongIndex(f"{place} holds no index: {error}", "build one: assay bank index") from error
     if built_over != bank.digest or size != len(bank):
         raise WrongIndex(

@@ -12,17 +12,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from assay.atomic import aside, write_text
 from assay.bank.bank import Bank, seal
-from assay.bank.index import BankIndex, open_index
+from assay.bank.index import BankIndex, Kind, open_index
 from assay.errors import ConfigError, nearest
 from assay.types import Rows, Vectors
 
-Kind = Literal["ivf_flat", "exact", "hnsw"]
 SEED = 1
 NPROBE = 16
 _LARGE = 250_000

@@ -99,6 +99,7 @@ def open_model(folder: str | Path) -> NextVector:
         manifest = json.loads((place / MANIFEST).read_text("utf-8"))
         kind, files = str(manifest["kind"]), dict(manifest["files"])
         int(manifest["dim"]), int(manifest["context"]), str(manifest["name"]), dict(manifest["normalisation"])
+        dict(manifest.get("training", {}))
     except (OSError, ValueError, KeyError, TypeError) as error:
         cure = "train one: assay lvm train; or adopt an ONNX file: assay lvm adopt"
         raise ModelError(f"{place} holds no next-vector model: {error}", cure) from error

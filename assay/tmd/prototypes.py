@@ -91,7 +91,7 @@ def _from_lines(path: Path, ids: NDArray[np.int64]) -> Bits:
                 if name in known or not 0 <= code < 65_536:
                     raise BadRecord(f"{path}, line {number}: {line}", "one line for each id, a code from 0 to 65535")
                 known[name] = code
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise BadRecord(f"{path} is no list of codes: {error}", "write lines id<TAB>code") from error
     lost = [name for name in ids.tolist() if name not in known]
     if lost:

@@ -96,8 +96,23 @@ def test_an_index_of_another_bank_is_refused(tmp_path, index):
         open_index(index._folder, bank_of(tmp_path))
 
 
-@pytest.mark.parametrize("said", ["", "[]", "{}", '{"kind": "ivf_flat"}'])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"kind": "ivf_flat"}',
+        '{"kind": "ivf_flat", "nprobe": "x", "bank": "", "vectors": 2000}',
+        '{"kind": "exact", "nprobe": 1, "bank": 5, "vectors": 2000}',
+        '{"kind": "exact", "nprobe": 1, "bank": null, "vectors": null}',
+        '{"kind": "lsh", "nprobe": 1, "bank": "BANK", "vectors": 2000}',
+        '{"kind": null, "nprobe": 1, "bank": "BANK", "vectors": 2000}',
+        '{"kind": "exact", "nprobe": 1, "bank": "BANK", "vectors": 1999}',
+    ],
+)
 def test_a_manifest_that_says_nothing(tmp_path, bank, said):
+    said = said.replace("BANK", bank.digest)
     (tmp_path / "index.json").write_text(said)
     with pytest.raises(WrongIndex):
         open_index(tmp_path, bank)

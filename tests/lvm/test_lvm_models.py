@@ -188,6 +188,10 @@ def test_folders_that_hold_no_model(planted, tmp_path):
         ({k: v for k, v in manifest.items() if k != "normalisation"}, "normalisation"),
         ({**manifest, "normalisation": {"input": "none"}}, "normalisation"),
         ([], "holds no next-vector model"),
+        (None, "holds no next-vector model"),
+        ({**manifest, "training": None}, "holds no next-vector model"),
+        ({**manifest, "files": ["ridge.npy"]}, "holds no next-vector model"),
+        ({**manifest, "context": "many"}, "holds no next-vector model"),
     ):
         (tmp_path / "lvm.json").write_text(json.dumps(wrong))
         with pytest.raises(ModelError, match=what):

@@ -171,7 +171,19 @@ def test_codes_from_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "4\t1\n", "4\t1\n7\n", "4\t1\n4\t2\n7\t1\n", "4\t1\n7\t65536\n", "4\tx\n7\t1\n", "\xff"]
+    "text",
+    [
+        "",
+        "4\t1\n",
+        "4\t1\n7\n",
+        "4\t1\n4\t2\n7\t1\n",
+        "4\t1\n7\t65536\n",
+        "4\tx\n7\t1\n",
+        "\xff",
+        "4\t1\n\n7\t1\n",
+        '"',
+        pytest.param("4" * 200_000, id="a word without end"),
+    ],
 )
 def test_files_that_are_no_codes(tmp_path, text):
     (tmp_path / "codes.tsv").write_bytes(text.encode("latin-1"))
