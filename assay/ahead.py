@@ -1,15 +1,15 @@
 """Work begun ahead of its turn, in a thread beside the caller's: two legs take little longer than the slower one.
 
 Most of a leg's time is spent inside an engine that lets go of Python's lock. What comes out is the same, and so is the
-order in which results are used; only the clock sees a difference. Nobody queues: when every thread is busy, the work is
-done by the caller when its turn comes, as if nothing had been begun.
+order in which results are used; only the clock sees a difference. Nobody waits for a thread: work that none has taken
+up when its result is wanted is done by the caller, as if nothing had been begun.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
@@ -17,37 +17,38 @@ T = TypeVar("T")
 
 
 class Begun(Generic[T]):
-    """Work under way, or still to be done. `result` gives what it gave, or raises what it raised."""
+    """Work that a thread may have taken up. `result` gives what it gave, or raises what it raised."""
 
-    def __init__(self, work: Callable[[], T], sent: bool) -> None:
+    def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
         self._gave: T | None = None
         self._error: BaseException | None = None
-        self._done = threading.Lock() if sent else None
-        if self._done is not None:
-            self._done.acquire()  # let go by the thread: cheaper than an event
+        # Two plain locks, cheaper than an event: who takes the first does the work, and lets go of the second.
+        self._taken, self._running = threading.Lock(), threading.Lock()
+        self._running.acquire()
 
-    def do(self) -> None:
-        """What the thread does."""
+    def help(self) -> None:
+        """Do it, unless somebody has taken it up."""
+        if not self._taken.acquire(blocking=False):
+            return
         try:
             self._gave = self._work()
         except BaseException as error:  # raised where it is waited for
             self._error = error
-        assert self._done is not None
-        self._done.release()
+        finally:
+            self._running.release()
 
     def result(self) -> T:
-        if self._done is None:
-            return self._work()
-        self.wait()
-        if self._error is not None:
-            raise self._error
-        return self._gave  # type: ignore[return-value]
+        self.help()
+        with self._running:
+            if self._error is not None:
+                raise self._error
+            return self._gave  # type: ignore[return-value]
 
-    def wait(self) -> None:
-        """Until nothing of it runs any more."""
-        if self._done is not None:
-            with self._done:
+    def drop(self) -> None:
+        """Nobody wants it any more: it is not begun, or waited for if it was."""
+        if not self._taken.acquire(blocking=False):
+            with self._running:
                 pass
 
 
@@ -58,26 +59,22 @@ class Threads:
         self._most = most
         self._waiting: SimpleQueue[Begun[object]] = SimpleQueue()
         self._lock = threading.Lock()
-        self._idle = self._started = 0
+        self._started = 0
 
     def begin(self, work: Callable[[], T]) -> Begun[T]:
-        with self._lock:
-            if not self._idle and self._started < self._most:
-                threading.Thread(target=self._run, name="assay-ahead", daemon=True).start()
-                self._started += 1
-                self._idle += 1
-            sent = self._idle > 0
-            self._idle -= sent
-        begun = Begun(work, sent)
-        if sent:
+        begun = Begun(work)
+        if self._most:
             self._waiting.put(begun)  # type: ignore[arg-type]
+        if self._started < self._most:
+            with self._lock:
+                if self._started < self._most:
+                    self._started += 1
+                    threading.Thread(target=self._run, name="assay-ahead", daemon=True).start()
         return begun
 
     def _run(self) -> None:
         while True:
-            self._waiting.get().do()
-            with self._lock:
-                self._idle += 1
+            self._waiting.get().help()
 
 
 def _further_cores() -> int:
@@ -89,8 +86,21 @@ _threads = Threads(_further_cores())
 
 
 def begin(work: Callable[[], T]) -> Begun[T]:
-    """Begin it now if a thread is free."""
+    """Put it where a thread that is free takes it up."""
     return _threads.begin(work)
+
+
+def shared(works: Sequence[Callable[[], T]]) -> list[T]:
+    """What all of these give, in their order, done by the caller and whoever is free."""
+    begun = [begin(work) for work in works[1:]]
+    try:
+        first = works[0]()
+        for one in reversed(begun):  # threads take them from the front
+            one.help()
+        return [first, *(one.result() for one in begun)]
+    finally:
+        for one in begun:
+            one.drop()
 
 
 def _after_fork() -> None:

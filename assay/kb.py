@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from assay.closing import Closing
 from assay.deadlines import Deadlines
 from assay.embed.cache import CachedEmbedder
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
+from assay.export import exported
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
@@ -384,21 +384,4 @@ class KnowledgeBase(Closing):
 
     def export(self, with_vectors: bool = False) -> Iterator[str]:
         """Every live chunk as a line of JSON: what it takes to leave, or to look."""
-        view = self.snapshot()
-        rows = view.live_rows(None)
-        for start in range(0, len(rows), 1_000):
-            part = rows[start : start + 1_000]
-            vectors = view.vectors(part) if with_vectors and self.store.settings["dim"] else None
-            for i, chunk in enumerate(view.chunks(part)):
-                said: dict[str, Any] = {
-                    "id": chunk.id,
-                    "doc_id": chunk.doc_id,
-                    "text": chunk.text,
-                    "tokens": chunk.tokens,
-                    "created": None if chunk.created != chunk.created else chunk.created,
-                    "importance": chunk.importance,
-                    "meta": dict(chunk.meta),
-                }
-                if vectors is not None:
-                    said["vector"] = [float(x) for x in vectors[i]]
-                yield json.dumps(said, ensure_ascii=False)
+        return exported(self.snapshot(), with_vectors and bool(self.store.settings["dim"]))

@@ -160,7 +160,7 @@ class _Run:
             yield
         finally:
             for begun in self._ahead.values():
-                begun.wait()
+                begun.drop()
 
     def _timed(self, plan: LegPlan, query: Query) -> Ranking:
         start = self.clock()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay import ahead
-from assay.ahead import Begun, Threads
+from assay.ahead import Begun, Threads, shared
 from assay.config import load
 from assay.errors import StoreError
 from assay.fuse.rrf import Rrf
@@ -39,12 +39,14 @@ class Seen:
     error: Exception | None = None
     threads: list[int] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
+    began: threading.Event = field(default_factory=threading.Event)
 
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         self.threads.append(threading.get_ident())
+        self.began.set()
         if self.wait is not None:
             assert self.wait.wait(30.0), "nobody ran beside this leg"
         if self.error is not None:
@@ -113,6 +115,7 @@ def test_nothing_is_left_running_when_the_first_leg_breaks(threads: Threads) -> 
 
     class Breaks(Seen):
         def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+            assert second.began.wait(30.0)
             event.set()
             raise StoreError("gone", "rebuild")
 
@@ -130,6 +133,33 @@ def test_the_answer_is_the_same_from_any_number_of_threads(name: str, monkeypatc
     for few, more in zip(answers[0] * 2, answers[1] + answers[2], strict=True):
         assert few.digest == more.digest
         assert [span.name for span in few.trace] == [span.name for span in more.trace]
+
+
+def test_what_nobody_took_up_is_dropped_with_the_question() -> None:
+    threads, event, done = Threads(1), threading.Event(), []
+    threads.begin(lambda: event.wait(30.0))
+    late = threads.begin(lambda: done.append("done"))
+    late.drop()
+    event.set()
+    threads.begin(lambda: None).result()
+    late.help()
+    assert done == []
+
+
+def test_shares_come_back_in_their_order_whoever_did_them(threads: Threads) -> None:
+    for count in (1, 2, 9):
+        assert shared([lambda i=i: i * i for i in range(count)]) == [i * i for i in range(count)]
+
+
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_a_share_that_breaks_breaks_the_whole(threads: Threads, wrong: int) -> None:
+    def share(number: int) -> int:
+        if number == wrong:
+            raise ValueError(number)
+        return number
+
+    with pytest.raises(ValueError, match=str(wrong)):
+        shared([lambda i=i: share(i) for i in range(5)])
 
 
 def test_nobody_queues_behind_a_busy_thread() -> None:

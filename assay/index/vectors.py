@@ -8,14 +8,14 @@ short codes instead of vectors (docs/decisions/0013).
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.ahead import begin
+from assay.ahead import shared
 from assay.types import Floats, Rows, Vector, Vectors
 from assay.where import Mask
 
@@ -30,6 +30,7 @@ _NOISE = 1e-5
 """More than float32 can be wrong about a cosine; it must not decide who is looked at."""
 _LONG = 100_000
 """Codes from which a scan is worth sharing."""
+_SHARES = 4
 _ONE_QUERY = 11
 """FAISS's way of scanning for one query at a time."""
 
@@ -122,18 +123,17 @@ class VectorIndex:
     def _scanned(self, query: Vectors, fetch: int, probes: int, selector: Any) -> Rows:
         """The best of the nearest lists by their codes, best first; -1 where there are fewer.
 
-        A long scan is shared: every other list is looked into beside the caller. It is always shared alike, whether
-        there is a thread to spare or not, because what a code is worth depends on the lists that are looked into.
+        A long scan is cut into shares, which threads that are free take over. It is always cut alike, whether there is
+        one or not, because what a code is worth depends on the lists that are looked into together.
         """
         if probes < 2 or probes * self.count < _LONG * self.inverted.nlist:
             found: Rows = self.inverted.search(query, fetch, params=self.settings(probes, selector))[1][0]
             return found
         near, lists = self.inverted.quantizer.search(query, probes)
-        halves = [(np.ascontiguousarray(lists[:, i::2]), np.ascontiguousarray(near[:, i::2])) for i in range(2)]
-        other = begin(lambda: self._in_lists(query, fetch, *halves[1], selector))
-        (scores, rows), (more_scores, more_rows) = self._in_lists(query, fetch, *halves[0], selector), other.result()
-        best = np.argsort(-np.concatenate([scores, more_scores]), kind="stable")[:fetch]
-        return np.concatenate([rows, more_rows])[best]
+        some = [slice(part, None, _SHARES) for part in range(min(_SHARES, probes))]
+        shares = shared([partial(self._in_lists, query, fetch, lists[:, s], near[:, s], selector) for s in some])
+        best = np.argsort(-np.concatenate([scores for scores, _ in shares]), kind="stable")[:fetch]
+        return np.concatenate([rows for _, rows in shares])[best]
 
     def _in_lists(
         self, query: Vectors, fetch: int, lists: Rows, near: Vectors, selector: Any
@@ -142,6 +142,7 @@ class VectorIndex:
         import faiss
 
         scores, rows = np.empty(fetch, np.float32), np.empty(fetch, np.int64)
+        lists, near = np.ascontiguousarray(lists), np.ascontiguousarray(near)
         given = [faiss.swig_ptr(array) for array in (query, lists, near, scores, rows)]
         settings = self.settings(lists.shape[1], selector)
         self.inverted.search_preassigned_c(1, given[0], fetch, *given[1:], False, settings)
