@@ -34,6 +34,7 @@ docs: $(VENV)/.installed ## Write the generated references anew
 	$(BIN)/python -m assay.cli.reference docs/reference
 	$(BIN)/python -m assay.cli.mcp_reference docs/mcp.md
 	$(BIN)/python docs/numbers_from_receipts.py
+	$(BIN)/python docs/pictures_from_receipts.py
 
 bench: $(VENV)/.installed model ## Search and ingest, compared in one run; writes receipts/ (needs ASSAY_DATA)
 	$(BIN)/python -m benchmarks.search --lance

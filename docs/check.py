@@ -1,4 +1,4 @@
-"""Are the documents true? Every relative link leads somewhere, every number block matches its receipt."""
+"""Are the documents true? Every relative link leads somewhere, every number block and picture matches its receipt."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from numbers_from_receipts import blocks_out_of_date
+from pictures_from_receipts import out_of_date
 
 ROOT = Path(__file__).resolve().parent.parent
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -35,6 +36,7 @@ def broken_links(path: Path) -> list[str]:
 def main() -> int:
     problems = [problem for path in markdown_files() for problem in broken_links(path)]
     problems += blocks_out_of_date(ROOT)
+    problems += out_of_date()
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -153,6 +153,23 @@ def test_the_index_proposes_and_the_whole_vectors_decide(database: str) -> None:
     backend.close()
 
 
+@pytest.mark.parametrize("alike", [1, 10, 90])
+def test_ties_at_the_end_are_all_looked_at(database: str, alike: int) -> None:
+    """Equal vectors, fewer and more than are fetched beside the wanted ones: the smallest ids win."""
+    rng = np.random.default_rng(5)
+    vectors = unit(rng, 100)
+    vectors[:alike] = vectors[0]
+    order = rng.permutation(100)
+    chunks = [Chunk(f"c{order[i]:03d}", "d", "t", 1) for i in range(100)]
+    backend = opened(database)
+    backend.put(zip(chunks, vectors, strict=True))
+    view, oracle = backend.snapshot(), MemorySnapshot(chunks, vectors)
+    for k in (1, 5, 95, 200):
+        found, expected = (s.nearest(Query(vector=vectors[0]), k) for s in (view, oracle))
+        assert view.ids(found.rows).tolist() == oracle.ids(expected.rows).tolist()
+    backend.close()
+
+
 def test_a_filter_that_the_graph_cannot_serve_is_answered_exactly(database: str) -> None:
     """All matching rows lie far from the question, and there are many of them: the list is still whole."""
     rng = np.random.default_rng(4)

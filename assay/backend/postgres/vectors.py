@@ -26,6 +26,8 @@ _OVER = 2
 
 
 _LEAST_EF = 100
+_SPARE = 16
+"""Candidates beyond the last one asked for: enough to see that the next is further away than rounding can be."""
 _ROUNDING = 1e-5
 
 
@@ -80,14 +82,18 @@ def _by_index(db: psycopg.Connection[Any], near: Near) -> list[tuple[Any, ...]]:
 
 def _exactly(db: psycopg.Connection[Any], near: Near) -> list[tuple[Any, ...]]:
     """The best k and everybody within rounding of the last: the server adds in float32, we in float64."""
-    every = f"SELECT n.v <#> %b::vector AS far FROM {near.table} n JOIN chunk c USING (seq) WHERE {near.seen.sql}"
-    last = db.execute(
-        f"SELECT max(far) FROM ({every} ORDER BY far LIMIT %s) AS best", (Wire(near.asked), *near.seen.given, near.k)
-    ).fetchone()
-    if last is None or last[0] is None:
-        return []
+    every = f"SELECT seq, n.v <#> %b::vector AS far FROM {near.table} n JOIN chunk c USING (seq) WHERE {near.seen.sql}"
+    statement = (
+        f"SELECT c.seq, c.id, vector_send(n.v), best.far FROM ({every} ORDER BY far LIMIT %s) AS best "
+        f"JOIN {near.table} n USING (seq) JOIN chunk c USING (seq)"
+    )
+    given = (Wire(near.asked), *near.seen.given, near.k + _SPARE)
+    found = sorted(db.execute(statement, given, binary=True).fetchall(), key=lambda row: row[3])
+    if len(found) < near.k + _SPARE or found[-1][3] > found[near.k - 1][3] + _ROUNDING:
+        return found  # whoever could be among the best k is here
     statement = f"{_FOUND.format(near.table, near.seen.sql)} AND n.v <#> %b::vector <= %s"
-    return db.execute(statement, (*near.seen.given, Wire(near.asked), last[0] + _ROUNDING), binary=True).fetchall()
+    last = found[near.k - 1][3] + _ROUNDING
+    return db.execute(statement, (*near.seen.given, Wire(near.asked), last), binary=True).fetchall()
 
 
 def _scored(view: View, found: Sequence[tuple[Any, ...]], asked: Vector) -> tuple[Rows, Floats]:
