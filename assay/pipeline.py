@@ -144,19 +144,23 @@ class _Run:
 
     @contextmanager
     def begun(self, pipeline: Pipeline, query: Query) -> Iterator[None]:
-        """Begin every leg but the first that waits for nothing and may run in another thread; see ahead.py.
+        """Legs that wait for nothing and may run in another thread are begun together; see ahead.py. The heaviest is
+        done here and now: its work may be shared once the others have ended.
 
         Not under a budget or a cap: what a leg may cost is then decided when its turn comes.
         """
         free = [
             plan
             for plan in pipeline.legs
-            if getattr(plan.leg, "ahead", False) and plan.when is None and not plan.after and plan.cap_ms is None
+            if getattr(plan.leg, "ahead", 0) and plan.when is None and not plan.after and plan.cap_ms is None
+            if pipeline.budget_ms is None and not self._lacking(plan.leg.needs, query)
         ]
-        for plan in free[1:] if pipeline.budget_ms is None else ():
-            if not self._lacking(plan.leg.needs, query):
-                self._ahead[plan.name] = begin(partial(self._timed, plan, query))
         try:
+            if len(free) > 1:
+                *others, mine = sorted(free, key=lambda plan: getattr(plan.leg, "ahead", 0))
+                self._ahead |= {plan.name: begin(partial(self._timed, plan, query)) for plan in others}
+                self._ahead[mine.name] = Begun(partial(self._timed, mine, query))
+                self._ahead[mine.name].help()
             yield
         finally:
             for begun in self._ahead.values():

@@ -138,7 +138,8 @@ class Component(Protocol):
 class Leg(Component, Protocol):
     """Finds candidates; the only verb that adds ids.
 
-    A leg whose class says `ahead = True` may be asked from another thread than the caller's, beside another leg.
+    A leg whose class has `ahead`, a number, may be asked from another thread than the caller's, beside another leg; the
+    one with the largest stays with the caller.
     """
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking: ...

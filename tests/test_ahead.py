@@ -33,7 +33,7 @@ class Seen:
     """A leg that says from which thread it was asked."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    ahead: ClassVar[bool] = True
+    ahead: ClassVar[int] = 1
     ids: tuple[str, ...] = ("keys-1", "keys-2")
     wait: threading.Event | None = None
     error: Exception | None = None
@@ -55,10 +55,16 @@ class Seen:
         return arrange(Ranking.of(list(self.ids), [Part("given", "add", np.linspace(1.0, 0.5, len(self.ids)))], "unit"))
 
 
+class Heavy(Seen):
+    """It stays with the caller."""
+
+    ahead: ClassVar[int] = 2
+
+
 class Unasked(Seen):
     """A leg that never said it may be asked from elsewhere."""
 
-    ahead: ClassVar[bool] = False
+    ahead: ClassVar[int] = 0
 
 
 class Opener(Seen):
@@ -76,14 +82,14 @@ def run(*legs: LegPlan, budget_ms: float | None = None) -> list[str]:
 
 
 def test_two_legs_run_at_once(threads: Threads) -> None:
-    """The first waits for the second: one after the other they would never end."""
+    """The heavy one waits for the light one: one after the other they would never end."""
     event = threading.Event()
-    first, second = Seen(wait=event), Opener(wait=event, ids=("keys-2", "time-1"))
-    found = run(LegPlan("a", first), LegPlan("b", second))
+    heavy, light = Heavy(wait=event), Opener(wait=event, ids=("keys-2", "time-1"))
+    found = run(LegPlan("a", heavy), LegPlan("b", light))
     assert set(found) == {"keys-1", "keys-2", "time-1"}
-    assert first.threads == [threading.get_ident()]
-    assert second.threads != first.threads
-    assert len(second.threads) == 1
+    assert heavy.threads == [threading.get_ident()]
+    assert light.threads != heavy.threads
+    assert len(light.threads) == 1
 
 
 @pytest.mark.parametrize("kind", ["unasked", "capped", "after", "budget"])
@@ -113,7 +119,7 @@ def test_nothing_is_left_running_when_the_first_leg_breaks(threads: Threads) -> 
     event = threading.Event()
     second = Seen(wait=event)
 
-    class Breaks(Seen):
+    class Breaks(Heavy):
         def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
             assert second.began.wait(30.0)
             event.set()

@@ -9,7 +9,7 @@ fetched, and in the end the postings are scanned: slower, never wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,8 @@ MOST_TERMS = 256
 """A query longer than this keeps its rarest terms."""
 _SCAN = 6_000
 """Postings up to which scanning beats asking tantivy."""
+_HEAVY, _HEAVY_SHARE = 100_000, 0.2
+"""Rows, and the share of all rows, above which a term is too frequent to be asked for at first."""
 _FEW_ROWS = 5_000
 _MOST_FETCHES = 4
 
@@ -225,19 +227,34 @@ def _best_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
 
 def _proposed(view: LexicalView, words: Words, ask: _Ask, eligible: Mask | None, share: float) -> Scored | None:
     """tantivy's candidates, once proven to contain the best k; None when they could not be proven."""
-    known = [term for term, number in zip(ask.terms, ask.numbers, strict=True) if number >= 0]
     lift = _lift(view, words, ask)
-    fetch = int((ask.k + ask.k // 5) / share) + len(view.dead)
-    for _ in range(_MOST_FETCHES):
-        found, theirs = words.propose(known, fetch)
+    for terms, wanted, unasked in _attempts(words, ask):
+        fetch = int(wanted / share) + len(view.dead)
+        found, theirs = words.propose(terms, fetch)
         rows = np.sort(found if eligible is None else found[eligible[found]])
         scored = _scored(view, words, ask, rows)
         best = _best_with_ties(scored.score, ask.k)
         whole = len(found) < fetch  # tantivy had no more to give
-        if whole or (len(rows) >= ask.k and float(scored.score[best].min()) > lift * float(theirs[-1])):
+        others = unasked + (0.0 if whole else lift * float(theirs[-1]))  # nobody else can score more than this
+        if (whole and not unasked) or (len(rows) >= ask.k and float(scored.score[best].min()) > others):
             return scored.take(best)
-        fetch *= 2
     return None
+
+
+def _attempts(words: Words, ask: _Ask) -> Iterator[tuple[list[str], int, float]]:
+    """What tantivy is asked, one after the other: terms, how many rows, and what the other terms could give a row.
+
+    A term that a large part of a large store holds costs tantivy more than all others and moves hardly anybody: it is
+    left out at first, and counted for its most in the proof.
+    """
+    known = [i for i, number in enumerate(ask.numbers) if number >= 0]
+    heavy = max(_HEAVY, int(_HEAVY_SHARE * words.size))
+    light = [i for i in known if words.frequency(ask.numbers[i]) <= heavy]
+    if light and len(light) < len(known):
+        left_out = sum([float(ask.weights[i]) for i in known if i not in light])
+        yield [ask.terms[i] for i in light], 3 * ask.k, left_out * (K1 + 1.0)
+    for attempt in range(_MOST_FETCHES):
+        yield [ask.terms[i] for i in known], (ask.k + ask.k // 5) * 2**attempt, 0.0
 
 
 def _lift(view: LexicalView, words: Words, ask: _Ask) -> float:

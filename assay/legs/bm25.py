@@ -21,7 +21,7 @@ class Bm25:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
-    ahead: ClassVar[bool] = True
+    ahead: ClassVar[int] = 1
 
     norm: Literal["none", "ideal"] = "none"
 

@@ -22,7 +22,7 @@ class Dense:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vector", "dense"})
-    ahead: ClassVar[bool] = True
+    ahead: ClassVar[int] = 2
 
     norm: Literal["none", "clamp"] = "none"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay import ahead
 from assay.index import vectors as module
+from assay.index import vectors_build as build
 from assay.index.vectors import VectorIndex, exact_scores
 from assay.index.vectors_build import build_vectors
 from assay.types import Floats, Vector, Vectors
@@ -106,6 +108,23 @@ def test_calibrated_recall_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         len(set(found(index, q, 100, None)) & set(best(exact_scores(matrix, q), everyone, 100))) / 100 for q in queries
     ]
     assert np.mean(hits) > 0.98
+
+
+@pytest.mark.parametrize("large", [0, 10**9])
+def test_as_few_probes_as_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    """A closer look never finds more probes than the coarse one, and still reaches the recall that is wanted."""
+    monkeypatch.setattr(build, "_LARGE", large)
+    monkeypatch.setattr(build, "_FEWEST", 10**6)
+    matrix = unit(np.random.default_rng(11), 20_000, 24)
+    built(tmp_path, matrix, np.ones(20_000, np.bool_), 100)
+    said = json.loads((tmp_path / "vectors.json").read_text())
+    coarse, step = 4, 0
+    while coarse < said["nprobe"]:
+        step = coarse // 8 or 1
+        coarse += step
+    assert coarse - step < said["nprobe"] <= coarse
+    assert (coarse == said["nprobe"]) or not large
+    assert said["recall"] >= 0.99
 
 
 def test_built_twice_is_the_same(tmp_path: Path) -> None:
