@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -37,7 +38,8 @@ _generated = settings(
 def check_leg(leg: Leg, snapshot: Snapshot, queries: Sequence[Query] = QUERIES) -> None:
     """A leg finds live chunks, in the one order, the same twice; fewer is a prefix of more (law 9).
 
-    One that rates gives what it found the same parts as when it found it.
+    One that rates gives what it found the same parts as when it found it. One that may be asked ahead gives the same
+    from another thread.
     """
     _check_component(leg, Leg)
     for query in queries:
@@ -48,6 +50,8 @@ def check_leg(leg: Leg, snapshot: Snapshot, queries: Sequence[Query] = QUERIES) 
         _check_range(most, leg.gives(), _name(leg))
         _check_known(most, snapshot, _name(leg))
         _same(most, leg.find(query, snapshot, 50), f"{_name(leg)}: two runs differ (law 5)")
+        if getattr(leg, "ahead", 0):
+            _same(most, _elsewhere(leg, query, snapshot), f"{_name(leg)}: another thread is answered otherwise (law 5)")
         for k in (1, 3):
             fewer = leg.find(query, snapshot, k)
             if fewer.ids.tolist() != most.ids[:k].tolist():
@@ -55,6 +59,11 @@ def check_leg(leg: Leg, snapshot: Snapshot, queries: Sequence[Query] = QUERIES) 
         if isinstance(leg, Rater) and len(most):
             rated = leg.rate(query, snapshot, snapshot.rows(most.ids))
             _same(most, dataclasses.replace(most, parts=tuple(rated)), f"{_name(leg)}: rates otherwise than it finds")
+
+
+def _elsewhere(leg: Leg, query: Query, snapshot: Snapshot) -> Ranking:
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(leg.find, query, snapshot, 50).result()
 
 
 def check_source(source: Leg, queries: Sequence[Query] = QUERIES, snapshot: Snapshot | None = None) -> None:

@@ -1,5 +1,6 @@
 """The contract suites must be able to fail: for each law, a component that breaks it and nothing else."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -205,6 +206,20 @@ def deep(ranking):
 def test_legs(change, law):
     with pytest.raises(LawBroken, match=law):
         check_leg(AnyLeg(change), sample_snapshot())
+
+
+def test_a_leg_that_another_thread_may_not_ask():
+    home = threading.get_ident()
+
+    class Homely(AnyLeg):
+        ahead: ClassVar[int] = 1
+
+    def at_home_only(ranking):
+        return ranking if threading.get_ident() == home else ranking.take(slice(1, None))
+
+    with pytest.raises(LawBroken, match="another thread"):
+        check_leg(Homely(at_home_only), sample_snapshot())
+    check_leg(AnyLeg(at_home_only), sample_snapshot())  # it does not say that it may be
 
 
 def test_an_empty_leg_that_counts():
