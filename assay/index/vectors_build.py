@@ -26,8 +26,9 @@ _LOST_BY_CODES = 0.005
 _OVERFETCH = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 _FEWEST = 40
 """At least one list in so many is looked into: in large stores made questions become easier than real ones."""
-_LARGE = 1_024
-"""Lists from which probes are chosen to within a sixty-fourth instead of an eighth."""
+_LARGE, _RECALL_LARGE = 1_024, 0.995
+"""Above so many lists made questions are harder than real ones, and a probe is dear: less is asked of them, and the
+probes are chosen to within a sixty-fourth instead of an eighth (docs/decisions/0013)."""
 _QUESTIONS = 128
 _BLOCK = 65_536
 
@@ -100,12 +101,11 @@ def _calibrate(index: Any, matrix: Vectors, rows: Rows) -> dict[str, Any]:
         if reached >= 1.0 - _LOST_BY_CODES:
             break
     # What the codes lose no list can give back: probes are chosen against what all lists give.
-    wanted = _RECALL * reached
+    wanted = (_RECALL_LARGE if index.nlist > _LARGE else _RECALL) * reached
     below, probes = 0, max(4, index.nlist // _FEWEST)
     while (share := recall(probes, overfetch)) < wanted and probes < index.nlist:
         below, probes = probes, min(probes + max(1, probes // 8), index.nlist)
-    # In a large store a probe is dear enough to look closer.
-    while below and index.nlist > _LARGE and probes - below > probes // 64:
+    while below and index.nlist > _LARGE and probes - below > max(1, probes // 64):
         middle = (below + probes) // 2
         if (found := recall(middle, overfetch)) >= wanted:
             probes, share = middle, found
