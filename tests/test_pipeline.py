@@ -65,6 +65,8 @@ class Meddler:
             return replace(ranking, ids=np.array(["stranger", *ranking.ids[1:].tolist()]))
         if self.how == "drops":
             return ranking.take(slice(1, None))
+        if self.how == "scribbles":
+            ranking.score[:] = ranking.score[::-1].copy()
         if self.how == "tiers":
             return replace(ranking, tier=np.arange(len(ranking), dtype=np.int32))
         return ranking
@@ -160,7 +162,9 @@ def test_a_leg_that_breaks_a_law_raises(broken: str, law: str) -> None:
         one_leg(Fixed(("keys-1", "keys-2"), broken)).run(Query("x"), sample_snapshot())
 
 
-@pytest.mark.parametrize(("how", "said"), [("adds", "law 1"), ("drops", "keep every id"), ("tiers", "law 2")])
+@pytest.mark.parametrize(
+    ("how", "said"), [("adds", "law 1"), ("drops", "keep every id"), ("tiers", "law 2"), ("scribbles", "law")]
+)
 def test_a_stage_that_breaks_a_law_raises(how: str, said: str) -> None:
     with pytest.raises(LawBroken, match=said):
         one_leg(Fixed(("keys-1", "keys-2")), Meddler(how)).run(Query("x"), sample_snapshot())

@@ -17,6 +17,7 @@ import numpy as np
 from assay.backend.finding import best
 from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS
+from assay.backend.remembered import Remembered
 from assay.backend.scan import Posting, Roll, rate, scan
 from assay.index.columns import number_of
 from assay.protocols import Found
@@ -25,8 +26,6 @@ from assay.store.record import Record
 from assay.text.analyse import Analyser, identifiers, normal
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
-
-_MOST_MASKS = 16
 
 
 class RowCache:
@@ -66,8 +65,7 @@ class ScannedSnapshot(ABC):
         self._marks = marks
         self.analyser = analyser
         self._model = model
-        self._masks_lock = threading.Lock()
-        self._masks: dict[tuple[str, float | None, str | None], Mask] = {}
+        self._masks: Remembered[Mask] = Remembered()
 
     # -- what a backend says
 
@@ -192,14 +190,7 @@ class ScannedSnapshot(ABC):
     def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> Mask | None:
         if where is None and at is None and scope is None:
             return None
-        key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
-        with self._masks_lock:  # legs may ask at once
-            found = self._masks.get(key)
-            if found is None:
-                if len(self._masks) >= _MOST_MASKS:
-                    self._masks.clear()
-                found = self._masks[key] = self.roll.mask(self.passing(where, at, scope))
-        return found
+        return self._masks.get(where, at, scope, lambda: self.roll.mask(self.passing(where, at, scope)))
 
     def matches(self, expression: str, rows: Rows) -> Mask:
         return np.isin(rows, self.passing(parse(expression), None, None))

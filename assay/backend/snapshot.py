@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -20,6 +19,7 @@ from assay.backend.graph_view import GraphView
 from assay.backend.keys import MOST_KEYS, keys_found, rarest
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
 from assay.backend.related import parts_of, walked
+from assay.backend.remembered import Remembered
 from assay.index.columns import NUMBERS, number_of
 from assay.index.generation import Generation
 from assay.index.tail import Tail
@@ -29,8 +29,6 @@ from assay.store.sqlite import Store
 from assay.text.analyse import Analyser, identifiers, normal
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
-
-_MOST_MASKS = 16
 
 
 class LocalSnapshot:
@@ -62,8 +60,7 @@ class LocalSnapshot:
         self._dim = dim
         self._no_vectors = no_vectors
         self._start = generation.size if generation else 0
-        self._masks_lock = threading.Lock()
-        self._masks: dict[tuple[str, float | None, str | None], tuple[Mask | None, Mask]] = {}
+        self._masks: Remembered[tuple[Mask | None, Mask]] = Remembered()
 
     @cached_property
     def digest(self) -> str:
@@ -212,17 +209,9 @@ class LocalSnapshot:
         return self._eligible(query.where, query.at, query.scope)
 
     def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
-        """`_find_eligible`, remembered for the last few questions (all legs of one ask the same, maybe at once)."""
         if at is not None and at >= self._newest:
             at = None  # hides nothing: most questions are as of now, and every now is another
-        key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
-        with self._masks_lock:
-            found = self._masks.get(key)
-            if found is None:
-                if len(self._masks) >= _MOST_MASKS:
-                    self._masks.clear()
-                found = self._masks[key] = self._find_eligible(where, at, scope)
-        return found
+        return self._masks.get(where, at, scope, lambda: self._find_eligible(where, at, scope))
 
     @property
     def _newest(self) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -19,18 +17,9 @@ ODD = ("\0", "a\0b", "a\0", "\ud800", "a\ud800", "a\udfffz", "ab\0", "\ue000\0")
 PLAIN = ("a", "ab", "b", "", "a\ud7ff", "a\ue000", "\U0001f511", "aB")
 
 
-@pytest.fixture(params=["kb", "notes.sqlite", "kb.lance", "postgres"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        return str(request.getfixturevalue("database"))
-    if request.param.endswith(".lance"):
-        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
-    return str(tmp_path / request.param)
-
-
 @pytest.fixture
-def backend(address: str):  # type: ignore[no-untyped-def]
-    made = create_backend(address, SETTINGS)
+def backend(any_store: str):  # type: ignore[no-untyped-def]
+    made = create_backend(any_store, SETTINGS)
     yield made
     made.close()
 
@@ -92,8 +81,8 @@ def test_a_scope_with_a_nul_is_nobodys(backend: KeptBackend) -> None:
         assert len(view.lexical(Query("vault", scope=odd), 5).rows) == 0
 
 
-def test_what_is_added_keeps_everything_but_the_nul(address: str) -> None:
-    with assay.open(address, embedder="none") as base:
+def test_what_is_added_keeps_everything_but_the_nul(any_store: str) -> None:
+    with assay.open(any_store, embedder="none") as base:
         report = base.add(
             [{"id": "a\0b\ud800", "text": "nul \0 and \ud800 gateway", "k\0": "v\0", "scope": "x\0"}, {"text": "fine"}]
         )

@@ -60,13 +60,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return assay_knows.asked
 
 
-@pytest.fixture(params=["kb", "notes.sqlite", "kb.lance", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        return str(request.getfixturevalue("database"))
-    if request.param.endswith(".lance"):
-        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
-    return str(tmp_path / request.param)
+@pytest.fixture
+def place(any_store: str) -> str:
+    return any_store
 
 
 def said(base: assay.KnowledgeBase) -> dict[str, object]:

@@ -33,13 +33,9 @@ class Killed(BaseException):
     """Nobody catches it."""
 
 
-@pytest.fixture(params=["folder", "lance", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A store that holds vectors, wherever it is kept."""
-    if request.param == "lance":
-        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
-        return str(tmp_path / "kb.lance")
-    return str(tmp_path / "kb") if request.param == "folder" else str(request.getfixturevalue("database"))
+@pytest.fixture
+def place(vector_store: str) -> str:
+    return vector_store
 
 
 @pytest.fixture

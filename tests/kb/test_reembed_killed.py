@@ -45,12 +45,9 @@ class Hashed:
 COMMAND = "from assay import reembed; reembed.BATCH = 4; from assay.cli.main import main; main()"
 
 
-@pytest.fixture(params=["folder", "lance", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "lance":
-        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
-        return str(tmp_path / "kb.lance")
-    return str(tmp_path / "kb") if request.param == "folder" else str(request.getfixturevalue("database"))
+@pytest.fixture
+def place(vector_store: str) -> str:
+    return vector_store
 
 
 @pytest.fixture

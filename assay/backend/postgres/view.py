@@ -16,12 +16,12 @@ import numpy as np
 
 from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled, is_held
 from assay.backend.postgres.store import PostgresStore
+from assay.backend.remembered import Remembered
 from assay.index.words import idf
 from assay.types import Floats, Query
 from assay.where import Filter
 
 _MOST_NAMES = 200_000
-_MOST_SEEN = 16
 FEW = 20_000
 """Rows that a filter may keep to be sent by name."""
 _WEIGHED = """
@@ -66,8 +66,7 @@ class View:
     names: Names
     textsearch: bool = False
     """Does pg_textsearch have an index here?"""
-    _seen: dict[tuple[str, float | None, str | None], Condition] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _seen: Remembered[Condition] = field(default_factory=Remembered)
     _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
     """term → (its number, -1 where it has none; live chunks that hold it)"""
 
@@ -131,13 +130,9 @@ class View:
         at = None if query.at is not None and query.at >= self.newest else query.at
         if query.where is None and at is None and query.scope is None:
             return self.alive
-        key = (str(query.where), at, query.scope)
-        with self._lock:
-            if key not in self._seen:
-                if len(self._seen) >= _MOST_SEEN:
-                    self._seen.clear()
-                self._seen[key] = self._looked_up(self.visible(query.where, at, query.scope))
-            return self._seen[key]
+        return self._seen.get(
+            query.where, at, query.scope, lambda: self._looked_up(self.visible(query.where, at, query.scope))
+        )
 
     @cached_property
     def newest(self) -> float:
