@@ -52,7 +52,7 @@ with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
 
     # The archive goes away: the record of the answer still gives it, and a new question says what it lacks.
     record = served.record(answer, router)
-    shutil.rmtree(f"{folder}/archive")
     close_all()
+    shutil.rmtree(f"{folder}/archive")
     print("replayed, the same:", served.replay(record, kb).same)
     show(question, kb.search(question, pipeline=router))

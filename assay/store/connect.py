@@ -28,14 +28,33 @@ class _Held:
 
     __slots__ = ("__weakref__", "db")
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, opened: _Opened) -> None:
         self.db = db
-        weakref.finalize(self, _close, db, os.getpid())
+        opened.add(db)
+        weakref.finalize(self, opened.close, db)
 
 
-def _close(db: sqlite3.Connection, process: int) -> None:
-    if os.getpid() == process:
-        db.close()
+class _Opened:
+    """Every connection of this process that may be open. Whoever closes one holds up whoever wants all closed: the last
+    one moves and removes the write-ahead log, and who was told that a store is closed may delete its folder."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._all: set[sqlite3.Connection] = set()
+        self._turn = threading.RLock()  # a finaliser may run inside our own code
+
+    def add(self, db: sqlite3.Connection) -> None:
+        with self._turn:
+            self._all.add(db)
+
+    def close(self, *these: sqlite3.Connection) -> None:
+        """Close these, or all of them."""
+        if os.getpid() != self._process:
+            return
+        with self._turn:
+            for db in these or list(self._all):
+                db.close()
+                self._all.discard(db)
 
 
 class Connections:
@@ -45,34 +64,31 @@ class Connections:
         self._path = path
         self._readonly = readonly
         self._prepare = prepare
-        self._lock = threading.Lock()
         self._begin()
 
     def _begin(self) -> None:
         self._process = os.getpid()
         self._local = threading.local()
-        self._open: weakref.WeakSet[_Held] = weakref.WeakSet()
+        self._opened = _Opened()
 
     def mine(self) -> sqlite3.Connection:
         """This thread's connection."""
         if os.getpid() != self._process:
-            _INHERITED.extend((self._local, *self._open))
+            _INHERITED.extend((self._local, self._opened))
             self._begin()
         held: _Held | None = getattr(self._local, "held", None)
         if held is None:
             with told(self._path.parent):
-                held = _Held(_readonly(self._path) if self._readonly else _writable(self._path))
+                held = _Held(_readonly(self._path) if self._readonly else _writable(self._path), self._opened)
                 self._prepare(held.db)
             self._local.held = held
-            with self._lock:
-                self._open.add(held)
         return held.db
 
     def close(self) -> None:
-        with self._lock:
-            for held in list(self._open):
-                held.db.close()
-            self._begin()
+        """Close every thread's connection; when this returns, none is open."""
+        opened = self._opened
+        self._begin()
+        opened.close()
 
 
 def _writable(path: Path) -> sqlite3.Connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from disks import in_child
 from makers import alive, chunk, made, put
 
+import assay.store.connect as connect
 from assay.store.locks import InUse, in_turn, only_one, unused
 
 
@@ -36,6 +38,35 @@ def test_threads_that_end_leave_no_connection(tmp_path: Path) -> None:
     assert open_files(tmp_path) <= before + 2
     store.close()
     assert open_files(tmp_path) == 0
+
+
+def test_a_closed_store_has_no_connection_that_is_still_closing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last connection removes the log: who deletes the folder of a closed store must not meet one at it."""
+    store = made(tmp_path)
+    put(store, chunk("a"))
+    begun, may_end = threading.Event(), threading.Event()
+
+    class Slow(sqlite3.Connection):
+        def close(self) -> None:
+            begun.set()
+            may_end.wait()
+            super().close()
+
+    real = sqlite3.connect
+    monkeypatch.setattr(connect.sqlite3, "connect", lambda *a, **named: real(*a, **named, factory=Slow))
+    reader = threading.Thread(target=store.version)  # it ends, and its connection begins to close
+    reader.start()
+    begun.wait()
+    closed = threading.Thread(target=store.close)
+    closed.start()
+    closed.join(0.2)
+    assert closed.is_alive()
+    may_end.set()
+    closed.join()
+    reader.join()
+    assert [file.name for file in tmp_path.rglob("*-wal")] == []
 
 
 def test_each_thread_writes_for_itself(tmp_path: Path) -> None:
