@@ -307,6 +307,28 @@ def test_ctrl_c_saves_and_writes_the_dataset(store: Path, log: Path, tmp_path: P
     assert (out / "meta.json").is_file()
 
 
+def test_ctrl_c_while_an_item_is_being_shown(
+    store: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal comes when it comes, not only while a key is awaited."""
+    from assay.cli import judge_view
+
+    shown = []
+
+    def interrupted(session: Session, *rest: object, **named: object) -> bool:
+        shown.append(session.item)
+        if len(shown) == 2:
+            raise KeyboardInterrupt
+        return True
+
+    monkeypatch.setattr(judge_view, "show_item", interrupted)
+    out = tmp_path / "mine"
+    ran = run(store, log, out, "23")
+    assert ran.exit_code == 0, ran.output
+    assert list(grades(out / "judgements.jsonl").values()) == [2]
+    assert (out / "meta.json").is_file()
+
+
 def test_killed_at_any_point_loses_nothing_acknowledged(store: Path, log: Path, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     for grade in "12":
