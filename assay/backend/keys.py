@@ -8,16 +8,26 @@ import numpy as np
 
 from assay.backend.lexical import MOST_TERMS
 from assay.protocols import Found
-from assay.types import Floats, Note, Part, Rows
+from assay.text.analyse import normal
+from assay.types import Chunk, Floats, Note, Part, Rows
 
 MOST_KEYS = 32
 """Identifiers and phrases of a query that are looked up."""
+_TEXTS = 1_000
+"""Texts held at once while a key is looked for: somebody may quote a word that every chunk holds."""
 
 
 def rarest(terms: Sequence[str], weights: Floats) -> tuple[list[int], Note]:
     """Places of the terms that are used of a query with too many, in its order, and what is said about it."""
     chosen = np.sort(np.lexsort((np.arange(len(terms)), -weights))[:MOST_TERMS])
     return chosen.tolist(), Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
+
+
+def letter_for_letter(key: str, rows: Rows, chunks: Callable[[Rows], Sequence[Chunk]]) -> Rows:
+    """Those of these rows whose text holds the key itself, not only its words."""
+    parts = [rows[start : start + _TEXTS] for start in range(0, len(rows), _TEXTS)]
+    held = [key in normal(chunk.indexed_text) for part in parts for chunk in chunks(part)]
+    return rows[np.array(held, np.bool_)]
 
 
 def keys_found(found: Sequence[tuple[str, float, Rows]], best: Callable[[Rows, Floats], Rows]) -> Found:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.backend.finding import best
-from assay.backend.keys import MOST_KEYS, keys_found, rarest
+from assay.backend.keys import MOST_KEYS, keys_found, letter_for_letter, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.remembered import Remembered
 from assay.backend.scan import Posting, Roll, rate, scan
@@ -23,7 +23,7 @@ from assay.index.columns import number_of
 from assay.protocols import Found
 from assay.store.facts import Row
 from assay.store.record import Record
-from assay.text.analyse import Analyser, identifiers, normal
+from assay.text.analyse import Analyser, identifiers
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
@@ -171,8 +171,7 @@ class ScannedSnapshot(ABC):
         for other, _ in lists[1:]:
             places = np.intersect1d(places, other, assume_unique=True)
         rows = self.roll.seqs[places if allowed is None else places[allowed[places]]]
-        texts = [normal(chunk.indexed_text) for chunk in self.chunks(rows)]
-        return rows[np.array([key in text for text in texts], np.bool_)]
+        return letter_for_letter(key, rows, self.chunks)
 
     def _live(self, terms: Sequence[str]) -> list[Posting]:
         """The postings of terms by places in this view."""

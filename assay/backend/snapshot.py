@@ -16,7 +16,7 @@ import numpy as np
 from assay.backend.filters import SnapshotColumns
 from assay.backend.finding import asked_vector, best
 from assay.backend.graph_view import GraphView
-from assay.backend.keys import MOST_KEYS, keys_found, rarest
+from assay.backend.keys import MOST_KEYS, keys_found, letter_for_letter, rarest
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
 from assay.backend.related import parts_of, walked
 from assay.backend.remembered import Remembered
@@ -26,7 +26,7 @@ from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
 from assay.protocols import Found, Walk
 from assay.store.sqlite import Store
-from assay.text.analyse import Analyser, identifiers, normal
+from assay.text.analyse import Analyser, identifiers
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
@@ -193,8 +193,7 @@ class LocalSnapshot:
             holds[self._tail.postings(term, self._tail_size)[0]] = True
             fresh &= holds
         rows = np.concatenate([rows, np.flatnonzero(fresh) + self._start])
-        texts = [normal(chunk.indexed_text) for chunk in self.chunks(rows)]
-        return rows[np.array([key in text for text in texts], np.bool_)]
+        return letter_for_letter(key, rows, self.chunks)
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
         return best(rows, scores, k, self._names)

@@ -12,6 +12,7 @@ from assay.checks import check_choice, check_number, check_whole, require_unit
 from assay.facts import rows_of
 from assay.order import arrange
 from assay.protocols import Snapshot
+from assay.text.identifiers import identifiers
 from assay.types import Part, Query, Range, Ranking, fold
 
 KEYS = ("all", "codes")
@@ -46,6 +47,8 @@ class ExactBonus:
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not self.bonus or not len(ranking):
             return ranking
+        if self.keys == "codes" and not any(map(_CODE.search, identifiers(query.text))):
+            return ranking  # without asking: a look-up reads every text that holds the words of a key
         found = snapshot.exact(query, self.depth)
         parts, ideal = found.parts, found.ideal
         if self.keys == "codes":

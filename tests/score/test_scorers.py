@@ -199,6 +199,12 @@ def test_exact_bonus_for_codes_alone():
     assert got == pytest.approx({"a": 0.6, "b": 0.4})  # nobody holds sha256, so it takes no share
     nobody, unchanged = Query('TechCrunch "zero day"'), {"a": 0.5, "b": 0.4}
     assert by_id(after(ExactBonus(keys="codes"), unchanged, MemorySnapshot(chunks), nobody)) == unchanged
+
+    class Untouched(MemorySnapshot):
+        def exact(self, query, k):
+            raise AssertionError("a name or a phrase was looked up, which reads every text that holds its words")
+
+    assert by_id(after(ExactBonus(keys="codes"), unchanged, Untouched(chunks), nobody)) == unchanged
     with pytest.raises(ConfigError, match="did you mean 'codes'"):
         ExactBonus(keys="code")  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.backend.finding import asked_vector, best
 from assay.backend.kept import NO_GRAPH
-from assay.backend.keys import MOST_KEYS, keys_found, rarest
+from assay.backend.keys import MOST_KEYS, keys_found, letter_for_letter, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.postgres import lexical, vectors
 from assay.backend.postgres.filters import Condition, is_held
@@ -19,7 +19,7 @@ from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.view import View
 from assay.index.columns import NUMBERS, as_number
 from assay.protocols import Found
-from assay.text.analyse import Analyser, identifiers, normal
+from assay.text.analyse import Analyser, identifiers
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
@@ -122,8 +122,7 @@ class PostgresSnapshot:
         given = (*held.given, *seen.given)
         found = self._view.read(f"SELECT c.seq FROM chunk c WHERE {held.sql} AND {seen.sql}", given)
         rows = np.array([row[0] for row in found], np.int64)
-        texts = [normal(chunk.indexed_text) for chunk in self.chunks(rows)]
-        return rows[np.array([key in text for text in texts], np.bool_)]
+        return letter_for_letter(key, rows, self.chunks)
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
         return best(rows, scores, k, self.ids)
