@@ -60,7 +60,7 @@ def _recalled(kb: KnowledgeBase, window: Window, asked: Asked) -> Recalled:
     notes: list[str] = []
     served = _served(window, asked, answer, notes)
     hits = tuple(replace(hit, rank=place) for place, hit in enumerate(served, start=1))
-    return Recalled(asked.text, hits, answer.verdict, notes=tuple(notes), answer=answer)
+    return Recalled(asked.text, hits, answer.verdict, notes=tuple(notes), remarks=tuple(answer.told()), answer=answer)
 
 
 def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:

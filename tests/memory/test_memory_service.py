@@ -300,6 +300,16 @@ def test_what_cannot_run_is_on_the_record(mem: Memory) -> None:
     assert json.loads(json.dumps(found.to_json()))["hits"][0]["memory"]["text"] == "The vault is in room 12."
 
 
+def test_what_the_steps_say_is_told_beside_the_answer(mem: Memory) -> None:
+    mem.store("The vault is in room 12.")
+    mem.store("The vault was painted in the long summer before the war.", importance=0.0, created="2025-01-01")
+    found = mem.recall("vault room", **ASK)
+    assert texts(found) == ["The vault is in room 12."]
+    assert "hard_minimum: dropped 1 candidate: score below 0.35" in found.remarks
+    assert "rerank: jina (jina-reranker-v3) was not asked: no key in JINA_API_KEY" in found.remarks
+    assert found.to_json()["remarks"] == list(found.remarks)
+
+
 def test_a_store_without_memories_recalls_nothing(mem: Memory) -> None:
     mem.kb.add([{"text": "A document about the vault.", "scope": "global", "tags": ["x"], "category": "fact"}])
     assert mem.recall("vault", **ASK).hits == ()
