@@ -247,16 +247,17 @@ class Memory(Closing):
         offset: int = 0,
         everything: bool = False,
     ) -> tuple[Entry, ...]:
-        """Memories, newest first; `everything` also shows the superseded and the expired."""
+        """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
+        current then: what was created later is left out, what was superseded later is there."""
         window = self._window(scopes)
-        now = None if everything else moment(at, self._now())
-        found = window.entries(*window.asked(category, labels(tags), now))
-        shown = (entry for entry in found if everything or not entry.superseded_by)
+        now = moment(at, self._now())
+        found = window.entries(*window.asked(category, labels(tags), None if everything else now))
+        shown = (entry for entry in found if everything or window.stands(entry, None if at is None else now))
         return tuple(islice(shown, offset, None if limit is None else offset + limit))
 
     def stats(self, scopes: Scopes, *, at: Moment = None) -> MemoryStats:
-        """How much is remembered in these scopes."""
-        return counted(self._window(scopes), moment(at, self._now()))
+        """How much is remembered in these scopes; with `at`, how much was then."""
+        return counted(self._window(scopes), moment(at, self._now()), past=at is not None)
 
     def history(self, id: str, *, scopes: Scopes) -> tuple[Change, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""

@@ -147,6 +147,24 @@ def test_before_the_successor_came_the_old_one_stands(mem: Memory) -> None:
     assert [hit.id for hit in mem.recall("vault", at="2026-02-02", **ASK).hits] == [new.id]
 
 
+def test_lists_and_counts_are_those_of_their_moment(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.", created="2026-01-01")
+    new = mem.store("The vault moved to the cellar.", created="2026-02-01", supersedes=old.id, expires="2026-02-20")
+    for at, ids, counts in (
+        ("2025-12-31", [], (0, 0, 0)),
+        ("2026-01-01", [old.id], (1, 0, 0)),
+        ("2026-01-31", [old.id], (1, 0, 0)),
+        ("2026-02-01", [new.id], (1, 1, 0)),
+        ("2026-02-20", [], (0, 1, 1)),
+        (None, [], (0, 1, 1)),  # it is March
+    ):
+        assert [entry.id for entry in mem.list(scopes="global", at=at)] == ids, at
+        found = mem.stats("global", at=at)
+        assert (found.memories, found.superseded, found.expired) == counts, at
+    mem.forget(new.id, scopes="global")
+    assert mem.list(scopes="global", at="2026-01-15") == ()  # what is forgotten was never there
+
+
 def test_a_successor_in_another_scope_is_refused(mem: Memory) -> None:
     old = mem.store("The vault is in room 12.", scope="agent:a")
     with pytest.raises(StoreError, match="no memory here"):
