@@ -77,7 +77,10 @@ def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
 def _served(window: Window, asked: Asked, answer: Answer, notes: list[str]) -> Iterator[Recollection]:
     """Each memory once, at the place of its best chunk, or of the best chunk of one it superseded."""
     seen: set[str] = set()
-    for hit in answer:
+    here = window.view.rows(answer.chosen.ids) >= 0
+    if not here.all():  # a leg may look into another store, and into what knows no scopes
+        notes.append(f"{(~here).sum()} from elsewhere: no memories of these scopes here, not served")
+    for hit in (hit for hit, own in zip(answer, here, strict=True) if own):
         found = window.whole(hit.chunk)
         if found.id in seen:
             continue
