@@ -105,6 +105,9 @@ class Import:
             with turn(self.kb):
                 window = Window(self.kb, Scopes((scope,)))
                 old, new = window.find(name), window.find(self.names.get(successor, successor))
+                if new is None:
+                    why = f"it is superseded by {successor!r}, which did not come along: it counts as current here"
+                    self.problems.append((name, why))
                 if old is None or new is None or old.id == new.id:
                     continue
                 names = tuple(sorted({*new.supersedes, old.id}))

@@ -55,6 +55,14 @@ def test_records_that_cannot_be_taken_are_listed(mem: Memory) -> None:
     assert mem.list(scopes="user:eve") == ()
 
 
+def test_a_superseded_memory_whose_successor_stays_behind_is_named(mem: Memory) -> None:
+    old = {"id": "old", "text": "The vault is in room 12.", "superseded_by": "new"}
+    done = mem.import_([json.dumps(old), '{"id": "new", "text": "thanks!"}'], scopes="global")
+    assert (done.stored, done.refused) == (1, 1)
+    assert done.problems == (("old", "it is superseded by 'new', which did not come along: it counts as current here"),)
+    assert mem.get("old", scopes="global").superseded_by == ""
+
+
 def test_into_puts_all_of_them_into_one_scope(mem: Memory) -> None:
     line = json.dumps({"id": "abc", "text": "The vault is in room 12.", "scope": "user:eve"})
     assert mem.import_([line], scopes="project:x", scope="project:x").stored == 1
@@ -186,18 +194,22 @@ def test_memory_lancedb_pro(mem: Memory, tmp_path: Path) -> None:
     lancedb = pytest.importorskip("lancedb", reason="lancedb is not installed (assay[lance])")
     old, new = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
     tabs = {"superseded_by": new, "tags": ["style"]}
+    lost = {"superseded_by": "not-in-the-table", "invalidated_at": MARCH + 2000, "valid_until": MARCH + 9000}
+    off = {"invalidated_at": MARCH + 500}
     spaces = {"valid_until": MARCH + 86_400_000, "supersedes": old}
     rows = [
         ("__schema__", "", "other", "global", 0.0, 0.0, "{}"),
         (old, "User prefers tabs.", "preference", "agent:main", 0.9, float(MARCH), json.dumps(tabs)),
         (new, "User prefers spaces now.", "preference", "agent:main", 1.7, float(MARCH + 1000), json.dumps(spaces)),
         ("n", "Nobody owns this one.", "fact", None, 0.5, 0.0, ""),
+        ("gone", "User prefers vi.", "fact", "agent:main", 0.5, float(MARCH), json.dumps(lost)),
+        ("off", "User prefers ed.", "fact", "agent:main", 0.5, float(MARCH), json.dumps(off)),
     ]
     names = ("id", "text", "category", "scope", "importance", "timestamp", "metadata")
     made = [{**dict(zip(names, row, strict=True)), "vector": [0.1] * 8} for row in rows]
     lancedb.connect(str(tmp_path / "db")).create_table("memories", made)
     done = mem.import_(tmp_path / "db", scopes=["agent:main", "global"], format="memory-lancedb-pro")
-    assert done.stored == 2
+    assert done.stored == 4
     assert [where for where, _ in done.problems] == ["n"]
     first, second = mem.get("1111", scopes="agent:main"), mem.get("2222", scopes="agent:main")
     assert (first.text, first.category, first.importance, first.tags) == (
@@ -209,7 +221,10 @@ def test_memory_lancedb_pro(mem: Memory, tmp_path: Path) -> None:
     assert (first.created, first.superseded_by) == (MARCH / 1000, second.id)
     assert (second.importance, second.expires, second.supersedes) == (1.0, MARCH / 1000 + 86_400, (first.id,))
     taken = mem.import_(tmp_path / "db", scopes="user:me", scope="user:me", format="memory-lancedb-pro")
-    assert taken.stored == 3
+    assert taken.stored == 5
+    ends = {entry.text: entry.expires for entry in mem.list(scopes="agent:main", everything=True)}
+    assert (ends["User prefers vi."], ends["User prefers ed."]) == (MARCH / 1000 + 2, MARCH / 1000 + 0.5)
+    assert ends["User prefers tabs."] is None  # its successor is served in its place
     with pytest.raises(StoreError, match="LanceDB folder"):
         mem.import_(tmp_path / "none", scopes="global", format="memory-lancedb-pro")
     (tmp_path / "empty").mkdir()
