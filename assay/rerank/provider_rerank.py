@@ -122,6 +122,7 @@ class ProviderRerank:
             wire=wire,
             timeout_s=self.timeout_s,
             deadline_s=self.deadline_s,
+            at_once=row.at_once,
         )
 
     def _remote(self, query: Query, ranking: Ranking, snapshot: Snapshot, target: Target) -> Ranking:
