@@ -166,7 +166,10 @@ class Memory(Closing):
         cache and known backup (and those in `backups`), and the result says from where, and what it cannot reach.
         """
         if (id is None) == (query is None):
-            raise QueryError("forget takes an id or a query, one of them", "forget(id, …) or forget(query=…, …)")
+            raise QueryError(
+                "forget takes an id or a query, one of them",
+                "name the memory by its id, or what to look for by a query",
+            )
         now = self._now()
         if callable(confirm):  # asked before it is our turn: a person may think for long
             shown = self._going(self._window(scopes), id, query, k, purge)

@@ -215,3 +215,9 @@ def test_a_configuration_that_is_none_is_refused_with_the_cure(
     assert done.exit_code == 2
     assert said in done.stderr
     assert "cure: " in done.stderr
+
+
+def test_one_word_that_is_not_looked_up_has_a_cure(run: Run, base: Path) -> None:
+    run("memory", "store", OLD, "--store", base)
+    assert "cure: to look all the same: --always" in run("memory", "recall", "vault", "--store", base).stdout
+    assert OLD in run("memory", "recall", "vault", "--always", "--store", base).stdout

@@ -183,6 +183,15 @@ def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
     assert mem.store("The door code is blue heron.").action == "stored"  # to say an old thing again is news
 
 
+def test_what_has_expired_already_is_stored_and_said_to_be_so(mem: Memory) -> None:
+    said = "; it has expired already, and is not recalled"
+    for number, (expires, told) in enumerate((("2026-03-01", True), ("2026-02-01", True), ("2026-03-02", False))):
+        done = mem.store(f"The door code of house {number} is blue heron.", expires=expires)
+        assert (done.action, done.reason.endswith(said)) == ("stored", told)
+    never = mem.store("The bridge is closed.", created="2026-05-01", expires="2026-04-01")
+    assert never.reason.endswith(said)
+
+
 def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
     old = mem.store("The vault is in room 12.")
     mem.store("The cellar holds it.", supersedes=old.id, expires="2026-03-05")
