@@ -201,6 +201,16 @@ def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
     assert "has expired" in found.notes[0]
 
 
+def test_a_successor_that_was_not_asked_for_is_not_served(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.", category="entity", tags=["a", "b"])
+    new = mem.store("The cellar holds it.", supersedes=old.id, category="fact", tags=["a"])
+    for asked, said in (({"category": "entity"}, "is a fact"), ({"tags": ["b"]}, "lacks a tag that was asked for")):
+        found = mem.recall("vault room", **asked, **ASK)
+        assert (found.hits, found.verdict.found) == ((), 0)
+        assert found.notes == (f"{old.id} is superseded by {new.id}, which {said}: not served",)
+    assert [hit.id for hit in mem.recall("vault room", tags=["a"], **ASK).hits] == [new.id]
+
+
 def test_update_keeps_id_scope_and_date_and_writes_history(mem: Memory, clock: Any) -> None:
     name = mem.store("The vault is in room 12.", tags=["a"]).id
     clock.pass_days(2)
