@@ -33,6 +33,35 @@ def test_a_round_trip_brings_everything_back(mem: Memory, tmp_path: Path, clock:
         assert list(other.export(["global", "user:ada"])) == lines
 
 
+def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(mem: Memory, tmp_path: Path, clock: Any) -> None:
+    clock.now += 0.123456789  # a moment is kept to the microsecond, so that it can be written down
+    for _ in range(3):
+        mem.store("The vault is in room 12.", on_duplicate="supersede")
+        clock.pass_days(1)
+    lines = list(mem.export("global"))
+    with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
+        assert other.import_(lines, scopes="global").stored == 3
+        assert list(other.export("global")) == lines
+        assert other.list(scopes="global") == mem.list(scopes="global")
+
+
+def test_an_id_that_is_taken_by_another_text_is_left_alone(mem: Memory) -> None:
+    mem.import_(['{"id": "abc", "text": "The vault is in room 12."}'], scopes="global")
+    (name,) = mem.import_(['{"id": "abc", "text": "Lunch is served at noon."}'], scopes="global").ids
+    assert name != "abc"
+    assert mem.get("abc", scopes="global").text == "The vault is in room 12."
+
+
+def test_links_that_lead_in_a_circle_end(mem: Memory) -> None:
+    lines = [
+        '{"id": "one", "text": "The vault is in room 12.", "superseded_by": "two"}',
+        '{"id": "two", "text": "Lunch is served at noon.", "superseded_by": "one"}',
+    ]
+    assert mem.import_(lines, scopes="global").stored == 2
+    assert [hit.id for hit in mem.recall("vault room", scopes="global", adaptive=False).hits] == ["two"]
+    assert set(mem.forget("one", scopes="global").ids) == {"one", "two"}
+
+
 def test_records_that_cannot_be_taken_are_listed(mem: Memory) -> None:
     lines = [
         '{"text": "The vault is in room 12."}',
