@@ -241,6 +241,13 @@ def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: Memory, tmp_path: P
         assert found.notes[0].endswith("from elsewhere: no memories of these scopes here, not served")
 
 
+def test_what_others_forgot_is_not_counted(mem: Memory) -> None:
+    for scope, number in (("agent:a", 1), ("agent:b", 2)):
+        for place in range(number):
+            mem.forget(mem.store(f"Vault {place} is here.", scope=scope).id, scopes=scope)
+    assert [mem.stats(scope).hidden for scope in ("agent:a", "agent:b", "global")] == [1, 2, 0]
+
+
 def test_compacted_stores_keep_the_boundary(mem: Memory) -> None:
     for scope in SCOPES:
         mem.store(f"The vault of {scope} is here.", scope=scope)

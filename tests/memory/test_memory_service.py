@@ -171,6 +171,16 @@ def test_a_successor_in_another_scope_is_refused(mem: Memory) -> None:
         mem.store("The vault moved.", scope="agent:b", supersedes=old.id)
 
 
+def test_superseded_ones_take_no_place_of_those_that_were_asked_for(mem: Memory) -> None:
+    old = [mem.store(f"vault vault vault {number}", on_duplicate="force").id for number in range(4)]
+    mem.store("It is in the cellar.", supersedes=old)
+    mem.store("The vault has a door.")
+    most = mem.recall("vault", k=9, pipeline="bm25", **ASK)
+    assert texts(most) == ["It is in the cellar.", "The vault has a door."]
+    for k in (1, 2):
+        assert mem.recall("vault", k=k, pipeline="bm25", **ASK).hits == most.hits[:k]
+
+
 def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
     done = mem.store("The door code is blue heron.", expires="2026-03-10")
     assert texts(mem.recall("door code", **ASK)) == ["The door code is blue heron."]
