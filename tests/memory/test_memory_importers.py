@@ -45,6 +45,16 @@ def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(mem: Memory, t
         assert other.list(scopes="global") == mem.list(scopes="global")
 
 
+def test_force_brings_back_what_force_had_stored(mem: Memory, tmp_path: Path, clock: Any) -> None:
+    for _ in range(2):
+        mem.store("The vault is in room 12.", on_duplicate="force")
+    lines = list(mem.export("global"))
+    with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
+        for stored in (2, 0):
+            assert other.import_(lines, scopes="global", on_duplicate="force").stored == stored
+            assert list(other.export("global")) == lines
+
+
 def test_an_id_that_is_taken_by_another_text_is_left_alone(mem: Memory) -> None:
     mem.import_(['{"id": "abc", "text": "The vault is in room 12."}'], scopes="global")
     (name,) = mem.import_(['{"id": "abc", "text": "Lunch is served at noon."}'], scopes="global").ids
