@@ -189,6 +189,15 @@ class Answer:
         """The parts of a chosen chunk's score, in order, with the running score; silent parts are left out."""
         return _lines(self.chosen, chunk_id, self._leg_ranks(chunk_id))
 
+    def told(self) -> Iterator[str]:
+        """What the steps have to say that took nothing from the answer, in order: who read it, whom they dropped, why.
+        What they lacked is in the verdict."""
+        for span in self.trace:
+            for note in span.notes:
+                if note.kind in ("info", "dropped"):
+                    many = f"{len(note.ids):,} candidate{'s' if len(note.ids) > 1 else ''}: " if note.ids else ""
+                    yield f"{span.name}: {'dropped ' if note.kind == 'dropped' else ''}{many}{note.text}"
+
     def passages(self, chunk_id: str) -> tuple[Passage, ...]:
         """What every step did with a chunk, found or not: the whole account of its place, or of its absence."""
         account: list[Passage] = []

@@ -34,16 +34,22 @@ def memory(split: str = "test@end") -> str:
 
 
 def memory_kinds(split: str = "test@end") -> str:
-    """nDCG@10 by turn for every kind of question."""
-    board = next(b for b in _report().boards if (b.dataset["name"], b.dataset["split"]) == ("locomo", split))
-    chosen = {name: board.receipts[name] for name in ("bm25", "dense", "default", "memory")}
-    strata = [name for name in chosen["memory"].canonical["aggregates"] if name.startswith("type=")]
-    sizes = {name: len(places) for name, places in chosen["memory"].canonical["strata"].items()}
+    """nDCG@10 by turn and by session for every kind of question; both levels ask the same ones."""
+    boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
+    systems, levels = ("bm25", "dense", "default", "memory"), (boards["locomo"], boards["locomo_sessions"])
+    asked = boards["locomo"].receipts["memory"].canonical
+    sizes = {name: len(places) for name, places in asked["strata"].items()}
     rows = [
-        (stratum, f"{sizes[stratum]}", *(f"{_mean(receipt, 'nDCG@10', stratum):.3f}" for receipt in chosen.values()))
-        for stratum in strata
+        (
+            stratum,
+            f"{sizes[stratum]}",
+            *(f"{_mean(board.receipts[name], 'nDCG@10', stratum):.3f}" for board in levels for name in systems),
+        )
+        for stratum in asked["aggregates"]
+        if stratum.startswith("type=")
     ]
-    return table(Table(("questions", "n", *chosen), tuple(rows)))
+    named = (f"{level}: {name}" for level in ("turn", "session") for name in systems)
+    return table(Table(("questions", "n", *named), tuple(rows)))
 
 
 def memory_ablations(split: str = "test@end") -> str:

@@ -33,12 +33,7 @@ def warnings(answer: Answer) -> Iterator[Text]:
 def remarks(answer: Answer) -> Iterator[Text]:
     for remark in answer.remarks:
         yield Text.assemble(("note: ", "yellow"), safe(remark))
-    for span in answer.trace:
-        for note in span.notes:
-            if note.kind in ("info", "dropped"):
-                word = "dropped " if note.kind == "dropped" else ""
-                who = f"{word}{count(len(note.ids), 'candidate')}: " if note.ids else word
-                yield Text(f"{safe(span.name)}: {who}{safe(note.text)}", "dim")
+    yield from (Text(safe(line), "dim") for line in answer.told())
 
 
 def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:

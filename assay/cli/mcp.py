@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.cli.memory_options import chosen, pipeline_option
 from assay.cli.options import store_option
 
 if TYPE_CHECKING:
     from assay.memory.service import Memory
+    from assay.pipeline import Pipeline
 
 
 @click.command()
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="A scope that clients may reach; repeat for more. The first is where they store.  [default: global]",
 )
+@pipeline_option
 @click.option(
     "--http",
     "address",
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     help="Serve over HTTP instead of stdio, on this machine only; port 0 takes a free one.",
 )
 @click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
-def mcp(store: str, scopes: tuple[str, ...], address: str | None, read_only: bool) -> None:
+def mcp(store: str, scopes: tuple[str, ...], pipeline: str, address: str | None, read_only: bool) -> None:
     """Serve the memory to agents over the Model Context Protocol.
 
     Over standard input and output for a host that starts it, or over HTTP. The store is made when it is not there yet.
@@ -37,6 +40,7 @@ def mcp(store: str, scopes: tuple[str, ...], address: str | None, read_only: boo
     \b
     assay mcp --store ~/.assay-memory --scope user:me --scope global
     assay mcp --http 127.0.0.1:8765
+    assay mcp --pipeline memory.json
     """
     import gc
 
@@ -55,7 +59,8 @@ def mcp(store: str, scopes: tuple[str, ...], address: str | None, read_only: boo
     gc.freeze()
     gc.enable()
     bounds = Bounds(scopes)
-    desk = Desk(lambda: _opened(store))
+    recalls = _checked(pipeline)
+    desk = Desk(lambda: _opened(store, recalls))
     offered = server(desk, bounds, read_only)
     if address is None:
         serve_stdio(offered, desk)
@@ -63,7 +68,16 @@ def mcp(store: str, scopes: tuple[str, ...], address: str | None, read_only: boo
         serve_http(offered, desk, address, lambda where: click.echo(f"listening on {where}", err=True))
 
 
-def _opened(store: str) -> Memory:
+def _checked(pipeline: str) -> str | Pipeline:
+    """What recalls, read now, so that a mistake ends the start; the default needs no look and keeps the start short."""
+    if pipeline == "memory":
+        return pipeline
+    from assay.prepared import prepared
+
+    return prepared(chosen(pipeline))
+
+
+def _opened(store: str, pipeline: str | Pipeline) -> Memory:
     from assay.memory import service
 
-    return service.open(store)
+    return service.open(store, pipeline=pipeline)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.memory_options import opened, scopes_option
+from assay.cli.memory_options import opened, pipeline_option, scopes_option
 from assay.cli.options import json_option, store_option
 from assay.cli.rm import somebody_is_there
 
@@ -26,6 +26,7 @@ from assay.cli.rm import somebody_is_there
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--confirm", metavar="TOKEN", help="The token that an earlier call showed: forget exactly that.")
+@pipeline_option
 @scopes_option
 @store_option
 @json_option
@@ -37,6 +38,7 @@ def forget(
     backups: tuple[Path, ...],
     yes: bool,
     confirm: str | None,
+    pipeline: str,
     scopes: tuple[str, ...],
     store: str,
     as_data: bool,
@@ -65,7 +67,7 @@ def forget(
         return click.confirm(f"{sure} {count(len(entries), 'memory')}?", err=True)
 
     asks: Confirm = confirm or (ask if query is not None or purge else None)
-    with opened(store) as memory:
+    with opened(store, pipeline=pipeline) as memory:
         done = memory.forget(id, scopes=scopes, query=query, confirm=asks, k=k, purge=purge, backups=backups)
         if as_data:
             click.echo(as_json(done.to_json(), indent=2))

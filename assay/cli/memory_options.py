@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from assay.memory.service import Memory
+    from assay.pipeline import Pipeline
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,8 +45,29 @@ def moment(at: str | None) -> str | float | None:
     return time.time() if at is not None and at.strip().lower() == "now" else at
 
 
-def opened(store: str, *, create: bool = False) -> Memory:
+def pipeline_option(command: F) -> F:
+    return click.option(
+        "--pipeline",
+        default="memory",
+        metavar="NAME|FILE",
+        help="What recalls: a preset, a TOML file, or a JSON file with the keys of 002.",
+    )(command)
+
+
+def chosen(pipeline: str) -> str | Pipeline:
+    """A preset or a TOML file by its name; a JSON file is read here, and says on stderr what in it has no effect."""
+    if not pipeline.lower().endswith(".json"):
+        return pipeline
+    from assay.memory.config import configured
+
+    made, warnings = configured(pipeline)
+    for warning in warnings:
+        click.echo(f"note: {warning}", err=True)
+    return made
+
+
+def opened(store: str, *, create: bool = False, pipeline: str = "memory") -> Memory:
     """The memory in a store's folder; only storing and importing make one that is not there."""
     from assay import memory
 
-    return memory.open(store, create=create)
+    return memory.open(store, create=create, pipeline=chosen(pipeline))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.memory_options import at_option, kind_options, moment, opened, scopes_option
+from assay.cli.memory_options import at_option, kind_options, moment, opened, pipeline_option, scopes_option
 from assay.cli.options import json_option, query_text, store_option
-
-PIPELINE = "A preset or a TOML file."
 
 
 @click.command()
@@ -15,7 +13,7 @@ PIPELINE = "A preset or a TOML file."
 @click.option("-k", type=click.IntRange(1), default=5, metavar="N", help="How many memories at most.  [default: 5]")
 @kind_options
 @at_option
-@click.option("--pipeline", default="memory", metavar="NAME|FILE", help=PIPELINE)
+@pipeline_option
 @click.option("--always", is_flag=True, help="Look even when the message seems to need no memory.")
 @click.option("--fail-empty", is_flag=True, help="Exit with 1 when nothing is recalled.")
 @scopes_option
@@ -44,7 +42,7 @@ def recall(
     from assay.cli.memory_view import show_recalled
     from assay.cli.terminal import as_json
 
-    with opened(store) as memory:
+    with opened(store, pipeline=pipeline) as memory:
         found = memory.recall(
             query_text(query),
             scopes=scopes,
@@ -52,7 +50,6 @@ def recall(
             at=moment(at),
             category=category,
             tags=tags,
-            pipeline=pipeline,
             adaptive=not always,
         )
         if as_data:
@@ -68,7 +65,7 @@ def recall(
 @click.option("--id", "memory_id", required=True, metavar="ID", help="A memory's id, or a unique beginning of it.")
 @click.option("-k", type=click.IntRange(1), default=5, metavar="N", help="How many are recalled.  [default: 5]")
 @at_option
-@click.option("--pipeline", default="memory", metavar="NAME|FILE", help=PIPELINE)
+@pipeline_option
 @scopes_option
 @store_option
 @json_option
@@ -91,8 +88,8 @@ def explain(
     from assay.cli.memory_view import show_explained
     from assay.cli.terminal import as_json
 
-    with opened(store) as memory:
-        found = memory.explain(query_text(query), memory_id, scopes=scopes, k=k, at=moment(at), pipeline=pipeline)
+    with opened(store, pipeline=pipeline) as memory:
+        found = memory.explain(query_text(query), memory_id, scopes=scopes, k=k, at=moment(at))
         if as_data:
             click.echo(as_json(found.to_json(), indent=2))
         else:

@@ -89,6 +89,7 @@ def show_recalled(found: Recalled, *, plain: bool = False) -> None:
     answer = found.answer
     if answer is None:
         _print(screen, wrapped(Text.assemble(("not looked up: ", "bold"), safe(found.skipped)), screen, 0))
+        screen.print(Text.assemble(("cure: ", "green"), "to look all the same: --always"))
         return
     bars = not plain and speaks_unicode()
     most = largest(hit.hit.waterfall for hit in found.hits)

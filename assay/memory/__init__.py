@@ -18,14 +18,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.memory.service import Memory
+    from assay.pipeline import Pipeline
 
 __all__ = ["open"]
 
 
 def open(
-    path: str | Path, *, embedder: str = "auto", create: bool = True, clock: Callable[[], float] = time.time
+    path: str | Path,
+    *,
+    embedder: str = "auto",
+    create: bool = True,
+    clock: Callable[[], float] = time.time,
+    pipeline: str | Pipeline = "memory",
 ) -> Memory:
     """Open the memory in a folder, making it when it is not there yet; see `assay.memory.service.open`."""
     from assay.memory import service  # adaptive retrieval and the config need no knowledge base
 
-    return service.open(path, embedder=embedder, create=create, clock=clock)
+    return service.open(path, embedder=embedder, create=create, clock=clock, pipeline=pipeline)

@@ -1,6 +1,7 @@
 """The configuration of 002 under its own names, checked and converted into a pipeline of ours, once, at the edge.
 
     convert({"mode": "vector", "recencyWeight": 0.2}).pipeline      for assay.config.from_dict
+    configured("memory.json")                                       the same from a file, as a pipeline
 
 `convert({})` is the preset `memory`. An unknown key is an error that names the nearest. A key that is known but
 that nothing reads here is accepted with a warning: 002 itself leaves vectorWeight and bm25Weight without effect.
@@ -8,13 +9,17 @@ that nothing reads here is accepted with a warning: 002 itself leaves vectorWeig
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from assay.config import from_dict
 from assay.errors import ConfigError, nearest
+from assay.pipeline import Pipeline
 from assay.rerank.providers.table import PROVIDERS
 
 
@@ -75,6 +80,21 @@ class Conversion:
 
     pipeline: dict[str, Any]
     warnings: tuple[str, ...]
+
+
+def configured(path: str | Path) -> tuple[Pipeline, tuple[str, ...]]:
+    """The pipeline that a JSON file in 002's names makes, named after the file, and what it says to no effect."""
+    file = Path(path)
+    try:
+        given = json.loads(file.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}", "name a file that is there and can be read") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file} is not JSON: {error}", "its keys are listed in docs/memory.md") from error
+    if not isinstance(given, dict):
+        raise ConfigError(f"{file} holds no table of keys", 'write {"key": value, …}; keys: docs/memory.md')
+    found = convert(given)
+    return from_dict(found.pipeline, file.stem), found.warnings
 
 
 def convert(given: Mapping[str, Any], k: int = 10) -> Conversion:

@@ -9,12 +9,12 @@ from assay.memory.types import MemoryStats
 from assay.memory.window import Window
 
 
-def counted(window: Window, at: float) -> MemoryStats:
-    every = list(window.entries())
-    old = [entry for entry in every if entry.superseded_by]
-    expired = [e for e in every if not e.superseded_by and e.expires is not None and e.expires <= at]
-    gone = {entry.id for entry in (*old, *expired)}
-    current = [entry for entry in every if entry.id not in gone]
+def counted(window: Window, at: float, *, past: bool) -> MemoryStats:
+    """Counts at a moment; `past` says that it was asked for, so that what came or changed later is not counted yet."""
+    every = [entry for entry in window.entries() if not past or entry.created <= at]
+    old = {entry.id for entry in every if not window.stands(entry, at if past else None)}
+    expired = {e.id for e in every if e.id not in old and e.expires is not None and e.expires <= at}
+    current = [entry for entry in every if entry.id not in old | expired]
     return MemoryStats(
         scopes=window.scopes.names,
         memories=len(current),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from assay.absence import reasons
-from assay.answer import Answer, Verdict
+from assay.answer import Answer, Hit, Verdict
 from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.memory.adaptive import should_retrieve
@@ -60,7 +60,7 @@ def _recalled(kb: KnowledgeBase, window: Window, asked: Asked) -> Recalled:
     notes: list[str] = []
     served = _served(window, asked, answer, notes)
     hits = tuple(replace(hit, rank=place) for place, hit in enumerate(served, start=1))
-    return Recalled(asked.text, hits, answer.verdict, notes=tuple(notes), answer=answer)
+    return Recalled(asked.text, hits, answer.verdict, notes=tuple(notes), remarks=tuple(answer.told()), answer=answer)
 
 
 def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
@@ -77,7 +77,7 @@ def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
 def _served(window: Window, asked: Asked, answer: Answer, notes: list[str]) -> Iterator[Recollection]:
     """Each memory once, at the place of its best chunk, or of the best chunk of one it superseded."""
     seen: set[str] = set()
-    for hit in answer:
+    for hit in _from_here(window, answer, notes):
         found = window.whole(hit.chunk)
         if found.id in seen:
             continue
@@ -98,6 +98,16 @@ def _served(window: Window, asked: Asked, answer: Answer, notes: list[str]) -> I
             seen.add(current.id)
             notes.append(f"{found.id} is superseded and served as {current.id}")
             yield Recollection(0, hit.score, current, found.id, hit=hit)
+
+
+def _from_here(window: Window, answer: Answer, notes: list[str]) -> list[Hit]:
+    """Hits of this store: a leg may look into another one, or into what knows no scopes."""
+    if answer.snapshot is window.view:  # none did
+        return list(answer)
+    here = window.view.rows(answer.chosen.ids) >= 0
+    if not here.all():
+        notes.append(f"{(~here).sum()} from elsewhere: no memories of these scopes here, not served")
+    return [hit for hit, own in zip(answer, here, strict=True) if own]
 
 
 def _unwanted(entry: Entry, asked: Asked) -> str:

@@ -99,8 +99,13 @@ def _store(case: _Case) -> Stored:
     put(case.kb, [made, *_superseded(case, case.replaced, entry.id)], "stored", case.now)
     names = ", ".join(old.id for old in case.replaced)
     said = f"in place of {names}" if names else _novelty(case)
-    reason = "; ".join(part for part in (said, made.lacking) if part)
+    late = "it has expired already, and is not recalled" if _over(entry, case.now) else ""
+    reason = "; ".join(part for part in (said, late, made.lacking) if part)
     return Stored(entry.id, "superseded" if names else "stored", reason, case.close, entry_of(made.chunks))
+
+
+def _over(entry: Entry, now: float) -> bool:
+    return entry.expires is not None and entry.expires <= max(now, entry.created)
 
 
 def _novelty(case: _Case) -> str:

@@ -48,22 +48,31 @@ Moment = str | float | None
 
 
 def open(
-    path: str | Path, *, embedder: str = "auto", create: bool = True, clock: Callable[[], float] = time.time
+    path: str | Path,
+    *,
+    embedder: str = "auto",
+    create: bool = True,
+    clock: Callable[[], float] = time.time,
+    pipeline: str | Pipeline = "memory",
 ) -> Memory:
     """Open the memory in a folder, making it when it is not there yet.
 
     It is an ordinary knowledge base, so documents may live beside memories. No model is loaded before one is needed.
-    `clock` is what a date means that is not given.
+    `clock` is what a date means that is not given. `pipeline` recalls: a preset, a TOML file, or a pipeline, for
+    example one made from 002's own configuration (`assay.memory.config.configured`).
     """
-    return Memory(knowledge.open(path, embedder=embedder, create=create), clock)
+    return Memory(knowledge.open(path, embedder=embedder, create=create), clock, pipeline)
 
 
 class Memory(Closing):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
-    def __init__(self, kb: KnowledgeBase, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, clock: Callable[[], float] = time.time, pipeline: str | Pipeline = "memory"
+    ) -> None:
         self.kb = kb
         self.clock = clock
+        self.pipeline = pipeline
 
     def close(self) -> None:
         self.kb.close()
@@ -157,7 +166,10 @@ class Memory(Closing):
         cache and known backup (and those in `backups`), and the result says from where, and what it cannot reach.
         """
         if (id is None) == (query is None):
-            raise QueryError("forget takes an id or a query, one of them", "forget(id, …) or forget(query=…, …)")
+            raise QueryError(
+                "forget takes an id or a query, one of them",
+                "name the memory by its id, or what to look for by a query",
+            )
         now = self._now()
         if callable(confirm):  # asked before it is our turn: a person may think for long
             shown = self._going(self._window(scopes), id, query, k, purge)
@@ -180,7 +192,7 @@ class Memory(Closing):
         """What a `forget` would take."""
         if id is not None:
             return named(window, id, purge)
-        asked = Asked(str(query), self._now(), k, None, (), self.kb.pipeline("memory"))
+        asked = Asked(str(query), self._now(), k, None, (), self._pipeline(None))
         found = recall(self.kb, window, asked, adaptive=False)
         return with_predecessors(window, [hit.entry for hit in found.hits])
 
@@ -195,16 +207,17 @@ class Memory(Closing):
         at: Moment = None,
         category: str | None = None,
         tags: Iterable[str] = (),
-        pipeline: str | Pipeline = "memory",
+        pipeline: str | Pipeline | None = None,
         adaptive: bool = True,
     ) -> Recalled:
         """The memories that answer a query, best first, at most k.
 
         `at` is the clock: what was created later, had expired by then or was superseded by then is not recalled; a
-        superseded memory that is found is served as its successor, with a note. `tags` must all be there. With
-        `adaptive`, a message that needs no memory ("thanks!") is not looked up, and `skipped` says why.
+        superseded memory that is found is served as its successor, with a note. `tags` must all be there. `pipeline`
+        is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
+        up, and `skipped` says why.
         """
-        asked = Asked(query, moment(at, self._now()), k, category, labels(tags), self.kb.pipeline(pipeline))
+        asked = Asked(query, moment(at, self._now()), k, category, labels(tags), self._pipeline(pipeline))
         return recall(self.kb, self._window(scopes), asked, adaptive=adaptive)
 
     def explain(
@@ -215,10 +228,10 @@ class Memory(Closing):
         scopes: Scopes,
         k: int = 5,
         at: Moment = None,
-        pipeline: str | Pipeline = "memory",
+        pipeline: str | Pipeline | None = None,
     ) -> Explained:
         """Why a memory is at its place for a query, or why it is not recalled."""
-        asked = Asked(query, moment(at, self._now()), k, None, (), self.kb.pipeline(pipeline))
+        asked = Asked(query, moment(at, self._now()), k, None, (), self._pipeline(pipeline))
         window = self._window(scopes)
         return explain(self.kb, window, asked, window.get(id))
 
@@ -237,16 +250,17 @@ class Memory(Closing):
         offset: int = 0,
         everything: bool = False,
     ) -> tuple[Entry, ...]:
-        """Memories, newest first; `everything` also shows the superseded and the expired."""
+        """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
+        current then: what was created later is left out, what was superseded later is there."""
         window = self._window(scopes)
-        now = None if everything else moment(at, self._now())
-        found = window.entries(*window.asked(category, labels(tags), now))
-        shown = (entry for entry in found if everything or not entry.superseded_by)
+        now = moment(at, self._now())
+        found = window.entries(*window.asked(category, labels(tags), None if everything else now))
+        shown = (entry for entry in found if everything or window.stands(entry, None if at is None else now))
         return tuple(islice(shown, offset, None if limit is None else offset + limit))
 
     def stats(self, scopes: Scopes, *, at: Moment = None) -> MemoryStats:
-        """How much is remembered in these scopes."""
-        return counted(self._window(scopes), moment(at, self._now()))
+        """How much is remembered in these scopes; with `at`, how much was then."""
+        return counted(self._window(scopes), moment(at, self._now()), past=at is not None)
 
     def history(self, id: str, *, scopes: Scopes) -> tuple[Change, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""
@@ -277,6 +291,9 @@ class Memory(Closing):
         return Import(self.kb, Granted.of(scopes), target, on_duplicate, self._now()).run(given, format)
 
     # --
+
+    def _pipeline(self, asked: str | Pipeline | None) -> Pipeline:
+        return self.kb.pipeline(self.pipeline if asked is None else asked)
 
     def _now(self) -> float:
         return moment(None, self.clock())

@@ -52,16 +52,24 @@ class Import:
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self, source: Path | Iterable[str], format: str) -> Imported:
+        old = []
         for given in reader(format)(source):
             if isinstance(given, Bad):
                 self.problems.append((given.where, given.why))
-                continue
-            try:
-                self._take(given)
-            except AssayError as error:
-                self.problems.append((given.where, error.message))
+            elif given.superseded_by:
+                old.append(given)
+            else:
+                self._attempt(given)
+        for given in old:  # last, or a successor that says almost the same would be taken for known
+            self._attempt(given)
         self._link()
         return Imported(len(self.stored), self.skipped, self.refused, tuple(self.problems), tuple(self.stored))
+
+    def _attempt(self, given: Given) -> None:
+        try:
+            self._take(given)
+        except AssayError as error:
+            self.problems.append((given.where, error.message))
 
     def _take(self, given: Given) -> None:
         entry = self._entry(given)
@@ -105,6 +113,9 @@ class Import:
             with turn(self.kb):
                 window = Window(self.kb, Scopes((scope,)))
                 old, new = window.find(name), window.find(self.names.get(successor, successor))
+                if new is None:
+                    why = f"it is superseded by {successor!r}, which did not come along: it counts as current here"
+                    self.problems.append((name, why))
                 if old is None or new is None or old.id == new.id:
                     continue
                 names = tuple(sorted({*new.supersedes, old.id}))

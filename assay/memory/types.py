@@ -146,7 +146,8 @@ class Recollection:
 @dataclass(frozen=True)
 class Recalled:
     """What a recall gave. `skipped` says why nothing was looked up ("" when something was); `notes` are what happened
-    to memories after the pipeline (superseded ones served as their successor); `answer` has the whole trace."""
+    to memories after the pipeline (superseded ones served as their successor); `remarks` what its steps say of
+    themselves (who reranked, whom they dropped and why); `answer` has the whole trace."""
 
     query: str
     hits: tuple[Recollection, ...]

@@ -131,6 +131,13 @@ class Window:
             entry = after
         return entry
 
+    def stands(self, entry: Entry, at: float | None) -> bool:
+        """Was a memory there at a moment, and nothing in its place yet? None: has nothing taken its place since?"""
+        if at is None or not entry.superseded_by:
+            return not entry.superseded_by and (at is None or entry.created <= at)
+        after = self.find(entry.superseded_by)
+        return entry.created <= at and after is not None and after.created > at
+
     # -- the past
 
     def history(self, beginning: str) -> tuple[Change, ...]:

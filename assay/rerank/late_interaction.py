@@ -70,8 +70,16 @@ class LateInteraction:
         try:
             likeness = self._likeness(query.text, texts)
         except AssayError as error:
-            return ranking.noted(Note("degraded", f"late_interaction did not run: {error.message}; cure: {error.cure}"))
+            return ranking.noted(_failed(error))
         return self.blended(ranking, likeness)
+
+    def lacks(self) -> tuple[Note, ...]:
+        """Why it could not read, were there something to read; nothing when it could."""
+        try:
+            token_store(self.model, self.bits)
+        except AssayError as error:
+            return (_failed(error),)
+        return ()
 
     def blended(self, ranking: Ranking, likeness: Floats) -> Ranking:
         """The ranking with what was read of its first candidates blended in; NaN is average."""
@@ -92,6 +100,10 @@ class LateInteraction:
     def gives(self, given: Range) -> Range:
         require_unit("late_interaction", given)
         return Range("unit", given.lo / 2.0, given.hi)  # half: the middle between equal scores and nothing outside
+
+
+def _failed(error: AssayError) -> Note:
+    return Note("degraded", f"late_interaction did not run: {error.message}; cure: {error.cure}")
 
 
 def blend(score: Floats, likeness: Floats, weight: float) -> Floats:

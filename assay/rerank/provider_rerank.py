@@ -122,6 +122,7 @@ class ProviderRerank:
             wire=wire,
             timeout_s=self.timeout_s,
             deadline_s=self.deadline_s,
+            at_once=row.at_once,
         )
 
     def _remote(self, query: Query, ranking: Ranking, snapshot: Snapshot, target: Target) -> Ranking:
@@ -159,6 +160,10 @@ class ProviderRerank:
     def _local(self, query: Query, ranking: Ranking, snapshot: Snapshot, *why: Note) -> Ranking:
         """Late interaction in this process; the fallback where its model is missing."""
         reader = LateInteraction(pool=self.pool, model=self.local_model)
+        if lacks := reader.lacks():
+            return self._light(query, ranking, snapshot, *why, *lacks)
+        if len(ranking) == 1:  # it compares candidates with one another
+            return ranking.noted(*why, Note("info", "a single candidate was not read: its score stays"))
         read = reader.apply(query, ranking, snapshot)
         if any(note.kind in ("degraded", "skipped") for note in read.notes):
             return self._light(query, ranking, snapshot, *why, *read.notes)

@@ -77,8 +77,8 @@ class Recalled(Result):
     verdict: Verdict
     skipped: str | None = Field(description="why nothing was looked up; null when something was")
     hits: list[Recollection]
-    notes: list[str]
-    remarks: list[str]
+    notes: list[str] = Field(description="what was served in the place of superseded memories, and what was not")
+    remarks: list[str] = Field(description="what the steps say of themselves: who reranked, what was dropped and why")
 
 
 class Forgotten(Result):

@@ -170,3 +170,54 @@ def test_an_unknown_command_names_the_nearest(run: Run) -> None:
     found = run("memory", "recal")
     assert found.exit_code == 2
     assert "recall" in found.stderr
+
+
+OLD = "The vault is in room 12."
+"""A year old: max(bm25, 0.5) = 0.5 or more, times 0.91, times 0.5 + 0.5 · exp(−365/60) = 0.5011 is below 0.35."""
+
+
+def test_the_configuration_of_002_recalls_and_forgets(run: Run, base: Path, tmp_path: Path) -> None:
+    run("memory", "store", OLD, "--created", "2025-01-01", "--store", base)
+    asked = ("where is the vault?", "--at", "2026-01-01", "--store", base)
+    assert OLD not in run("memory", "recall", *asked).stdout
+    (tmp_path / "mine.json").write_text('{"timeDecayHalfLifeDays": 0, "vectorWeight": 0.6}', "utf-8")
+    mine = ("--pipeline", tmp_path / "mine.json")
+    recalled = run("memory", "recall", *asked, *mine)
+    assert OLD in recalled.stdout
+    assert "decay" not in recalled.stdout
+    assert (
+        recalled.stderr == "note: vectorWeight has no effect under confirm_boost; weighted_merge reads such weights\n"
+    )
+    name = data(run, "recall", *asked, *mine)["hits"][0]["memory"]["id"]
+    assert data(run, "explain", "where is the vault?", "--id", name, *asked[1:], *mine)["rank"] == 1
+    shown = ("forget", "--query", "where is the vault?", "--store", base)
+    assert data(run, *shown)["memories"] == []  # what is not recalled is not forgotten either
+    assert [memory["id"] for memory in data(run, *shown, *mine)["memories"]] == [name]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('{"recencyHalfLife": 14}', "did you mean 'recencyHalfLifeDays'?"),
+        ('{"minScore": NaN}', "minScore = nan is out of range"),
+        ('{"minScore": 0.3', "is not JSON"),
+        ('["minScore"]', "holds no table of keys"),
+        ("\xff", "is not JSON"),
+        (None, "No such file"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused_with_the_cure(
+    run: Run, base: Path, tmp_path: Path, written: str | None, said: str
+) -> None:
+    if written is not None:
+        (tmp_path / "mine.json").write_text(written, "latin-1")
+    done = run("memory", "recall", "where is the vault?", "--store", base, "--pipeline", tmp_path / "mine.json")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "cure: " in done.stderr
+
+
+def test_one_word_that_is_not_looked_up_has_a_cure(run: Run, base: Path) -> None:
+    run("memory", "store", OLD, "--store", base)
+    assert "cure: to look all the same: --always" in run("memory", "recall", "vault", "--store", base).stdout
+    assert OLD in run("memory", "recall", "vault", "--always", "--store", base).stdout

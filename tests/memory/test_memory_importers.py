@@ -33,6 +33,45 @@ def test_a_round_trip_brings_everything_back(mem: Memory, tmp_path: Path, clock:
         assert list(other.export(["global", "user:ada"])) == lines
 
 
+def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(mem: Memory, tmp_path: Path, clock: Any) -> None:
+    clock.now += 0.123456789  # a moment is kept to the microsecond, so that it can be written down
+    for _ in range(3):
+        mem.store("The vault is in room 12.", on_duplicate="supersede")
+        clock.pass_days(1)
+    lines = list(mem.export("global"))
+    with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
+        assert other.import_(lines, scopes="global").stored == 3
+        assert list(other.export("global")) == lines
+        assert other.list(scopes="global") == mem.list(scopes="global")
+
+
+def test_force_brings_back_what_force_had_stored(mem: Memory, tmp_path: Path, clock: Any) -> None:
+    for _ in range(2):
+        mem.store("The vault is in room 12.", on_duplicate="force")
+    lines = list(mem.export("global"))
+    with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
+        for stored in (2, 0):
+            assert other.import_(lines, scopes="global", on_duplicate="force").stored == stored
+            assert list(other.export("global")) == lines
+
+
+def test_an_id_that_is_taken_by_another_text_is_left_alone(mem: Memory) -> None:
+    mem.import_(['{"id": "abc", "text": "The vault is in room 12."}'], scopes="global")
+    (name,) = mem.import_(['{"id": "abc", "text": "Lunch is served at noon."}'], scopes="global").ids
+    assert name != "abc"
+    assert mem.get("abc", scopes="global").text == "The vault is in room 12."
+
+
+def test_links_that_lead_in_a_circle_end(mem: Memory) -> None:
+    lines = [
+        '{"id": "one", "text": "The vault is in room 12.", "superseded_by": "two"}',
+        '{"id": "two", "text": "Lunch is served at noon.", "superseded_by": "one"}',
+    ]
+    assert mem.import_(lines, scopes="global").stored == 2
+    assert [hit.id for hit in mem.recall("vault room", scopes="global", adaptive=False).hits] == ["two"]
+    assert set(mem.forget("one", scopes="global").ids) == {"one", "two"}
+
+
 def test_records_that_cannot_be_taken_are_listed(mem: Memory) -> None:
     lines = [
         '{"text": "The vault is in room 12."}',
@@ -53,6 +92,14 @@ def test_records_that_cannot_be_taken_are_listed(mem: Memory) -> None:
     (held,) = mem.list(scopes="global", tags=["single"])
     assert held.importance == 1.0
     assert mem.list(scopes="user:eve") == ()
+
+
+def test_a_superseded_memory_whose_successor_stays_behind_is_named(mem: Memory) -> None:
+    old = {"id": "old", "text": "The vault is in room 12.", "superseded_by": "new"}
+    done = mem.import_([json.dumps(old), '{"id": "new", "text": "thanks!"}'], scopes="global")
+    assert (done.stored, done.refused) == (1, 1)
+    assert done.problems == (("old", "it is superseded by 'new', which did not come along: it counts as current here"),)
+    assert mem.get("old", scopes="global").superseded_by == ""
 
 
 def test_into_puts_all_of_them_into_one_scope(mem: Memory) -> None:
@@ -186,18 +233,22 @@ def test_memory_lancedb_pro(mem: Memory, tmp_path: Path) -> None:
     lancedb = pytest.importorskip("lancedb", reason="lancedb is not installed (assay[lance])")
     old, new = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
     tabs = {"superseded_by": new, "tags": ["style"]}
+    lost = {"superseded_by": "not-in-the-table", "invalidated_at": MARCH + 2000, "valid_until": MARCH + 9000}
+    off = {"invalidated_at": MARCH + 500}
     spaces = {"valid_until": MARCH + 86_400_000, "supersedes": old}
     rows = [
         ("__schema__", "", "other", "global", 0.0, 0.0, "{}"),
         (old, "User prefers tabs.", "preference", "agent:main", 0.9, float(MARCH), json.dumps(tabs)),
         (new, "User prefers spaces now.", "preference", "agent:main", 1.7, float(MARCH + 1000), json.dumps(spaces)),
         ("n", "Nobody owns this one.", "fact", None, 0.5, 0.0, ""),
+        ("gone", "User prefers vi.", "fact", "agent:main", 0.5, float(MARCH), json.dumps(lost)),
+        ("off", "User prefers ed.", "fact", "agent:main", 0.5, float(MARCH), json.dumps(off)),
     ]
     names = ("id", "text", "category", "scope", "importance", "timestamp", "metadata")
     made = [{**dict(zip(names, row, strict=True)), "vector": [0.1] * 8} for row in rows]
     lancedb.connect(str(tmp_path / "db")).create_table("memories", made)
     done = mem.import_(tmp_path / "db", scopes=["agent:main", "global"], format="memory-lancedb-pro")
-    assert done.stored == 2
+    assert done.stored == 4
     assert [where for where, _ in done.problems] == ["n"]
     first, second = mem.get("1111", scopes="agent:main"), mem.get("2222", scopes="agent:main")
     assert (first.text, first.category, first.importance, first.tags) == (
@@ -209,7 +260,10 @@ def test_memory_lancedb_pro(mem: Memory, tmp_path: Path) -> None:
     assert (first.created, first.superseded_by) == (MARCH / 1000, second.id)
     assert (second.importance, second.expires, second.supersedes) == (1.0, MARCH / 1000 + 86_400, (first.id,))
     taken = mem.import_(tmp_path / "db", scopes="user:me", scope="user:me", format="memory-lancedb-pro")
-    assert taken.stored == 3
+    assert taken.stored == 5
+    ends = {entry.text: entry.expires for entry in mem.list(scopes="agent:main", everything=True)}
+    assert (ends["User prefers vi."], ends["User prefers ed."]) == (MARCH / 1000 + 2, MARCH / 1000 + 0.5)
+    assert ends["User prefers tabs."] is None  # its successor is served in its place
     with pytest.raises(StoreError, match="LanceDB folder"):
         mem.import_(tmp_path / "none", scopes="global", format="memory-lancedb-pro")
     (tmp_path / "empty").mkdir()

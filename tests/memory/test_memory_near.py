@@ -9,6 +9,7 @@ import pytest
 from assay import embed, memory
 from assay.embed.installed import find
 from assay.memory.near import judged, shared, told_apart
+from assay.memory.service import Memory
 from assay.memory.types import Entry
 from assay.text.analyse import Analyser
 
@@ -101,3 +102,66 @@ def test_a_model_store_keeps_one_of_two_phrasings(tmp_path: Path) -> None:
         assert again.near[0].cosine > 0.9
         other = mem.store("The user wants all prices in euros.")
         assert other.action == "stored"
+
+
+WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet", "kilo"]
+
+
+@pytest.mark.parametrize(
+    ("known", "cosine", "duplicate"),
+    [
+        (7, 0.85, True),  # 7 of 10 words, and both thresholds themselves
+        (7, 0.8499, False),
+        (6, 0.99, False),  # 6 of 10
+        (9, None, False),  # without a model 9 of 10 are not enough
+        (10, None, True),
+    ],
+)
+def test_the_thresholds_themselves(known: int, cosine: float | None, duplicate: bool) -> None:
+    found = judged(entry(" ".join(WORDS[:known])), " ".join(reversed(WORDS[:10])), cosine, Analyser())
+    assert (found.overlap, found.duplicate) == (known / 10, duplicate)
+
+
+def test_neighbours_from_one_half_on_are_shown(mem: Memory) -> None:
+    for words in ("alpha bravo charlie delta", "alpha bravo golf hotel", "india juliet kilo"):
+        mem.store(words, on_duplicate="force")
+    near = mem.store("alpha bravo charlie echo").near
+    assert [(one.entry.text, one.overlap) for one in near] == [("alpha bravo charlie delta", 0.6)]
+
+
+def test_a_duplicate_is_found_behind_what_has_more_of_its_words(mem: Memory) -> None:
+    for number in range(5):
+        mem.store(f"vault room vault room vault room vault room {WORDS[number]}", on_duplicate="force")
+    first = mem.store("The vault and the room.", on_duplicate="force")
+    again = mem.store("The room and the vault.")
+    assert (again.action, again.id) == ("skipped", first.id)
+
+
+def test_what_is_named_to_be_superseded_is_whatever_else_is_known(mem: Memory) -> None:
+    old = mem.store("The vault is in the cellar.")
+    known = mem.store("The safe is in the attic.")
+    new = mem.store("the safe is in the attic", supersedes=old.id)
+    assert (new.action, new.entry.supersedes if new.entry else ()) == ("superseded", (old.id,))
+    assert mem.get(old.id, scopes="global").superseded_by == new.id != known.id
+
+
+@installed
+def test_a_duplicate_that_says_more_is_kept_beside_or_merged_whole(tmp_path: Path) -> None:
+    short, long = "The user speaks German and Portuguese at work.", "User speaks German, Portuguese and Italian at work"
+    with memory.open(tmp_path / "m", embedder="minilm") as mem:
+        first = mem.store(short, expires="2099-01-01")
+        beside = mem.store(long)
+        assert beside.action == "stored"
+        assert beside.reason == f"beside {first.id}, which lacks: italian"
+        mem.forget(beside.id, scopes="global")
+        merged = mem.store(long, on_duplicate="merge")
+        assert (merged.action, merged.id) == ("merged", first.id)
+        kept = mem.get(first.id, scopes="global")
+        assert (kept.text, kept.expires) == (long, None)  # the fuller text; one that never ends has no end
+        (hit,) = mem.recall("who speaks Italian?", scopes="global", pipeline="dense").hits
+        cosine = float(
+            embed.load("minilm").encode_query("who speaks Italian?") @ embed.load("minilm").encode([long])[0]
+        )
+        assert hit.score == pytest.approx(cosine, abs=1e-5)  # and the fuller text's own vector
+        assert mem.store(short, on_duplicate="merge").entry == mem.get(first.id, scopes="global")
+        assert mem.get(first.id, scopes="global").text == long

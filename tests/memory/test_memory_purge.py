@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from assay import memory
+from assay import embed, memory
 from assay.backup import backup, known_backups, restore
 from assay.embed.cache import key_of
 from assay.embed.installed import find, models_folder
+from assay.embed.token_cache import CachedTokens
+from assay.embed.tokens import coder_of
 from assay.errors import StoreError
 from assay.memory.service import Memory
 
@@ -147,6 +149,25 @@ def test_the_caches_forget_the_vectors(tmp_path: Path, monkeypatch: pytest.Monke
     assert [found for folder in own for found in holding(folder, *MARKS)] == []
     for cache in (tmp_path / "home").glob("*.sqlite*"):
         assert key_of(b"document", text) not in cache.read_bytes()
+
+
+@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+def test_the_caches_forget_what_a_reranker_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    coder = coder_of(embed.load("minilm"), 1)
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    text, other = f"The password is {SECRET}.", "The password is kept in the cellar."
+    with memory.open(tmp_path / "m", embedder="none") as mem:
+        name = mem.store(text).id
+        mem.store(other)
+        CachedTokens(coder).codes([text, other])  # as late interaction keeps them
+        path = tmp_path / "home" / "tokens.sqlite"
+        assert cached(path, key_of(b"tokens", text), key_of(b"tokens", other)) == 2
+        done = mem.forget(name, scopes="global", purge=True)
+        assert "cache tokens.sqlite: 1 entry" in done.erased
+        assert cached(path, key_of(b"tokens", text), key_of(b"tokens", other)) == 1
+    for cache in (tmp_path / "home").glob("tokens.sqlite*"):
+        assert key_of(b"tokens", text) not in cache.read_bytes()
 
 
 def cached(path: Path, *keys: bytes) -> int:

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import memory
+from assay.config import from_dict
 from assay.errors import AssayError, QueryError, StoreError
 from assay.memory.scopes import Scopes
 from assay.memory.service import Memory
@@ -218,6 +219,33 @@ def test_a_document_is_no_memory_whatever_it_says(mem: Memory) -> None:
     mem.store("The vault is a memory.")
     assert [hit.text for hit in mem.recall("vault", scopes="global", adaptive=False).hits] == ["The vault is a memory."]
     assert len(mem.list(scopes="global")) == 1
+
+
+def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: Memory, tmp_path: Path) -> None:
+    """A pipeline may look into other stores and reports; a scope's name means something in this one alone."""
+    mem.store("The vault is in room 12.")
+    with memory.open(tmp_path / "other", embedder="none", clock=mem.clock) as other:
+        other.store("The other vault is in room 13.")
+        other.store("The long vault. " + "It has many rooms and a vault in each. " * 400)
+        secret = other.store("The vault of Eve.", scope="user:eve").id
+    report = {"results": [{"question_id": "", "question": "vault", "retrieved_session_ids": ["x", secret]}]}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    for source in (
+        {"use": "store", "path": str(tmp_path / "other"), "pipeline": "bm25"},
+        {"use": "recorded", "path": str(tmp_path / "report.json")},
+    ):
+        legs = {"bm25": {"k": 20}, "second": {"source": source, "k": 20, "priority": 1}}
+        pipeline = from_dict({"k": 10, "legs": legs, "fuse": {"use": "rrf"}})
+        found = mem.recall("vault", scopes="global", adaptive=False, pipeline=pipeline)
+        assert [hit.text for hit in found.hits] == ["The vault is in room 12."]
+        assert found.notes[0].endswith("from elsewhere: no memories of these scopes here, not served")
+
+
+def test_what_others_forgot_is_not_counted(mem: Memory) -> None:
+    for scope, number in (("agent:a", 1), ("agent:b", 2)):
+        for place in range(number):
+            mem.forget(mem.store(f"Vault {place} is here.", scope=scope).id, scopes=scope)
+    assert [mem.stats(scope).hidden for scope in ("agent:a", "agent:b", "global")] == [1, 2, 0]
 
 
 def test_compacted_stores_keep_the_boundary(mem: Memory) -> None:

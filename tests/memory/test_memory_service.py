@@ -147,10 +147,38 @@ def test_before_the_successor_came_the_old_one_stands(mem: Memory) -> None:
     assert [hit.id for hit in mem.recall("vault", at="2026-02-02", **ASK).hits] == [new.id]
 
 
+def test_lists_and_counts_are_those_of_their_moment(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.", created="2026-01-01")
+    new = mem.store("The vault moved to the cellar.", created="2026-02-01", supersedes=old.id, expires="2026-02-20")
+    for at, ids, counts in (
+        ("2025-12-31", [], (0, 0, 0)),
+        ("2026-01-01", [old.id], (1, 0, 0)),
+        ("2026-01-31", [old.id], (1, 0, 0)),
+        ("2026-02-01", [new.id], (1, 1, 0)),
+        ("2026-02-20", [], (0, 1, 1)),
+        (None, [], (0, 1, 1)),  # it is March
+    ):
+        assert [entry.id for entry in mem.list(scopes="global", at=at)] == ids, at
+        found = mem.stats("global", at=at)
+        assert (found.memories, found.superseded, found.expired) == counts, at
+    mem.forget(new.id, scopes="global")
+    assert mem.list(scopes="global", at="2026-01-15") == ()  # what is forgotten was never there
+
+
 def test_a_successor_in_another_scope_is_refused(mem: Memory) -> None:
     old = mem.store("The vault is in room 12.", scope="agent:a")
     with pytest.raises(StoreError, match="no memory here"):
         mem.store("The vault moved.", scope="agent:b", supersedes=old.id)
+
+
+def test_superseded_ones_take_no_place_of_those_that_were_asked_for(mem: Memory) -> None:
+    old = [mem.store(f"vault vault vault {number}", on_duplicate="force").id for number in range(4)]
+    mem.store("It is in the cellar.", supersedes=old)
+    mem.store("The vault has a door.")
+    most = mem.recall("vault", k=9, pipeline="bm25", **ASK)
+    assert texts(most) == ["It is in the cellar.", "The vault has a door."]
+    for k in (1, 2):
+        assert mem.recall("vault", k=k, pipeline="bm25", **ASK).hits == most.hits[:k]
 
 
 def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
@@ -165,6 +193,15 @@ def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
     assert mem.store("The door code is blue heron.").action == "stored"  # to say an old thing again is news
 
 
+def test_what_has_expired_already_is_stored_and_said_to_be_so(mem: Memory) -> None:
+    said = "; it has expired already, and is not recalled"
+    for number, (expires, told) in enumerate((("2026-03-01", True), ("2026-02-01", True), ("2026-03-02", False))):
+        done = mem.store(f"The door code of house {number} is blue heron.", expires=expires)
+        assert (done.action, done.reason.endswith(said)) == ("stored", told)
+    never = mem.store("The bridge is closed.", created="2026-05-01", expires="2026-04-01")
+    assert never.reason.endswith(said)
+
+
 def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
     old = mem.store("The vault is in room 12.")
     mem.store("The cellar holds it.", supersedes=old.id, expires="2026-03-05")
@@ -172,6 +209,16 @@ def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
     found = mem.recall("vault room", **ASK)
     assert found.hits == ()
     assert "has expired" in found.notes[0]
+
+
+def test_a_successor_that_was_not_asked_for_is_not_served(mem: Memory) -> None:
+    old = mem.store("The vault is in room 12.", category="entity", tags=["a", "b"])
+    new = mem.store("The cellar holds it.", supersedes=old.id, category="fact", tags=["a"])
+    for asked, said in (({"category": "entity"}, "is a fact"), ({"tags": ["b"]}, "lacks a tag that was asked for")):
+        found = mem.recall("vault room", **asked, **ASK)
+        assert (found.hits, found.verdict.found) == ((), 0)
+        assert found.notes == (f"{old.id} is superseded by {new.id}, which {said}: not served",)
+    assert [hit.id for hit in mem.recall("vault room", tags=["a"], **ASK).hits] == [new.id]
 
 
 def test_update_keeps_id_scope_and_date_and_writes_history(mem: Memory, clock: Any) -> None:
@@ -298,6 +345,16 @@ def test_what_cannot_run_is_on_the_record(mem: Memory) -> None:
     assert found.word == "degraded"
     assert any("dense skipped" in line for line in found.verdict.degraded)
     assert json.loads(json.dumps(found.to_json()))["hits"][0]["memory"]["text"] == "The vault is in room 12."
+
+
+def test_what_the_steps_say_is_told_beside_the_answer(mem: Memory) -> None:
+    mem.store("The vault is in room 12.")
+    mem.store("The vault was painted in the long summer before the war.", importance=0.0, created="2025-01-01")
+    found = mem.recall("vault room", **ASK)
+    assert texts(found) == ["The vault is in room 12."]
+    assert "hard_minimum: dropped 1 candidate: score below 0.35" in found.remarks
+    assert "rerank: jina (jina-reranker-v3) was not asked: no key in JINA_API_KEY" in found.remarks
+    assert found.to_json()["remarks"] == list(found.remarks)
 
 
 def test_a_store_without_memories_recalls_nothing(mem: Memory) -> None:

@@ -120,6 +120,23 @@ def test_without_a_key_the_local_model_reads():
     assert [note.kind for note in ranking.notes] == ["info"]  # as planned
 
 
+@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+def test_a_single_candidate_is_not_said_to_have_been_read():
+    alone = found({"keys-3": 0.9})
+    ranking = ProviderRerank(provider="local").apply(QUERIES[0], alone, sample_snapshot())
+    assert by_id(ranking) == {"keys-3": 0.9}
+    assert [(note.kind, note.text) for note in ranking.notes] == [
+        ("info", "a single candidate was not read: its score stays")
+    ]
+
+
+def test_a_single_candidate_without_the_local_model_has_its_cosine():
+    alone = found({"keys-3": 0.9})
+    ranking = ProviderRerank(provider="local", local_model="none").apply(QUERIES[0], alone, sample_snapshot())
+    assert by_id(ranking) == pytest.approx({"keys-3": COSINE["keys-3"]})
+    assert [note.kind for note in ranking.notes] == ["degraded", "info"]
+
+
 def test_a_local_model_that_is_missing():
     ranking = ProviderRerank(provider="local", local_model="none").apply(QUERIES[0], GIVEN, sample_snapshot())
     assert by_id(ranking) == pytest.approx(COSINE, abs=1e-7)

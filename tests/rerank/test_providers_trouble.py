@@ -334,6 +334,16 @@ def test_another_address_has_a_breaker_of_its_own(server):
     assert by_id(run(stage(server, "cohere"))) == pytest.approx(JUDGED)
 
 
+@pytest.mark.parametrize("status", [401, 403, 404, 418])
+def test_a_refusal_that_is_about_the_endpoint_counts(server, status):
+    server.rules = [reply(status)] * 3
+    for _ in range(3):
+        said = fell_back(run(stage(server)))
+    assert "breaker open, 3 failures in a row" in said
+    assert "it is not asked for now" in fell_back(run(stage(server)))
+    assert len(server.requests) == 3
+
+
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_a_request_that_is_refused_says_nothing_about_the_endpoint(server, status):
     server.rules = [reply(status)] * 5

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from rerank_server import FORMATS, KEY, Server
+from rerank_server import FORMATS, KEY, Server, reply, results
 
 from assay.rerank.provider_rerank import ProviderRerank
 from assay.rerank.providers import ask
@@ -153,6 +154,52 @@ def test_beyond_the_pool_and_without_text(server):
     assert by_id(ranking) == by_id(GIVEN)
     assert "no candidate has a text" in ranking.notes[0].text
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+def test_the_memory_presets_whole_pool_is_judged(server, provider):
+    """40 candidates, of which text i is judged i/40: TEI takes no more than 32 texts in a request."""
+    names = [f"n{place:02}" for place in range(40)]
+    server.scores = {f"text {name}": place / 40 for place, name in enumerate(names)}
+    snapshot = MemorySnapshot([Chunk(name, "d", f"text {name}", 1) for name in names])
+    given = found(dict.fromkeys(names, 0.5))
+    ranking = stage(server, provider, pool=40).apply(Query("q"), given, snapshot)
+    assert by_id(ranking) == pytest.approx({name: 0.2 + 0.6 * place / 40 for place, name in enumerate(names)})
+    assert ranking.notes[0].text.endswith("judged 40 of 40 candidates")
+    assert len(server.requests) == (2 if provider == "tei" else 1)
+
+
+def test_two_requests_that_misspeak_are_one_account(server):
+    """Of 40 texts the first request has 32 and the second 8; an index counts within its own request."""
+    names = [f"n{place:02}" for place in range(40)]
+    snapshot = MemorySnapshot([Chunk(name, "d", f"text {name}", 1) for name in names])
+    server.rules = [results((0, 1.0), (32, 1.0), (1, 1.5)), results((7, 1.0), (8, 1.0), (7, 0.0))]
+    ranking = stage(server, "tei", pool=40).apply(Query("q"), found(dict.fromkeys(names, 0.5)), snapshot)
+    scores = by_id(ranking)
+    assert [name for name in names if scores[name] == pytest.approx(0.8)] == ["n00", "n01", "n39"]
+    assert set(scores) == set(names)
+    assert ranking.notes[0].text.endswith("judged 3 of 40 candidates, 2 indices out of range, 1 indices given twice")
+    assert "0 scores below 0 and 1 above 1" in ranking.notes[1].text
+    server.rules = [results((0, 1.0)), reply(400)]
+    ranking = stage(server, "tei", pool=40).apply(Query("q"), found(dict.fromkeys(names, 0.5)), snapshot)
+    assert set(by_id(ranking)) == set(names)
+    assert ranking.notes[0].kind == "degraded"
+
+
+def test_two_requests_have_one_deadline(server):
+    """Each takes half a second and would be in time alone; together they are not."""
+
+    def slow(provider, request):
+        time.sleep(0.5)
+        return server.proper(provider, request)
+
+    server.rules = [slow, slow]
+    names = [f"n{place:02}" for place in range(40)]
+    snapshot = MemorySnapshot([Chunk(name, "d", f"text {name}", 1) for name in names])
+    step = stage(server, "tei", pool=40, timeout_s=0.9, deadline_s=0.9)
+    ranking = step.apply(Query("q"), found(dict.fromkeys(names, 0.5)), snapshot)
+    assert "no answer within" in ranking.notes[0].text
+    assert set(by_id(ranking)) == set(names)
 
 
 def test_a_chunk_from_elsewhere_stays(server):

@@ -24,6 +24,7 @@ async def tell(client: Client) -> None:
     assert first["memory"]["tags"] == ["tools"]
     assert first["rank"] == 1
     assert first["why"]
+    assert any(said.startswith("rerank: jina") for said in recalled["remarks"])  # who read it, or who was not asked
 
     first = (await told(client, "memory_recall", query=QUERY, at=LATER))["hits"][0]
     explained = await told(client, "memory_explain", query=QUERY, id=name, at=LATER)

@@ -41,6 +41,21 @@ def test_it_opens_once_for_many():
     assert opened[0].closed == 1
 
 
+def test_four_calls_run_side_by_side_and_the_others_wait():
+    together = threading.Barrier(4)
+
+    async def talk() -> None:
+        desk = Desk(Service)
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(desk.run, lambda _: together.wait(60))  # broken where fewer than four run at once
+        await desk.close()
+
+    run(talk)
+    assert not together.broken
+    assert AT_ONCE == 4
+
+
 def test_a_failed_opening_is_tried_again(caplog):
     tries = iter([StoreError("not yet"), StoreError("not yet"), None])
 

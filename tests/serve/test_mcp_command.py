@@ -58,6 +58,8 @@ def test_without_the_extra_the_cure_is_named(tmp_path):
         (("--http", "0.0.0.0:80"), "is not an address of this machine alone"),
         (("--http", "nowhere"), "names no port"),
         (("--scope", "user:*"), "has no wildcards"),
+        (("--pipeline", "nosuch"), "there is no pipeline called 'nosuch'"),
+        (("--pipeline", "nosuch.json"), "nosuch.json: No such file"),
     ],
 )
 def test_what_cannot_be_served_is_said_before_anything_starts(tmp_path, capsys, options, said):

@@ -59,6 +59,19 @@ def spoken(*messages: dict[str, object]) -> str:
     return "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
 
 
+def test_a_server_recalls_with_the_configuration_it_was_given(store, tmp_path):
+    (tmp_path / "mine.json").write_text('{"timeDecayHalfLifeDays": 0, "bm25Weight": 0.3}')
+
+    async def talk(*options):
+        async with Client(started(store, *options)) as client:
+            await told(client, "memory_store", text="The vault is in room 12", created="2025-01-01")
+            found = await told(client, "memory_recall", query="where is the vault?", at="2026-01-01")
+            return [hit["memory"]["text"] for hit in found["hits"]]
+
+    assert run(talk) == []  # a year old, it has decayed below the hard minimum
+    assert run(talk, "--pipeline", str(tmp_path / "mine.json")) == ["The vault is in room 12"]
+
+
 HELLO = {
     "id": 1,
     "method": "initialize",

@@ -120,3 +120,10 @@ def test_no_evidence_of_a_real_conversation_is_noise():
     evidence = [turn["text"].split(": ", 1)[1] for turn in turns if turn["_id"] in relevant]
     assert len(evidence) > 1000
     assert [text for text in evidence if noise(text).noisy] == []
+
+
+def test_a_long_text_is_never_noise():
+    """600 characters: 14 times this clause of 42 is noise, 15 times is not."""
+    clause = "I do not have any information about that. "
+    assert (len(clause), noise(clause * 14).category) == (42, "denial")
+    assert not noise(clause * 15).noisy

@@ -2,15 +2,17 @@
 
     id, text, vector, category, scope, importance, timestamp (milliseconds), metadata (JSON)
 
-Of the metadata `valid_until`, `superseded_by` and `tags` are read. Vectors are left behind: they are another model's.
-A row without a scope belongs to nobody there, so here it needs one given to the import.
+Of the metadata `valid_until`, `invalidated_at`, `superseded_by` and `tags` are read. A memory that was invalidated is
+superseded where its successor is in the table too; where it is not, it expires at that moment, for it must not come
+back as the truth. Vectors are left behind: they are another model's. A row without a scope belongs to nobody there, so
+here it needs one given to the import.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +41,21 @@ def read(source: Path | Iterable[str]) -> Iterator[Given | Bad]:
     if not {"id", "text"} <= set(known):
         raise StoreError(f"the table {TABLE!r} of {source} has no text", "it is not one of memory-lancedb-pro")
     rows = table.to_arrow().select(known).to_pylist()
+    there = {str(row["id"]) for row in rows}
     for row in sorted(rows, key=lambda row: (row.get("timestamp") or 0, str(row["id"]))):
         if row["id"] != _SCHEMA_ROW:
-            yield _given(row)
+            yield _given(row, there)
 
 
-def _given(row: dict[str, Any]) -> Given | Bad:
+def _given(row: dict[str, Any], there: Set[str]) -> Given | Bad:
     if not isinstance(row["text"], str):
         return Bad(str(row["id"]), "its text is missing")
     more: Any = {}
     with contextlib.suppress(ValueError, TypeError, RecursionError):
         more = json.loads(row.get("metadata") or "{}")
     more = more if isinstance(more, dict) else {}
+    successor = str(more.get("superseded_by") or "")
+    ends = [more.get("valid_until"), None if successor in there else more.get("invalidated_at")]
     return Given(
         where=str(row["id"]),
         text=row["text"],
@@ -60,6 +65,6 @@ def _given(row: dict[str, Any]) -> Given | Bad:
         importance=part(row.get("importance")),
         tags=words(more.get("tags") or ()),
         created=row.get("timestamp") or None,
-        expires=more.get("valid_until"),
-        superseded_by=str(more.get("superseded_by") or ""),
+        expires=min((end for end in ends if isinstance(end, int | float) and end > 0), default=None),
+        superseded_by=successor if successor in there else "",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,6 +55,19 @@ def listed(*path: str, score: str = "relevance_score") -> Callable[[Any], Pairs]
         return [(entry.get("index"), entry.get(score)) for entry in entries]
 
     return read
+
+
+def joined(judgements: Sequence[Judgement]) -> Judgement:
+    """What several answers say of the texts that each was asked about, one after the other."""
+    odd: Counter[str] = Counter()
+    for judgement in judgements:
+        odd.update(dict(judgement.odd))
+    return Judgement(
+        np.concatenate([judgement.scores for judgement in judgements]),
+        tuple(odd.items()),
+        sum(judgement.below for judgement in judgements),
+        sum(judgement.above for judgement in judgements),
+    )
 
 
 def judged(pairs: Pairs, asked: int, scale: ScoreScale) -> Judgement:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import ConfigError
-from assay.rerank.providers.answer import Judgement, ScoreScale, Unreadable, judged
+from assay.rerank.providers.answer import Judgement, ScoreScale, Unreadable, joined, judged
 from assay.rerank.providers.breaker import Breakers
 from assay.rerank.providers.post import Request, Trouble, post
 from assay.rerank.providers.table import Wire
@@ -29,6 +29,7 @@ class Target:
     wire: Wire
     timeout_s: float
     deadline_s: float
+    at_once: int = 0
 
     def __str__(self) -> str:
         return f"{self.provider} ({self.model})" if self.model else self.provider
@@ -50,6 +51,27 @@ def ask(target: Target, key: str, query: str, texts: Sequence[str]) -> Judgement
     breaker = BREAKERS.of(target.provider, target.url)
     if not breaker.admits():
         raise Trouble("it is not asked for now", counts=False)
+    begun, step = time.monotonic(), target.at_once or len(texts)
+    said = []
+    try:
+        for place in range(0, len(texts), step):
+            left = target.deadline_s - (time.monotonic() - begun if place else 0.0)
+            said.append(_asked(target, key, query, texts[place : place + step], max(left, 0.001)))
+    except Trouble as trouble:
+        if trouble.counts:
+            breaker.failed()
+        raise
+    breaker.succeeded()
+    return joined(said)
+
+
+def state_of(target: Target) -> str:
+    """The breaker of a target, in words."""
+    return BREAKERS.of(target.provider, target.url).state
+
+
+def _asked(target: Target, key: str, query: str, texts: Sequence[str], deadline_s: float) -> Judgement:
+    """One request."""
     wire = target.wire
     request = Request(
         url=target.url,
@@ -58,21 +80,9 @@ def ask(target: Target, key: str, query: str, texts: Sequence[str]) -> Judgement
         key=key,
         key_env=target.key_env,
         timeout_s=target.timeout_s,
-        deadline_s=target.deadline_s,
+        deadline_s=deadline_s,
     )
-    try:
-        judgement = _believed(target, post(request), len(texts))
-    except Trouble as trouble:
-        if trouble.counts:
-            breaker.failed()
-        raise
-    breaker.succeeded()
-    return judgement
-
-
-def state_of(target: Target) -> str:
-    """The breaker of a target, in words."""
-    return BREAKERS.of(target.provider, target.url).state
+    return _believed(target, post(request), len(texts))
 
 
 def _believed(target: Target, answer: object, asked: int) -> Judgement:

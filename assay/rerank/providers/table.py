@@ -34,7 +34,8 @@ class Wire:
 class Provider:
     """A row of the table. `wire` is None for the one that runs in this process.
 
-    `key_env` names the environment variable of its key. Without a key, one that needs it is not asked.
+    `key_env` names the environment variable of its key. Without a key, one that needs it is not asked. A request holds
+    at most `at_once` texts (0: all of them); more are sent in several.
     """
 
     about: str
@@ -42,6 +43,7 @@ class Provider:
     model: str = ""
     key_env: str = ""
     needs_key: bool = True
+    at_once: int = 0
     scale: ScoreScale = "unit"
     wire: Wire | None = None
 
@@ -146,6 +148,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             url="http://127.0.0.1:8080/rerank",
             key_env="TEI_API_KEY",
             needs_key=False,
+            at_once=32,  # the server's own default; it refuses a request with more
             wire=TEI,
         ),
         "jina_shaped": Provider(
