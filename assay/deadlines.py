@@ -90,7 +90,11 @@ class Deadlines(Closing):
         self._check_free(key)
         start = self._clock()
         sent = _Sent(errand.name, errand.run, errand.cancel)
-        done = sent.wait(within_ms / 1000.0)
+        try:
+            done = sent.wait(within_ms / 1000.0)
+        except BaseException:  # whoever asked was interrupted: nobody wants it any more
+            sent.cancel()
+            raise
         spent = (self._clock() - start) * 1000.0
         self.record.add(key, spent)
         if done:

@@ -90,6 +90,19 @@ def test_past_its_cap_it_is_cancelled_and_its_thread_is_gone():
         assert keeper.record.expected("p second") == 0.0, "a cancelled one counts with what it had cost"
 
 
+def test_what_nobody_waits_for_any_more_is_called_off(monkeypatch):
+    """Ctrl-C while an errand runs: it must not go on behind a program that has ended."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(deadlines._Sent, "wait", interrupted)
+    slow = Slow(Clock())
+    with Deadlines(Clock()) as keeper, pytest.raises(KeyboardInterrupt):
+        keeper.query("p", None).ask(slow.errand())
+    assert slow.go.is_set(), "it was cancelled"
+
+
 def test_what_cannot_be_cancelled_is_not_begun_twice():
     clock = Clock()
     slow = Slow(clock, cancellable=False)
