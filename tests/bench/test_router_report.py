@@ -1,6 +1,7 @@
 """The report of 000 on a corpus that can be scored in one's head, both stages real or recorded."""
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from assay.config import load as load_pipeline
 from assay.embed import default_spec
 from assay.errors import ConfigError, StoreError
 from assay.sources.opened import close_all
+from assay.sources.recorded import Recorded
 
 SECOND = {
     "results": [
@@ -181,6 +183,34 @@ def test_a_required_source_that_is_not_there_fails_its_questions(words, tmp_path
     assert open_.report["counters"]["stage2_failed"] == 2
     assert open_.report["failures"] == [], "fail-open: stage 1 answers alone, on the record"
     assert "cannot be read" in open_.report["results"][1]["two_stage"]["stage2_skip_reason"]
+
+
+def test_a_first_source_that_is_not_there_is_no_failure_of_the_second(words, second, tmp_path):
+    config = to_config(router(second))
+    config["legs"]["first"] = {"source": {"use": "recorded", "path": str(tmp_path / "none.json")}, "required": True}
+    done = measured(words, from_dict(config, "router"))
+    assert set(done.report["counters"].values()) == {0}, "stage 2 was never reached"
+    assert done.report["summary"]["questions_failed"] == 3
+    assert [row["question_id"] for row in done.report["failures"]] == ["q1", "q2", "q3"]
+    said = markdown(done.report)
+    assert "merged by append_fill. 3 failed. 1 more have no answer." in said
+    assert "| stage2_failed | 0 |" in said
+
+
+@dataclass(frozen=True)
+class Buggy(Recorded):
+    """Somebody's source with a bug."""
+
+    def find(self, query, snapshot, k, seeds=None):
+        raise ZeroDivisionError("their bug")
+
+
+def test_a_plug_ins_bug_costs_its_questions_never_the_run(words, second):
+    pipeline = router(second, {"use": "fewer_than", "count": 2}, cap_ms=900)
+    first, plan = pipeline.legs
+    done = measured(words, replace(pipeline, legs=(first, replace(plan, leg=Buggy(second, "unit")))))
+    assert done.report["counters"]["stage2_failed"] == 2
+    assert done.report["failures"][0] == {"question_id": "q2", "error": "ZeroDivisionError: their bug"}
 
 
 def test_a_second_source_that_is_not_there_lets_no_gate_pass(words, tmp_path):
