@@ -62,6 +62,7 @@ class Pipeline:
     ) -> Answer:
         """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures; `asker`
         sends the legs and steps and keeps their times, by the plan's own costs when none is given."""
+        start = clock()
         run = _Run(snapshot, clock, asker or Planned(self.budget_ms))
         query = run.embed(query, self.needs("vector"), embed)
         found: dict[str, Ranking] = {plan.name: Ranking.empty(plan.leg.gives().scale) for plan in self.legs}
@@ -84,6 +85,7 @@ class Pipeline:
                 **run.brought,
             },
             snapshot=run.snapshot,
+            ms=(clock() - start) * 1000.0,
         )
 
     def seeds(self, after: tuple[str, ...], query: Query, found: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:

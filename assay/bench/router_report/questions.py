@@ -55,9 +55,8 @@ def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrie
         "stage2_candidates_considered": len(two.gave),
         "stage2_added_count": int((~np.isin(top.ids, one.gave.ids)).sum()),
     }
-    total = sum(span.ms for span in answer.trace)
     taken = [_taken(plan, query, span) for plan, span in ((first, one), (second, two))]
-    return Question(query.id, retrieved, facts, (total + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
+    return Question(query.id, retrieved, facts, (answer.ms + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
 
 
 class Noting(Planned):
