@@ -130,10 +130,10 @@ class _Run:
         missing = self.snapshot.lacks("dense")
         if missing:
             self.no_vector = missing
-        elif embed is None:
-            self.no_vector = "no embedding model is loaded; cure: assay model install"
         elif not query.text.strip():
             self.no_vector = "the query is empty"
+        elif embed is None:
+            self.no_vector = "no embedding model is loaded; cure: assay model install"
         else:
             try:
                 query = replace(query, vector=embed(query.text))

@@ -59,6 +59,13 @@ def test_by_its_text_index(folder):
     assert len(ask(LanceTable(folder, mode="text"), Query(" "))) == 0
 
 
+def test_an_empty_question_asks_nobody(folder):
+    """Not even for a model, which would not cure it; a vector without words is a question."""
+    assert len(ask(LanceTable(folder), Query(" "))) == 0
+    assert len(ask(LanceTable("nowhere"), Query(""))) == 0
+    assert len(ask(LanceTable(folder), Query("", vector=AT))) == 4
+
+
 def test_contracts(folder):
     check_source(LanceTable(folder, created="when"))
     check_source(LanceTable(folder, mode="text", created="when"))
