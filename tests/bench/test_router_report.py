@@ -325,6 +325,10 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
 MODEL = pytest.mark.skipif(default_spec() == "none", reason="no embedding model is installed")
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 @MODEL
 def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch):
     """The second stage is a table made of the dataset: dated, filtered and grouped by session as here."""
@@ -333,9 +337,11 @@ def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch)
     found = load(longmem(tmp_path, 60), "all~50")
     pipeline = load_pipeline("router")
     with prepare(found, Settings(), cache=tmp_path / "cache") as workspace:
+        with pytest.raises(KeyboardInterrupt):  # no half of a table is left behind
+            make_table(workspace, pipeline, interrupted)
         assert make_table(workspace, pipeline) == 60
         done = measure(found, arms(pipeline), workspace, load_rules("router"))
-        with pytest.raises(StoreError, match="has a table 'chunks' already"):
+        with pytest.raises(StoreError, match="has a table 'chunks' already, of 60 rows; this would have 60"):
             make_table(workspace, pipeline)
         chunk = workspace.snapshot.chunks(workspace.snapshot.live_rows(None)[:1])[0]
     assert chunk.meta["session_id"] == chunk.doc_id
