@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from assay.answer import Answer
 from assay.asking import Planned
-from assay.beside import Beside, brought
+from assay.beside import brought
 from assay.errors import OutOfTime
 from assay.pipeline import Pipeline
 from assay.preflight import check_scales
@@ -56,7 +56,7 @@ class Inside(Planned):
     def result(self) -> Ranking:
         answer = self._pipeline.run(self._query, self._snapshot, k=self._k, asker=self)
         found = answer.chosen.noted(*_notes(answer))
-        if isinstance(answer.snapshot, Beside):
+        if _asks_elsewhere(self._pipeline):  # also when nobody answered there: a replay must not ask again
             return brought(found, answer.snapshot.chunks(answer.snapshot.rows(found.ids)))
         return found
 
@@ -76,6 +76,14 @@ class Inside(Planned):
             running = self._running
         if running is not None:
             running.cancel()
+
+
+def _asks_elsewhere(pipeline: Pipeline) -> bool:
+    """Does a part of it, at any depth, look in another place?"""
+    return any(
+        _asks_elsewhere(plan.leg.pipeline) if isinstance(plan.leg, Nested) else getattr(plan.leg, "elsewhere", False)
+        for plan in pipeline.legs
+    )
 
 
 def _notes(answer: Answer) -> Iterator[Note]:
