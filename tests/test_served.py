@@ -237,7 +237,7 @@ def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
 
 def test_a_source_that_is_too_slow_is_skipped_beforehand_until_it_recovers(base, report):
     """One knowledge base, one record: three slow answers, then refusals without a call, and a try every tenth time."""
-    made = router({"use": "recorded", "path": str(report)}, cap_ms=50)
+    made = router({"use": "recorded", "path": str(report)}, cap_ms=300)
     first, second = made.legs
     slow = Called()
     pipeline = replace(made, legs=(first, replace(second, leg=slow)))

@@ -274,7 +274,7 @@ def test_past_its_cap_the_search_is_cancelled(folder, monkeypatch):
     with Deadlines(time.monotonic) as keeper:
         answer = pipeline.run(Query(vector=AT), sample_snapshot(), asker=keeper.query(pipeline.digest, None))
         assert answer.trace[0].fate == "out_of_time"
-    assert keeper.under_way == 0
+        assert keeper.under_way == 0
 
 
 def test_config_round_trips(folder):
