@@ -116,12 +116,14 @@ def replay(found: Mapping[str, Any], base: KnowledgeBase) -> Replay:
             query, embed = replace(query, vector=None), lambda _: given
         answer = pipeline.run(query, view, embed, k=k, asker=Recalled(found["steps"]))
         same = ranking_digest(answer.chosen) == found["answer"]
-        return Replay(answer, same, "" if same else _hint(found))
+        return Replay(answer, same, "" if same else _hint(found, view.digest))
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise StoreError(f"this record cannot be read: {error!r}", "name a file of `assay search --record`") from error
 
 
-def _hint(found: Mapping[str, Any]) -> str:
+def _hint(found: Mapping[str, Any], digest: str) -> str:
+    if found["snapshot"]["digest"] != digest:
+        return "this is another store than the one that served it, or something was purged from it since"
     brought = any(step.get("brought", {}).get("chunks") for step in found["steps"])
     if brought and not found.get("texts"):
         return "the record holds no texts of other sources, which a step may have read; record with --with-text"

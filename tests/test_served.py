@@ -280,6 +280,16 @@ def test_records_that_are_none(base, report, change, said):
             served.loads(text)
 
 
+def test_another_store_is_told(base, tmp_path):
+    pipeline = router({"use": "recorded", "path": str(tmp_path / "none.json")})
+    kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
+    with kb.open(tmp_path / "another", embedder="none") as another:
+        another.add([{"id": "d9", "text": "another signing key"}])
+        again = served.replay(kept, another)
+    assert not again.same
+    assert again.hint.startswith("this is another store than the one that served it")
+
+
 def test_another_answer_is_told(base, report):
     pipeline = router({"use": "recorded", "path": str(report)})
     kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
