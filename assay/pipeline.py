@@ -18,7 +18,7 @@ from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTi
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
 from assay.plan import LegPlan, StepPlan
-from assay.protocols import Asker, Errand, Fired, Fuser, Grouping, Selector, Snapshot, Stage, offers
+from assay.protocols import Asker, Errand, Fired, Fuser, Grouping, Prepared, Selector, Snapshot, Stage, offers
 from assay.types import Note, Query, Ranking, Vector
 
 __all__ = ["LegPlan", "Pipeline", "StepPlan"]
@@ -232,8 +232,11 @@ class _Run:
             return self._skip(plan.name, kind, before, start, why_not, "unable")
         given, view = before.silent(), self.snapshot
         work = stage.apply if stage else cast(Selector, chosen).select
+        errand = Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms)
+        if offers(type(chosen), Prepared):
+            errand = replace(errand, prepare=cast(Prepared, chosen).prepare)
         try:
-            after = self.asker.ask(Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms))
+            after = self.asker.ask(errand)
         except OutOfTime as late:
             return self._skip(plan.name, kind, before, start, _said(late), "out_of_time")
         if after is given and _ours(chosen):  # it changed nothing, and the laws hold for what it was given

@@ -2,6 +2,8 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import pytest
 
@@ -9,8 +11,12 @@ from assay import deadlines
 from assay.asking import Planned, refusal
 from assay.deadlines import LEAST, MOST_NAMES, REMEMBERED, RETRY, Deadlines, Record
 from assay.errors import OutOfTime, StoreError
+from assay.legs.bm25 import Bm25
+from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.protocols import Errand
 from assay.testing.build import found
+from assay.testing.sample import sample_snapshot
+from assay.types import Query
 
 GAVE = found({"a": 1.0})
 
@@ -243,6 +249,40 @@ def test_preparing_is_outside_the_cap_and_the_budget_and_done_once():
         assert keeper.record.expected("p x") == 0.0
         assert said == ["loaded"]
         assert seen == [["3.0 s of its time went into getting ready, once per process"], []]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A step that loads something first."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    clock: Clock
+    loads: list[str] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        self.clock.now += 3.0
+        self.loads.append("loaded")
+
+    def apply(self, query, ranking, snapshot):
+        assert self.loads
+        return ranking
+
+    def gives(self, given):
+        return given
+
+
+def test_a_step_gets_ready_outside_its_cap_as_a_leg_does():
+    """A reranker's model takes a second to load: its cap of 200 ms is about reading."""
+    clock = Clock()
+    reader = Reader(clock)
+    leg = LegPlan("bm25", Bm25())
+    pipeline = Pipeline("t", (leg,), None, (StepPlan("reader", reader, cap_ms=200.0),), budget_ms=1500.0)
+    with Deadlines(clock) as keeper:
+        for _ in range(2):
+            answer = pipeline.run(Query("key"), sample_snapshot(), asker=keeper.query("p", pipeline.budget_ms))
+            assert [span.fate for span in answer.trace] == ["ran", "ran"]
+            assert not answer.verdict.degraded
+    assert reader.loads == ["loaded"]
 
 
 def test_nobody_waits_forever_for_what_is_being_prepared(monkeypatch):
