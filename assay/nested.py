@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from assay.answer import Answer
 from assay.asking import Planned
 from assay.beside import brought
-from assay.errors import OutOfTime
+from assay.errors import AssayError, OutOfTime
 from assay.pipeline import Pipeline
 from assay.preflight import check_scales
-from assay.protocols import Errand, Snapshot
+from assay.protocols import Errand, Prepared, Snapshot, offers
 from assay.types import Note, Query, Range, Ranking
 
 
@@ -35,6 +36,13 @@ class Nested:
 
     def gives(self) -> Range:
         return check_scales(self.pipeline)[-1][2]
+
+    def prepare(self) -> None:
+        """What its parts do once per process; one that cannot will say so when it is asked, and only it is skipped."""
+        for part in (*(plan.leg for plan in self.pipeline.legs), *(plan.step for plan in self.pipeline.steps)):
+            if offers(type(part), Prepared):
+                with contextlib.suppress(AssayError):
+                    cast(Prepared, part).prepare()
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         return self.begin(query, snapshot, k).result()

@@ -11,7 +11,9 @@ from assay import deadlines
 from assay.asking import Planned, refusal
 from assay.deadlines import LEAST, MOST_NAMES, REMEMBERED, RETRY, Deadlines, Record
 from assay.errors import OutOfTime, StoreError
+from assay.fuse.rrf import Rrf
 from assay.legs.bm25 import Bm25
+from assay.nested import Nested
 from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.protocols import Errand
 from assay.testing.build import found
@@ -283,6 +285,28 @@ def test_a_step_gets_ready_outside_its_cap_as_a_leg_does():
             assert [span.fate for span in answer.trace] == ["ran", "ran"]
             assert not answer.verdict.degraded
     assert reader.loads == ["loaded"]
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["it can", "it cannot"])
+def test_what_is_inside_a_leg_gets_ready_outside_its_cap(broken):
+    """One part that cannot get ready costs nothing but itself."""
+    clock = Clock()
+
+    class Loading(Bm25):
+        def prepare(self) -> None:
+            clock.now += 3.0
+            if broken:
+                raise StoreError("not there")
+
+    reader = Reader(clock)
+    plans = (LegPlan("loading", Loading()), LegPlan("bm25", Bm25()))
+    inner = Pipeline("inner", plans, Rrf(), (StepPlan("reader", reader),))
+    pipeline = Pipeline("t", (LegPlan("first", Nested(inner), cap_ms=600.0),), None, budget_ms=1500.0)
+    with Deadlines(clock) as keeper:
+        answer = pipeline.run(Query("key"), sample_snapshot(), asker=keeper.query("p", pipeline.budget_ms))
+    assert [span.fate for span in answer.trace] == ["ran"]
+    assert len(answer)
+    assert (reader.loads, clock.now) == (["loaded"], 6.0)
 
 
 def test_nobody_waits_forever_for_what_is_being_prepared(monkeypatch):
