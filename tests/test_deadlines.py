@@ -166,6 +166,11 @@ def test_the_record_is_a_median_of_the_last():
     assert record.expected("x") == 5.0
 
 
+def test_the_numbers_that_the_document_names():
+    """docs/router.md: the median of the last 21 (three at least), tried again every tenth time, half a minute."""
+    assert (REMEMBERED, LEAST, RETRY, deadlines.PREPARE_S) == (21, 3, 10, 30.0)
+
+
 def test_the_budget_is_of_the_whole_query():
     clock = Clock()
     with Deadlines(clock) as keeper:

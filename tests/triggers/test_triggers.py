@@ -55,6 +55,7 @@ def test_counts():
     assert fires(FillToK(), k=3, first=two).yes
     assert not fires(FillToK(), k=2, first=two).yes
     assert fires(Always(), first=two).yes
+    assert fires(Always(), first=two).observed == 2.0, "it, too, says what it saw"
 
 
 def test_scores():
