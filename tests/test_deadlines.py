@@ -146,6 +146,16 @@ def test_costs_are_remembered_and_refuse_up_front():
         assert refused == RETRY - 1
 
 
+def test_what_a_recording_took_does_not_recover():
+    """Every time the same: a replayed report must not be asked once in ten times."""
+    errand = Errand("second", lambda: GAVE, 600.0, known_ms=lambda: 700.0)
+    with Deadlines(Clock()) as keeper:
+        keeper.record.add("p second", 1.0, LEAST)  # reading the file is quick, which is not what was recorded
+        for _ in range(2 * RETRY):
+            with pytest.raises(OutOfTime, match=r"it would cost 700 ms, and its cap is 600 ms"):
+                keeper.query("p", None).ask(errand)
+
+
 def test_what_the_plan_expects_counts_until_there_is_a_record():
     clock = Clock()
     with Deadlines(clock) as keeper:
