@@ -117,6 +117,27 @@ def test_config_metrics_and_comparisons(words, second):
     assert done.gate.measured["verdict"] == "pass"
 
 
+@pytest.mark.parametrize("by", [{}, {"by": "doc_id"}], ids=["chunks", "groups"])
+@pytest.mark.parametrize("use", ["rrf", "weighted_merge"])
+def test_every_fusion_is_measured_with_weights_and_all(words, second, use, by):
+    """Alone a source has no other beside it to be weighed against."""
+    fuse = {"use": use, "weights": {"first": 0.7, "second": 0.3}, **by}
+    done = measured(words, from_dict({**to_config(router(second)), "fuse": fuse}, "router"))
+    config = done.report["config"]
+    assert config["fusion_mode"] == {"rrf": "rrf_fusion"}.get(use, use)
+    assert config["weights"] == {"first": 0.7, "second": 0.3}
+    assert config["k_rrf"] == (60.0 if use == "rrf" else None)
+    assert config["dedupe_by"] == by.get("by")
+    assert not [row for row in done.report["compared"] if "not_measured" in row]
+
+
+def test_a_second_source_that_sees_what_the_first_found_is_measured_alone_too(words):
+    second = {"use": "graph", "priority": 1, "after": ["first"], "when": {"use": "fill_to_k"}}
+    config = {"legs": {"first": {"use": "bm25"}, "second": second}, "fuse": {"use": "append_fill"}}
+    alone = arms(from_dict(config)).second.pipeline
+    assert [(plan.name, plan.after) for plan in alone.legs] == [("second", ())]
+
+
 def test_two_runs_agree_byte_for_byte(words, second):
     one, two = (measured(words, router(second)) for _ in range(2))
     assert json.dumps(one.report, sort_keys=True) == json.dumps(two.report, sort_keys=True)
