@@ -10,6 +10,7 @@ from hand_made import dataset
 from assay.bench.datasets import load
 from assay.bench.receipt import read
 from assay.bench.router_report import arms, make_table, markdown, measure
+from assay.bench.router_report.arms import described
 from assay.bench.router_report.assemble import longmemeval
 from assay.bench.rules import load as load_rules
 from assay.bench.workspace import Settings, prepare
@@ -285,6 +286,51 @@ def test_the_summary_for_people(words, second):
     assert "LongMemEval-50 was not measured" in said
     assert "assay bench router longmemeval:longmemeval_s.json --split all~50" in said
     assert done.report["digest"] in said
+
+
+def test_the_arms_differ_from_the_router_in_what_they_are_called_after(second):
+    """Alone: every question, no clock, no excuse. Always: as the router, but for its trigger."""
+    pipeline = router(second)
+    found = arms(pipeline)
+    assert [system.name for system in found] == ["router", "router first", "router second", "router always"]
+    assert found.router.pipeline == pipeline
+    for system, plan in zip((found.first, found.second), pipeline.legs, strict=True):
+        alone = replace(plan, when=None, cap_ms=None, required=True)
+        assert system.pipeline == replace(pipeline, legs=(alone,), budget_ms=None)
+        assert system.pipeline.digest != pipeline.digest
+    first, asked = pipeline.legs
+    assert found.always.pipeline == replace(pipeline, legs=(first, replace(asked, when=None)))
+    assert found.always.pipeline.budget_ms == 1500.0
+
+
+def test_the_config_of_the_preset_in_the_words_of_000():
+    preset = load_pipeline("router")
+    reranked = from_dict({**to_config(preset), "step": [{"use": "late_interaction"}]})
+    assert described(reranked) == {
+        "mode": "must_count_gate",
+        "trigger": {"use": "fewer_than", "count": 3},
+        "min_must_count": 3,
+        "fusion_mode": "append_fill",
+        "k_rrf": None,
+        "weights": None,
+        "dedupe_by": "session_id",
+        "top_k": 10,
+        "stage1_budget": 20,
+        "stage2_budget": 20,
+        "stage2_max_additional": 10,
+        "stage1_max_ms": None,
+        "stage2_max_ms": 600.0,
+        "budget_ms": 1500.0,
+        "tie_break_order": ["fused_score_desc", "stage_priority_asc", "source_rank_asc", "id_asc"],
+        "stage_priority": {"first": 0, "second": 1},
+        "rerank": ["late_interaction"],
+        "pipeline": reranked.digest,
+    }
+    other = from_dict(
+        {**to_config(preset), "legs": {**to_config(preset)["legs"], "first": {"use": "bm25", "k": 7, "cap_ms": 50}}}
+    )
+    said = described(other)
+    assert (said["stage1_budget"], said["stage1_max_ms"], said["rerank"]) == (7, 50.0, [])
 
 
 def test_a_router_has_two_legs():
