@@ -1,14 +1,15 @@
 """The report of 000 on a corpus that can be scored in one's head, both stages real or recorded."""
 
 import json
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from hand_made import dataset
 
 from assay.bench.datasets import load
-from assay.bench.receipt import read
+from assay.bench.receipt import ReceiptError, read
 from assay.bench.router_report import arms, make_table, markdown, measure
 from assay.bench.router_report.arms import described
 from assay.bench.router_report.assemble import longmemeval
@@ -18,8 +19,10 @@ from assay.config import from_dict, to_config
 from assay.config import load as load_pipeline
 from assay.embed import default_spec
 from assay.errors import ConfigError, StoreError
+from assay.sources.listing import Listed, ranked
 from assay.sources.opened import close_all
 from assay.sources.recorded import Recorded
+from assay.types import Chunk
 
 SECOND = {
     "results": [
@@ -116,6 +119,65 @@ def test_config_metrics_and_comparisons(words, second):
     assert against["router second", "R@10"] == pytest.approx(1 / 3)
     assert against["router first", "R@10"] == 0.0
     assert done.gate.measured["verdict"] == "pass"
+
+
+def test_every_metric_by_hand(words, second, tmp_path):
+    """q1 wants keys (2) and bug (1), q2 bug, q3 tea; tea was judged 0 for q2, so nobody wants it there."""
+    found = {"q1": ["tea", "leave", "keys"], "q2": ["leave"], "q3": ["tea"]}
+    rows = [{"question_id": name, "retrieved_session_ids": ids, "latency_ms": 10} for name, ids in found.items()]
+    (tmp_path / "first.json").write_text(json.dumps({"results": rows}))
+    config = to_config(router(second, {"use": "fewer_than", "count": 1}))
+    config["legs"]["first"] = {"source": {"use": "recorded", "path": str(tmp_path / "first.json")}}
+    report = measured(words, from_dict(config, "router")).report
+    one, two, three = report["results"]
+    # q1: the grade 2 at rank 3, of at best 2 at rank 1 and 1 at rank 2
+    ndcg = (2 / math.log2(4)) / (2 + 1 / math.log2(3))
+    assert one["metrics"] == pytest.approx(
+        {
+            "hit_at_k": 1.0,
+            "precision_at_k": 0.1,
+            "recall_at_k": 0.5,
+            "recall_all_at_k": 0.0,
+            "mrr": 1 / 3,
+            "ndcg_at_k": ndcg,
+        }
+    )
+    assert set(two["metrics"].values()) == {0.0}
+    assert report["summary"]["mrr"] == pytest.approx((1 / 3 + 0 + 1) / 3)
+    assert report["summary"]["ndcg_at_k"] == pytest.approx((ndcg + 0 + 1) / 3)
+    assert [row["relevant_session_ids"] for row in (one, two, three)] == [["bug", "keys"], ["bug"], ["tea"]]
+    assert [row["strata"] for row in (one, two)] == [["kind=fact"], ["kind=identifier"]]
+    assert one["two_stage"]["must_retrieved_count"] == 3
+
+
+def test_a_router_that_is_too_slow_fails_its_gate(words, tmp_path):
+    """What was recorded counts: 1,600 ms for every question, within a cap that allows it."""
+    slow = {"results": [{**row, "latency_ms": 1600} for row in SECOND["results"]]}
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    config = to_config(router(str(tmp_path / "slow.json"), {"use": "always"}, cap_ms=2000))
+    done = measured(words, from_dict({**config, "budget_ms": 2000}, "router"))
+    assert done.receipts["router"].measured["latency_ms"]["total"] == {"p50": 1600.0, "p95": 1600.0, "p99": 1600.0}
+    assert (done.gate.canonical["verdict"], done.gate.measured["verdict"]) == ("pass", "fail")
+    assert "- fail: p95 within the budget: latency.p95 1600" in markdown(done.report, done.gate.measured)
+
+
+@dataclass(frozen=True)
+class Fickle(Recorded):
+    """A source that says something else every time."""
+
+    said: list[str] = field(default_factory=list)
+
+    def find(self, query, snapshot, k, seeds=None):
+        self.said.append(query.id)
+        name = f"s{len(self.said)}"
+        return ranked("fickle", [Listed(Chunk(name, name, "", 0), 0.5)], "unit", k)
+
+
+def test_a_report_stands_on_the_very_rankings_that_were_scored(words, second):
+    pipeline = router(second, {"use": "always"}, cap_ms=900)
+    first, plan = pipeline.legs
+    with pytest.raises(ReceiptError, match="query q1 was answered differently the second time"):
+        measured(words, replace(pipeline, legs=(first, replace(plan, leg=Fickle(second, "unit")))))
 
 
 @pytest.mark.parametrize("by", [{}, {"by": "doc_id"}], ids=["chunks", "groups"])
@@ -253,6 +315,8 @@ def test_the_gate_reads_recall_at_ten_whatever_k_is(words, second):
     assert report["top_k"] == 2
     assert report["gates"]["verdict"] == "pass"
     assert all(len(row["retrieved_session_ids"]) <= 2 for row in report["results"])
+    one = measured(words, from_dict({**config, "k": 1}, "router")).report["results"][0]
+    assert (one["retrieved_session_ids"], len(one["retrieved_scores"])) == (["keys"], 1)
 
 
 def test_a_stage_that_nobody_asked_took_no_time_that_could_be_told(words, second):
