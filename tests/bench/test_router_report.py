@@ -333,6 +333,18 @@ def test_what_was_added_is_what_stage_1_had_not_found(words, second):
     assert added == {"q1": 0, "q2": 1, "q3": 1}
 
 
+def test_a_second_source_without_a_trigger_is_always_to_be_asked(words, second):
+    config = to_config(router(second, cap_ms=650))
+    config["legs"]["second"]["when"] = None
+    plain = {key: value for key, value in config["legs"]["second"].items() if value is not None}
+    report = measured(words, from_dict({**config, "legs": {**config["legs"], "second": plain}}, "router")).report
+    stages = [row["two_stage"] for row in report["results"]]
+    assert [stage["stage2_should_trigger"] for stage in stages] == [True, True, True]
+    assert [stage["stage2_used"] for stage in stages] == [True, False, True], "q2 would take 700 ms"
+    assert [stage["trigger"] for stage in stages] == [None, None, None]
+    assert (report["config"]["mode"], report["config"]["min_must_count"]) == ("always", None)
+
+
 def test_the_must_count_is_of_sessions(words, second):
     config = to_config(router(second))
     config["fuse"]["by"] = "title"
