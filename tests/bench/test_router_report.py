@@ -13,12 +13,14 @@ from assay.bench.receipt import ReceiptError, read
 from assay.bench.router_report import arms, make_table, markdown, measure
 from assay.bench.router_report.arms import described
 from assay.bench.router_report.assemble import longmemeval
+from assay.bench.router_report.table import _kinds, _row
 from assay.bench.rules import load as load_rules
 from assay.bench.workspace import Settings, prepare
 from assay.config import from_dict, to_config
 from assay.config import load as load_pipeline
 from assay.embed import default_spec
 from assay.errors import ConfigError, StoreError
+from assay.sources.lance_table import LanceTable
 from assay.sources.listing import Listed, ranked
 from assay.sources.opened import close_all
 from assay.sources.recorded import Recorded
@@ -345,6 +347,14 @@ def test_a_second_source_without_a_trigger_is_always_to_be_asked(words, second):
     assert (report["config"]["mode"], report["config"]["min_must_count"]) == ("always", None)
 
 
+def test_a_second_source_that_this_store_cannot_ask_has_failed(words):
+    config = to_config(router("unread"))
+    config["legs"]["second"] = {"use": "dense", "priority": 1, "when": {"use": "fewer_than", "count": 2}}
+    report = measured(words, from_dict(config, "router")).report
+    assert report["counters"]["stage2_failed"] == 2
+    assert "embedding" in report["results"][1]["two_stage"]["stage2_skip_reason"]
+
+
 def test_the_must_count_is_of_sessions(words, second):
     config = to_config(router(second))
     config["fuse"]["by"] = "title"
@@ -493,6 +503,15 @@ def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch)
     second = next(row for row in done.report["compared"] if row["against"] == "router second")
     assert "not_measured" not in second
     assert done.gate.measured["verdict"] == "pass"
+
+
+def test_an_undated_chunk_has_no_moment_in_the_table():
+    """NaN would be no moment that a question asked at one could let pass; a missing value is."""
+    source = LanceTable("t", doc="doc_id", created="created")
+    undated = Chunk("c", "d", "text", 1, meta={"n": 1, "session_id": "s", "tags": ["x"]})
+    kinds = _kinds([undated])
+    assert _row(undated, source, kinds) == {"id": "c", "doc_id": "d", "text": "text", "n": 1.0, "session_id": "s"}
+    assert _row(replace(undated, created=5.0), source, kinds)["created"] == 5.0
 
 
 def test_a_table_is_made_for_a_pipeline_that_reads_one(words, second, tmp_path, monkeypatch):
