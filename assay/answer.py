@@ -154,6 +154,8 @@ class Answer:
     snapshot: Snapshot = field(repr=False)
     remarks: tuple[str, ...] = ()
     """What the store should say about itself beside this answer, e.g. that its text is not in the model's language."""
+    ms: float = 0.0
+    """What it took as a whole; steps that ran side by side count once. Measured, so it is no part of any digest."""
 
     @property
     def hits(self) -> tuple[Hit, ...]:

@@ -9,7 +9,7 @@ PREPARE_S: it goes on by itself, and whoever asks next finds it done.
                     under its name; until there are LEAST of them, what the plan says
 
 A cancelled errand is remembered at what it had cost by then. One that is refused by its expected cost is tried all the
-same every RETRY-th time: a source that has recovered is found out.
+same every RETRY-th time: a source that has recovered is found out. What a recording took does not recover.
 """
 
 from __future__ import annotations
@@ -90,7 +90,11 @@ class Deadlines(Closing):
         self._check_free(key)
         start = self._clock()
         sent = _Sent(errand.name, errand.run, errand.cancel)
-        done = sent.wait(within_ms / 1000.0)
+        try:
+            done = sent.wait(within_ms / 1000.0)
+        except BaseException:  # whoever asked was interrupted: nobody wants it any more
+            sent.cancel()
+            raise
         spent = (self._clock() - start) * 1000.0
         self.record.add(key, spent)
         if done:
@@ -161,13 +165,14 @@ class Watched:
         key = f"{self._of} {errand.name}"
         record = self._keeper.record
         spent = (self._clock() - self._start) * 1000.0
-        expected = (errand.known_ms(), record.expected(key), errand.cost_ms)
+        known = errand.known_ms()
+        expected = (known, record.expected(key), errand.cost_ms)
         cost = next((ms for ms in expected if ms is not None), 0.0)
         left = math.inf if self._budget is None else self._budget - spent
         if left <= 0.0:
             raise OutOfTime(f"the budget of {self._budget:g} ms is used up")
         why_not = refusal(cost, errand.cap_ms, self._budget, spent)
-        if why_not and not record.try_again(key):
+        if why_not and (known is not None or not record.try_again(key)):
             raise OutOfTime(why_not)
         ready = self._keeper.prepare(key, errand)
         self._start += ready

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from assay.answer import Answer
 from assay.asking import Planned
-from assay.beside import Beside, brought
-from assay.errors import OutOfTime
+from assay.beside import brought
+from assay.errors import AssayError, OutOfTime
 from assay.pipeline import Pipeline
 from assay.preflight import check_scales
-from assay.protocols import Errand, Snapshot
+from assay.protocols import Errand, Prepared, Snapshot, offers
 from assay.types import Note, Query, Range, Ranking
 
 
@@ -36,6 +37,13 @@ class Nested:
     def gives(self) -> Range:
         return check_scales(self.pipeline)[-1][2]
 
+    def prepare(self) -> None:
+        """What its parts do once per process; one that cannot will say so when it is asked, and only it is skipped."""
+        for part in (*(plan.leg for plan in self.pipeline.legs), *(plan.step for plan in self.pipeline.steps)):
+            if offers(type(part), Prepared):
+                with contextlib.suppress(AssayError):
+                    cast(Prepared, part).prepare()
+
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         return self.begin(query, snapshot, k).result()
 
@@ -56,7 +64,7 @@ class Inside(Planned):
     def result(self) -> Ranking:
         answer = self._pipeline.run(self._query, self._snapshot, k=self._k, asker=self)
         found = answer.chosen.noted(*_notes(answer))
-        if isinstance(answer.snapshot, Beside):
+        if _asks_elsewhere(self._pipeline):  # also when nobody answered there: a replay must not ask again
             return brought(found, answer.snapshot.chunks(answer.snapshot.rows(found.ids)))
         return found
 
@@ -76,6 +84,14 @@ class Inside(Planned):
             running = self._running
         if running is not None:
             running.cancel()
+
+
+def _asks_elsewhere(pipeline: Pipeline) -> bool:
+    """Does a part of it, at any depth, look in another place?"""
+    return any(
+        _asks_elsewhere(plan.leg.pipeline) if isinstance(plan.leg, Nested) else getattr(plan.leg, "elsewhere", False)
+        for plan in pipeline.legs
+    )
 
 
 def _notes(answer: Answer) -> Iterator[Note]:

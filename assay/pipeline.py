@@ -18,7 +18,7 @@ from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTi
 from assay.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.order import as_source, first_kept, top
 from assay.plan import LegPlan, StepPlan
-from assay.protocols import Asker, Errand, Fired, Fuser, Grouping, Selector, Snapshot, Stage, offers
+from assay.protocols import Asker, Errand, Fired, Fuser, Grouping, Prepared, Selector, Snapshot, Stage, offers
 from assay.types import Note, Query, Ranking, Vector
 
 __all__ = ["LegPlan", "Pipeline", "StepPlan"]
@@ -62,6 +62,7 @@ class Pipeline:
     ) -> Answer:
         """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures; `asker`
         sends the legs and steps and keeps their times, by the plan's own costs when none is given."""
+        start = clock()
         run = _Run(snapshot, clock, asker or Planned(self.budget_ms))
         query = run.embed(query, self.needs("vector"), embed)
         found: dict[str, Ranking] = {plan.name: Ranking.empty(plan.leg.gives().scale) for plan in self.legs}
@@ -84,6 +85,7 @@ class Pipeline:
                 **run.brought,
             },
             snapshot=run.snapshot,
+            ms=(clock() - start) * 1000.0,
         )
 
     def seeds(self, after: tuple[str, ...], query: Query, found: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
@@ -128,10 +130,10 @@ class _Run:
         missing = self.snapshot.lacks("dense")
         if missing:
             self.no_vector = missing
-        elif embed is None:
-            self.no_vector = "no embedding model is loaded; cure: assay model install"
         elif not query.text.strip():
             self.no_vector = "the query is empty"
+        elif embed is None:
+            self.no_vector = "no embedding model is loaded; cure: assay model install"
         else:
             try:
                 query = replace(query, vector=embed(query.text))
@@ -230,8 +232,11 @@ class _Run:
             return self._skip(plan.name, kind, before, start, why_not, "unable")
         given, view = before.silent(), self.snapshot
         work = stage.apply if stage else cast(Selector, chosen).select
+        errand = Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms)
+        if offers(type(chosen), Prepared):
+            errand = replace(errand, prepare=cast(Prepared, chosen).prepare)
         try:
-            after = self.asker.ask(Errand(plan.name, lambda: work(query, given, view), plan.cap_ms, plan.cost_ms))
+            after = self.asker.ask(errand)
         except OutOfTime as late:
             return self._skip(plan.name, kind, before, start, _said(late), "out_of_time")
         if after is given and _ours(chosen):  # it changed nothing, and the laws hold for what it was given

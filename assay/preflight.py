@@ -147,9 +147,25 @@ def _reachability(pipeline: Pipeline) -> list[Finding]:
 
 def _place_alone(pipeline: Pipeline, plan: LegPlan) -> int | None:
     """Where a chunk comes to stand that only this leg finds, at its rank 1, while the others are full."""
-    others = {p.name: _list(p, [f"{p.name}-{i:05d}" for i in range(p.k)]) for p in pipeline.legs if p is not plan}
-    fused = _fused(pipeline, {**others, plan.name: _list(plan, ["alone"])})
+    fused = _beside_full(pipeline, plan, ["alone"])
     return None if fused is None else fused.places().get("alone", len(fused)) + 1
+
+
+def only_fills(pipeline: Pipeline, leg: str) -> bool:
+    """Does this leg not even reorder, while the others are full? It gives their last chunk its best place, and nothing
+    moves: so under append_fill, where all that a later leg can do is fill what the others leave open."""
+    plan = next(plan for plan in pipeline.legs if plan.name == leg)
+    alone = _beside_full(pipeline, plan, [])
+    if alone is None or not len(alone):
+        return False
+    helped = _beside_full(pipeline, plan, alone.ids[-1:].tolist())
+    return helped is not None and helped.ids.tolist() == alone.ids.tolist()
+
+
+def _beside_full(pipeline: Pipeline, plan: LegPlan, ids: list[str]) -> Ranking | None:
+    """The fused ranking when this leg gives these ids and every other leg is full of its own."""
+    others = {p.name: _list(p, [f"{p.name}-{i:05d}" for i in range(p.k)]) for p in pipeline.legs if p is not plan}
+    return _fused(pipeline, {**others, plan.name: _list(plan, ids)})
 
 
 def enough_weight(pipeline: Pipeline, leg: str) -> float | None:

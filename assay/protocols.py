@@ -231,7 +231,7 @@ class Cancellable(Protocol):
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A leg with something to do once per process, before its first question."""
+    """A leg or step with something to do once per process, before its first question."""
 
     def prepare(self) -> None: ...
 

@@ -1,11 +1,13 @@
 """A served answer as a record: what was asked, what became of every step, what others brought. It replays.
 
     {"schema": 1, "query": {…}, "k": …, "snapshot": {"version", "digest"}, "pipeline": {…}, "texts": …,
-     "steps": [{"name", "fate", "skipped", "ms", "brought"}], "answer": "<sha256 of the chosen ids and scores>"}
+     "steps": [{"name", "fate", "skipped", "ms", "trigger", "brought"}],
+     "answer": "<sha256 of the chosen ids and scores>"}
 
-Decisions of the clock and of other stores cannot be made again, so a replay takes them from the record; everything else
-is computed anew, in the same version of the store. A record holds ids, scores and metadata of what was brought, and its
-texts only when asked to: a step that reads texts (a reranker) needs them to replay.
+Decisions of the clock, of triggers (which may have read the texts of others) and of other stores cannot be made again,
+so a replay takes them from the record; everything else is computed anew, in the same version of the store. A record
+holds ids, scores, metadata and remarks of what was brought, and its texts only when asked to: a step that reads texts
+(a reranker) needs them to replay.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from assay.digests import ranking_digest
 from assay.errors import OutOfTime, StoreError
 from assay.kb import KnowledgeBase
 from assay.pipeline import Pipeline
-from assay.protocols import Errand
-from assay.types import Chunk, Part, Query, Ranking
+from assay.protocols import Errand, Fired, Snapshot
+from assay.types import Chunk, Note, Part, Query, Range, Ranking
 from assay.where import parse
 
 SCHEMA = 1
@@ -62,7 +64,9 @@ def record(answer: Answer, pipeline: Pipeline, *, with_text: bool = False) -> di
 
 
 def _step(span: Span, answer: Answer, with_text: bool) -> dict[str, Any]:
-    said = {"name": span.name, "fate": span.fate, "skipped": span.skipped, "ms": round(span.ms, 3)}
+    said: dict[str, Any] = {"name": span.name, "fate": span.fate, "skipped": span.skipped, "ms": round(span.ms, 3)}
+    if span.fired is not None:
+        said["trigger"] = span.fired.to_json()
     if span.kind != "leg" or f"legs.{span.name}" not in answer.digests:
         return said
     found, view = span.gave, answer.snapshot
@@ -73,6 +77,8 @@ def _step(span: Span, answer: Answer, with_text: bool) -> dict[str, Any]:
         "scale": found.scale,
         "parts": [[part.name, part.op, _plain(part.column)] for part in found.parts],
         "chunks": [_chunk(chunk, with_text) for chunk in strangers],
+        # All but the engine's own last word, that the leg was triggered: a replay says it again.
+        "notes": [asdict(note) for note in (span.notes if span.fired is None else span.notes[:-1])],
     }
     return {**said, "brought": gave}
 
@@ -100,7 +106,7 @@ def replay(found: Mapping[str, Any], base: KnowledgeBase) -> Replay:
     try:
         if found["schema"] != SCHEMA:
             raise StoreError(f"this record has schema {found['schema']!r}", f"this version replays schema {SCHEMA}")
-        pipeline = from_dict(found["pipeline"])
+        pipeline = _decided(from_dict(found["pipeline"]), found["steps"])
         version = found["snapshot"]["version"]
         view = base.snapshot(None if version is None else f"v{version}")
         query, k = _query(found["query"]), max(int(found["k"]), 1)
@@ -110,12 +116,14 @@ def replay(found: Mapping[str, Any], base: KnowledgeBase) -> Replay:
             query, embed = replace(query, vector=None), lambda _: given
         answer = pipeline.run(query, view, embed, k=k, asker=Recalled(found["steps"]))
         same = ranking_digest(answer.chosen) == found["answer"]
-        return Replay(answer, same, "" if same else _hint(found))
+        return Replay(answer, same, "" if same else _hint(found, view.digest))
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise StoreError(f"this record cannot be read: {error!r}", "name a file of `assay search --record`") from error
 
 
-def _hint(found: Mapping[str, Any]) -> str:
+def _hint(found: Mapping[str, Any], digest: str) -> str:
+    if found["snapshot"]["digest"] != digest:
+        return "this is another store than the one that served it, or something was purged from it since"
     brought = any(step.get("brought", {}).get("chunks") for step in found["steps"])
     if brought and not found.get("texts"):
         return "the record holds no texts of other sources, which a step may have read; record with --with-text"
@@ -146,6 +154,29 @@ def _query(said: Mapping[str, Any]) -> Query:
     )
 
 
+@dataclass(frozen=True)
+class Decided:
+    """The trigger of a replay: it decides as it did."""
+
+    fired: Fired
+
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
+        return self.fired
+
+    def check(self, legs: Mapping[str, Range]) -> None:
+        """It was checked when it was served."""
+
+
+def _decided(pipeline: Pipeline, steps: list[Mapping[str, Any]]) -> Pipeline:
+    """The pipeline with its triggers' decisions as they were recorded."""
+    said = {
+        step["name"]: Decided(Fired(step["fate"] != "not_triggered", **step["trigger"]))
+        for step in steps
+        if "trigger" in step
+    }
+    return replace(pipeline, legs=tuple(replace(plan, when=said.get(plan.name, plan.when)) for plan in pipeline.legs))
+
+
 class Recalled:
     """The asker of a replay: every errand meets the fate that it met when it was served."""
 
@@ -169,7 +200,8 @@ class Recalled:
 def _brought(said: Mapping[str, Any]) -> Brought:
     parts = [Part(name, op, np.array(column, np.float64)) for name, op, column in said["parts"]]
     places = np.arange(1, len(said["ids"]) + 1, dtype=np.int32)
-    ranking = Ranking.of(said["ids"], parts, said["scale"], source_rank=places)
+    notes = [Note(one["kind"], one["text"], tuple(one["ids"])) for one in said.get("notes", ())]
+    ranking = Ranking.of(said["ids"], parts, said["scale"], source_rank=places, notes=notes)
     chunks = [
         Chunk(**{**one, "created": math.nan if one["created"] is None else one["created"]}) for one in said["chunks"]
     ]

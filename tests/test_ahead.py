@@ -92,6 +92,24 @@ def test_two_legs_run_at_once(threads: Threads) -> None:
     assert len(light.threads) == 1
 
 
+def test_time_that_two_legs_spend_side_by_side_is_counted_once(threads: Threads) -> None:
+    """Two seconds pass while both are at work: two spans of two seconds, and two seconds in all."""
+    now, event = [0.0], threading.Event()
+
+    class Passing(Heavy):
+        def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+            assert light.began.wait(30.0)
+            now[0] = 2.0
+            event.set()
+            return super().find(query, snapshot, k, seeds)
+
+    light = Seen(wait=event, ids=("keys-2", "time-1"))
+    pipeline = Pipeline("t", (LegPlan("a", Passing()), LegPlan("b", light)), Rrf())
+    answer = pipeline.run(Query("x"), sample_snapshot(), clock=lambda: now[0])
+    assert [span.ms for span in answer.trace] == [2000.0, 2000.0, 0.0]
+    assert answer.ms == 2000.0
+
+
 @pytest.mark.parametrize("kind", ["unasked", "capped", "after", "budget"])
 def test_who_did_not_offer_or_has_to_wait_is_asked_in_its_turn(threads: Threads, kind: str) -> None:
     second = (Unasked if kind == "unasked" else Seen)(ids=("time-1",))

@@ -4,7 +4,7 @@ import pytest
 
 from assay.config import loads
 from assay.errors import ConfigError
-from assay.preflight import Finding, enough_weight, preflight
+from assay.preflight import Finding, enough_weight, only_fills, preflight
 
 LEGS = "k = {k}\n[legs.bm25]\n[legs.dense]\n[legs.exact]\n[fuse]\nuse = 'rrf'\nweights = {{exact = {w}}}\n"
 
@@ -67,3 +67,11 @@ def test_the_weight_from_which_a_leg_can_matter_by_hand() -> None:
 
 def test_no_weight_is_named_where_none_would_do() -> None:
     assert enough_weight(loads("[legs.bm25]\n[legs.dense]\n[fuse]\nuse = 'append_fill'\n"), "dense") is None
+
+
+def test_a_leg_that_only_fills_is_told_from_one_that_reorders() -> None:
+    two = "[legs.bm25]\n[legs.dense]\npriority = 1\n[fuse]\nuse = '{fuser}'\n"
+    assert only_fills(loads(two.format(fuser="append_fill")), "dense")
+    assert not only_fills(loads(two.format(fuser="append_fill")), "bm25"), "the first keeps its ranking"
+    assert not only_fills(loads(two.format(fuser="rrf")), "dense")
+    assert not only_fills(loads(LEGS.format(k=10, w=0.01)), "exact"), "even a light leg moves what others found"

@@ -441,6 +441,8 @@ def test_a_leg_that_is_a_pipeline():
     assert answer.trace[0].gave.score.tolist() == alone.chosen.score.tolist()
     bare = pipeline.run(Query("signing key"), sample_snapshot())
     assert bare.verdict.degraded == ("first: dense skipped: no embedding model is loaded; cure: assay model install",)
+    empty = pipeline.run(Query(" "), sample_snapshot())
+    assert empty.verdict.degraded == ("first: dense skipped: the query is empty",), "no model would cure that"
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,54 @@ def test_a_step_that_reads_texts_needs_them_to_replay(base, tmp_path):
     assert (whole.same, whole.hint) == (True, "")
 
 
+@pytest.mark.parametrize(("share", "fate"), [(0.5, "not_triggered"), (1.0, "ran")])
+def test_a_trigger_that_read_texts_decides_as_it_did(base, report, tmp_path, share, fate):
+    """The first source brought texts that the record does not keep; what the trigger made of them is kept."""
+    with kb.open(tmp_path / "other", embedder="none") as other:
+        other.add([{"id": "x", "text": "all about the signing"}])
+    plain = router({"use": "recorded", "path": str(report)}, when={"use": "term_coverage_below", "share": share})
+    config = to_config(plain)
+    config["legs"]["first"] = {"source": {"use": "store", "path": str(tmp_path / "other"), "pipeline": "bm25"}}
+    pipeline = from_dict(config)
+    answer = base.search("signing key", pipeline=pipeline)
+    assert answer.trace[1].fate == fate
+    assert 0.5 < answer.trace[1].fired.observed < 1.0, "one of two words"
+    again = served.replay(json.loads(json.dumps(served.record(answer, pipeline))), base)
+    assert again.same
+    assert again.answer.verdict == answer.verdict
+    assert [(s.name, s.fate, s.fired, s.skipped, s.notes) for s in again.answer.trace] == [
+        (s.name, s.fate, s.fired, s.skipped, s.notes) for s in answer.trace
+    ]
+
+
+def test_what_degraded_elsewhere_is_replayed(base, tmp_path):
+    with kb.open(tmp_path / "other", embedder="none") as other:
+        other.add([{"id": "x", "text": "a key elsewhere"}])
+    pipeline = router({"use": "store", "path": str(tmp_path / "other"), "pipeline": "rrf"}, when={"use": "always"})
+    answer = base.search("key", pipeline=pipeline)
+    assert answer.verdict.degraded[0].startswith("second: dense skipped")
+    again = served.replay(json.loads(json.dumps(served.record(answer, pipeline))), base)
+    assert again.answer.verdict == answer.verdict
+    assert [s.notes for s in again.answer.trace] == [s.notes for s in answer.trace]
+
+
+def test_a_source_inside_a_leg_that_did_not_answer_is_not_asked_by_a_replay(base, report):
+    inner = {"bm25": {}, "far": {"source": {"use": "recorded", "path": str(report)}}}
+    deep = {"legs": {"deep": {"legs": inner, "fuse": {"use": "rrf"}}}}
+    for legs in ({"first": {"legs": inner, "fuse": {"use": "rrf"}}}, {"first": deep}):
+        pipeline = from_dict({"legs": legs})
+        text = report.read_text()
+        report.unlink()
+        answer = base.search("signing key", pipeline=pipeline)
+        assert "far skipped: the report" in answer.verdict.degraded[0]
+        kept = served.record(answer, pipeline)
+        report.write_text(text)  # it is there again, and would answer
+        again = served.replay(kept, base)
+        assert again.same
+        assert again.answer.digest == answer.digest
+        assert again.answer.verdict == answer.verdict
+
+
 def test_a_token_budget_holds_for_what_others_bring(base, tmp_path):
     lancedb, index = pytest.importorskip("lancedb"), pytest.importorskip("lancedb.index")
     rows = [{"id": f"far{i}", "text": "a key of the house " * 20, "vector": [1.0, 0.0]} for i in range(5)]
@@ -189,7 +237,7 @@ def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
 
 def test_a_source_that_is_too_slow_is_skipped_beforehand_until_it_recovers(base, report):
     """One knowledge base, one record: three slow answers, then refusals without a call, and a try every tenth time."""
-    made = router({"use": "recorded", "path": str(report)}, cap_ms=50)
+    made = router({"use": "recorded", "path": str(report)}, cap_ms=300)
     first, second = made.legs
     slow = Called()
     pipeline = replace(made, legs=(first, replace(second, leg=slow)))
@@ -230,6 +278,16 @@ def test_records_that_are_none(base, report, change, said):
     for text in ("", "[]", "{"):
         with pytest.raises(StoreError, match="this record is no"):
             served.loads(text)
+
+
+def test_another_store_is_told(base, tmp_path):
+    pipeline = router({"use": "recorded", "path": str(tmp_path / "none.json")})
+    kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
+    with kb.open(tmp_path / "another", embedder="none") as another:
+        another.add([{"id": "d9", "text": "another signing key"}])
+        again = served.replay(kept, another)
+    assert not again.same
+    assert again.hint.startswith("this is another store than the one that served it")
 
 
 def test_another_answer_is_told(base, report):

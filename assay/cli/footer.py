@@ -47,7 +47,7 @@ def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:
         Text(f"{found} of {count(pool, 'candidate')} from {count(view.size, 'chunk')}"),
         Text(f"{safe(pipeline)} {answer.digests['pipeline'][:8]}", "dim"),
         Text(version, "dim"),
-        Text(f"{_time(sum(span.ms for span in answer.trace))}", "dim"),
+        Text(_time(answer.ms), "dim"),
     ]
     return flow(facts, width, " · ")
 

@@ -125,7 +125,7 @@ def _ending(found: Recalled, screen: Console) -> Iterator[Text]:
     yield from remarks(answer)
     for note in found.notes:
         yield from wrapped(Text(safe(note), "dim"), screen, 0)
-    spent = sum(span.ms for span in answer.trace)
+    spent = answer.ms
     said = [
         Text(found.word, "bold green" if found.word == "answered" else "bold yellow"),
         Text(count(len(found.hits), "memory")),

@@ -45,7 +45,7 @@ def check(name: str, as_data: bool) -> None:
 
     from assay.cli.terminal import as_json, safe
     from assay.config import load
-    from assay.preflight import check_scales, enough_weight, preflight
+    from assay.preflight import check_scales, enough_weight, only_fills, preflight
 
     found = load(name)
     findings, legs = preflight(found), [plan.name for plan in found.legs]
@@ -62,8 +62,11 @@ def check(name: str, as_data: bool) -> None:
                 f"{click.style(finding.level, fg=colour, bold=True)} {safe(finding.where)}: {safe(finding.text)}"
             )
             leg = finding.where.removeprefix("legs.")
-            enough = enough_weight(found, leg) if "cannot enter" in finding.text and leg in legs else None
-            if enough is not None:
+            if "cannot enter" not in finding.text or leg not in legs:
+                continue
+            if only_fills(found, leg):
+                click.echo("  this fuser moves nothing either: the leg fills what the others leave open")
+            elif (enough := enough_weight(found, leg)) is not None:
                 click.echo(f"  {click.style('cure:', fg='green')} from a weight of {enough:g} on it can (fuse.weights)")
         if not findings:
             click.secho("nothing to complain about", fg="green")

@@ -42,6 +42,8 @@ def search(
     """
     from assay.cli.terminal import as_json
 
+    if with_text and record is None:
+        raise click.UsageError("--with-text keeps texts in a record, and there is none: add --record FILE")
     with opened(store) as base:
         with_graph(base, pipeline)
         asked = question(

@@ -60,7 +60,7 @@ class Grouped:
         """The group of every candidate; one without a value is a group of its own, by its id."""
         return {
             leg: [
-                ("value", str(value)) if (value := self._value(chunk)) not in (None, "") else ("id", name)
+                ("value", _spelt(value)) if (value := self._value(chunk)) not in (None, "") else ("id", name)
                 for name, chunk in zip(found.ids.tolist(), chunks_of(found, snapshot), strict=True)
             ]
             for leg, found in rankings.items()
@@ -85,6 +85,11 @@ class Grouped:
         lone = {name for found in groups.values() for kind, name in found if kind == "id"}
         if lone:
             yield Note("info", f"{len(lone)} of {len(every)} candidates have no {self.by}; each stands for itself")
+
+
+def _spelt(value: object) -> str:
+    """A value as every source spells it: 7 here may be 7.0 in a table's column of numbers, and "7" in a report."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _grouped(

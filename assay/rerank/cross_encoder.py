@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,6 +45,11 @@ class CrossEncoder:
         check_whole("cross_encoder.max_tokens", self.max_tokens, 8)
         if not self.path:
             raise ConfigError("cross_encoder.path = '' names no folder", "give one with model.onnx and tokenizer.json")
+
+    def prepare(self) -> None:
+        """Load the model."""
+        with contextlib.suppress(AssayError):  # a question will say it, and go on without
+            load_pairs(self.path, self.sha256, self.max_tokens)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not len(ranking):

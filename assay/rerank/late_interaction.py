@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -60,6 +61,11 @@ class LateInteraction:
         if self.bits not in BITS:
             raise ConfigError(f"late_interaction.bits = {self.bits} is not one of its values", "give 1 or 8")
         check_choice("late_interaction.match", self.match, MATCHES)
+
+    def prepare(self) -> None:
+        """Load the model."""
+        with contextlib.suppress(AssayError):  # a question will say it, and go on without
+            token_store(self.model, self.bits)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if len(ranking) < 2 or not self.weight:

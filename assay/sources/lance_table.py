@@ -84,11 +84,11 @@ class Search:
         self._cancelled = False
 
     def result(self) -> Brought:
-        source = self._source
-        if source.mode == "vector" and self._query.vector is None:
-            raise StoreError(f"{source.table} is searched by vector, and the query has none", "assay model install")
-        if source.mode == "text" and not self._query.text.strip():
+        source, query = self._source, self._query
+        if not query.text.strip() and (source.mode == "text" or query.vector is None):
             return ranked(source.table, [], source.gives().scale, self._k)
+        if source.mode == "vector" and query.vector is None:
+            raise StoreError(f"{source.table} is searched by vector, and the query has none", "assay model install")
         try:
             rows = asyncio.run(self._search())
         except asyncio.CancelledError:

@@ -113,6 +113,10 @@ class Process:
                 ) from error
         try:
             out, err = self._heard(process)
+        except BaseException:  # interrupted: it has a session of its own, so that no Ctrl-C reaches it
+            self._kill("QMD was interrupted")
+            process.wait()
+            raise
         finally:
             with self._lock:
                 self._process = None

@@ -42,7 +42,10 @@ class AnotherStore:
             raise ConfigError("store.path holds a password, and pipelines are printed", "keep it in PGPASSWORD")
 
     def gives(self) -> Range:
-        pipeline = load(self.pipeline)
+        try:
+            pipeline = load(self.pipeline)
+        except RecursionError:
+            raise ConfigError(f"store.pipeline {self.pipeline!r} asks itself", "name another pipeline") from None
         plans: list[LegPlan | StepPlan] = [*pipeline.legs, *pipeline.steps]
         timed = ["budget_ms"] if pipeline.budget_ms is not None else []
         timed += [f"cap_ms of {plan.name}" for plan in plans if plan.cap_ms is not None]

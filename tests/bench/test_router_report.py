@@ -1,22 +1,30 @@
 """The report of 000 on a corpus that can be scored in one's head, both stages real or recorded."""
 
 import json
+import math
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from hand_made import dataset
 
 from assay.bench.datasets import load
-from assay.bench.receipt import read
+from assay.bench.receipt import ReceiptError, read
 from assay.bench.router_report import arms, make_table, markdown, measure
+from assay.bench.router_report.arms import described
 from assay.bench.router_report.assemble import longmemeval
+from assay.bench.router_report.table import _kinds, _row
 from assay.bench.rules import load as load_rules
 from assay.bench.workspace import Settings, prepare
 from assay.config import from_dict, to_config
 from assay.config import load as load_pipeline
 from assay.embed import default_spec
 from assay.errors import ConfigError, StoreError
+from assay.sources.lance_table import LanceTable
+from assay.sources.listing import Listed, ranked
 from assay.sources.opened import close_all
+from assay.sources.recorded import Recorded
+from assay.types import Chunk
 
 SECOND = {
     "results": [
@@ -115,6 +123,86 @@ def test_config_metrics_and_comparisons(words, second):
     assert done.gate.measured["verdict"] == "pass"
 
 
+def test_every_metric_by_hand(words, second, tmp_path):
+    """q1 wants keys (2) and bug (1), q2 bug, q3 tea; tea was judged 0 for q2, so nobody wants it there."""
+    found = {"q1": ["tea", "leave", "keys"], "q2": ["leave"], "q3": ["tea"]}
+    rows = [{"question_id": name, "retrieved_session_ids": ids, "latency_ms": 10} for name, ids in found.items()]
+    (tmp_path / "first.json").write_text(json.dumps({"results": rows}))
+    config = to_config(router(second, {"use": "fewer_than", "count": 1}))
+    config["legs"]["first"] = {"source": {"use": "recorded", "path": str(tmp_path / "first.json")}}
+    report = measured(words, from_dict(config, "router")).report
+    one, two, three = report["results"]
+    # q1: the grade 2 at rank 3, of at best 2 at rank 1 and 1 at rank 2
+    ndcg = (2 / math.log2(4)) / (2 + 1 / math.log2(3))
+    assert one["metrics"] == pytest.approx(
+        {
+            "hit_at_k": 1.0,
+            "precision_at_k": 0.1,
+            "recall_at_k": 0.5,
+            "recall_all_at_k": 0.0,
+            "mrr": 1 / 3,
+            "ndcg_at_k": ndcg,
+        }
+    )
+    assert set(two["metrics"].values()) == {0.0}
+    assert report["summary"]["mrr"] == pytest.approx((1 / 3 + 0 + 1) / 3)
+    assert report["summary"]["ndcg_at_k"] == pytest.approx((ndcg + 0 + 1) / 3)
+    assert [row["relevant_session_ids"] for row in (one, two, three)] == [["bug", "keys"], ["bug"], ["tea"]]
+    assert [row["strata"] for row in (one, two)] == [["kind=fact"], ["kind=identifier"]]
+    assert one["two_stage"]["must_retrieved_count"] == 3
+
+
+def test_a_router_that_is_too_slow_fails_its_gate(words, tmp_path):
+    """What was recorded counts: 1,600 ms for every question, within a cap that allows it."""
+    slow = {"results": [{**row, "latency_ms": 1600} for row in SECOND["results"]]}
+    (tmp_path / "slow.json").write_text(json.dumps(slow))
+    config = to_config(router(str(tmp_path / "slow.json"), {"use": "always"}, cap_ms=2000))
+    done = measured(words, from_dict({**config, "budget_ms": 2000}, "router"))
+    assert done.receipts["router"].measured["latency_ms"]["total"] == {"p50": 1600.0, "p95": 1600.0, "p99": 1600.0}
+    assert (done.gate.canonical["verdict"], done.gate.measured["verdict"]) == ("pass", "fail")
+    assert "- fail: p95 within the budget: latency.p95 1600" in markdown(done.report, done.gate.measured)
+
+
+@dataclass(frozen=True)
+class Fickle(Recorded):
+    """A source that says something else every time."""
+
+    said: list[str] = field(default_factory=list)
+
+    def find(self, query, snapshot, k, seeds=None):
+        self.said.append(query.id)
+        name = f"s{len(self.said)}"
+        return ranked("fickle", [Listed(Chunk(name, name, "", 0), 0.5)], "unit", k)
+
+
+def test_a_report_stands_on_the_very_rankings_that_were_scored(words, second):
+    pipeline = router(second, {"use": "always"}, cap_ms=900)
+    first, plan = pipeline.legs
+    with pytest.raises(ReceiptError, match="query q1 was answered differently the second time"):
+        measured(words, replace(pipeline, legs=(first, replace(plan, leg=Fickle(second, "unit")))))
+
+
+@pytest.mark.parametrize("by", [{}, {"by": "doc_id"}], ids=["chunks", "groups"])
+@pytest.mark.parametrize("use", ["rrf", "weighted_merge"])
+def test_every_fusion_is_measured_with_weights_and_all(words, second, use, by):
+    """Alone a source has no other beside it to be weighed against."""
+    fuse = {"use": use, "weights": {"first": 0.7, "second": 0.3}, **by}
+    done = measured(words, from_dict({**to_config(router(second)), "fuse": fuse}, "router"))
+    config = done.report["config"]
+    assert config["fusion_mode"] == {"rrf": "rrf_fusion"}.get(use, use)
+    assert config["weights"] == {"first": 0.7, "second": 0.3}
+    assert config["k_rrf"] == (60.0 if use == "rrf" else None)
+    assert config["dedupe_by"] == by.get("by")
+    assert not [row for row in done.report["compared"] if "not_measured" in row]
+
+
+def test_a_second_source_that_sees_what_the_first_found_is_measured_alone_too(words):
+    second = {"use": "graph", "priority": 1, "after": ["first"], "when": {"use": "fill_to_k"}}
+    config = {"legs": {"first": {"use": "bm25"}, "second": second}, "fuse": {"use": "append_fill"}}
+    alone = arms(from_dict(config)).second.pipeline
+    assert [(plan.name, plan.after) for plan in alone.legs] == [("second", ())]
+
+
 def test_two_runs_agree_byte_for_byte(words, second):
     one, two = (measured(words, router(second)) for _ in range(2))
     assert json.dumps(one.report, sort_keys=True) == json.dumps(two.report, sort_keys=True)
@@ -183,6 +271,34 @@ def test_a_required_source_that_is_not_there_fails_its_questions(words, tmp_path
     assert "cannot be read" in open_.report["results"][1]["two_stage"]["stage2_skip_reason"]
 
 
+def test_a_first_source_that_is_not_there_is_no_failure_of_the_second(words, second, tmp_path):
+    config = to_config(router(second))
+    config["legs"]["first"] = {"source": {"use": "recorded", "path": str(tmp_path / "none.json")}, "required": True}
+    done = measured(words, from_dict(config, "router"))
+    assert set(done.report["counters"].values()) == {0}, "stage 2 was never reached"
+    assert done.report["summary"]["questions_failed"] == 3
+    assert [row["question_id"] for row in done.report["failures"]] == ["q1", "q2", "q3"]
+    said = markdown(done.report)
+    assert "merged by append_fill. 3 failed. 1 more have no answer." in said
+    assert "| stage2_failed | 0 |" in said
+
+
+@dataclass(frozen=True)
+class Buggy(Recorded):
+    """Somebody's source with a bug."""
+
+    def find(self, query, snapshot, k, seeds=None):
+        raise ZeroDivisionError("their bug")
+
+
+def test_a_plug_ins_bug_costs_its_questions_never_the_run(words, second):
+    pipeline = router(second, {"use": "fewer_than", "count": 2}, cap_ms=900)
+    first, plan = pipeline.legs
+    done = measured(words, replace(pipeline, legs=(first, replace(plan, leg=Buggy(second, "unit")))))
+    assert done.report["counters"]["stage2_failed"] == 2
+    assert done.report["failures"][0] == {"question_id": "q2", "error": "ZeroDivisionError: their bug"}
+
+
 def test_a_second_source_that_is_not_there_lets_no_gate_pass(words, tmp_path):
     """Alone it finds nothing for any question, which anybody beats; but it was not there, so nothing was measured."""
     other = tmp_path / "another set.json"
@@ -201,6 +317,8 @@ def test_the_gate_reads_recall_at_ten_whatever_k_is(words, second):
     assert report["top_k"] == 2
     assert report["gates"]["verdict"] == "pass"
     assert all(len(row["retrieved_session_ids"]) <= 2 for row in report["results"])
+    one = measured(words, from_dict({**config, "k": 1}, "router")).report["results"][0]
+    assert (one["retrieved_session_ids"], len(one["retrieved_scores"])) == (["keys"], 1)
 
 
 def test_a_stage_that_nobody_asked_took_no_time_that_could_be_told(words, second):
@@ -215,6 +333,26 @@ def test_what_was_added_is_what_stage_1_had_not_found(words, second):
     report = measured(words, router(second, {"use": "always"}, priority=0, cap_ms=900)).report
     added = {row["question_id"]: row["two_stage"]["stage2_added_count"] for row in report["results"]}
     assert added == {"q1": 0, "q2": 1, "q3": 1}
+
+
+def test_a_second_source_without_a_trigger_is_always_to_be_asked(words, second):
+    config = to_config(router(second, cap_ms=650))
+    config["legs"]["second"]["when"] = None
+    plain = {key: value for key, value in config["legs"]["second"].items() if value is not None}
+    report = measured(words, from_dict({**config, "legs": {**config["legs"], "second": plain}}, "router")).report
+    stages = [row["two_stage"] for row in report["results"]]
+    assert [stage["stage2_should_trigger"] for stage in stages] == [True, True, True]
+    assert [stage["stage2_used"] for stage in stages] == [True, False, True], "q2 would take 700 ms"
+    assert [stage["trigger"] for stage in stages] == [None, None, None]
+    assert (report["config"]["mode"], report["config"]["min_must_count"]) == ("always", None)
+
+
+def test_a_second_source_that_this_store_cannot_ask_has_failed(words):
+    config = to_config(router("unread"))
+    config["legs"]["second"] = {"use": "dense", "priority": 1, "when": {"use": "fewer_than", "count": 2}}
+    report = measured(words, from_dict(config, "router")).report
+    assert report["counters"]["stage2_failed"] == 2
+    assert "embedding" in report["results"][1]["two_stage"]["stage2_skip_reason"]
 
 
 def test_the_must_count_is_of_sessions(words, second):
@@ -234,6 +372,51 @@ def test_the_summary_for_people(words, second):
     assert "LongMemEval-50 was not measured" in said
     assert "assay bench router longmemeval:longmemeval_s.json --split all~50" in said
     assert done.report["digest"] in said
+
+
+def test_the_arms_differ_from_the_router_in_what_they_are_called_after(second):
+    """Alone: every question, no clock, no excuse. Always: as the router, but for its trigger."""
+    pipeline = router(second)
+    found = arms(pipeline)
+    assert [system.name for system in found] == ["router", "router first", "router second", "router always"]
+    assert found.router.pipeline == pipeline
+    for system, plan in zip((found.first, found.second), pipeline.legs, strict=True):
+        alone = replace(plan, when=None, cap_ms=None, required=True)
+        assert system.pipeline == replace(pipeline, legs=(alone,), budget_ms=None)
+        assert system.pipeline.digest != pipeline.digest
+    first, asked = pipeline.legs
+    assert found.always.pipeline == replace(pipeline, legs=(first, replace(asked, when=None)))
+    assert found.always.pipeline.budget_ms == 1500.0
+
+
+def test_the_config_of_the_preset_in_the_words_of_000():
+    preset = load_pipeline("router")
+    reranked = from_dict({**to_config(preset), "step": [{"use": "late_interaction"}]})
+    assert described(reranked) == {
+        "mode": "must_count_gate",
+        "trigger": {"use": "fewer_than", "count": 3},
+        "min_must_count": 3,
+        "fusion_mode": "append_fill",
+        "k_rrf": None,
+        "weights": None,
+        "dedupe_by": "session_id",
+        "top_k": 10,
+        "stage1_budget": 20,
+        "stage2_budget": 20,
+        "stage2_max_additional": 10,
+        "stage1_max_ms": None,
+        "stage2_max_ms": 600.0,
+        "budget_ms": 1500.0,
+        "tie_break_order": ["fused_score_desc", "stage_priority_asc", "source_rank_asc", "id_asc"],
+        "stage_priority": {"first": 0, "second": 1},
+        "rerank": ["late_interaction"],
+        "pipeline": reranked.digest,
+    }
+    other = from_dict(
+        {**to_config(preset), "legs": {**to_config(preset)["legs"], "first": {"use": "bm25", "k": 7, "cap_ms": 50}}}
+    )
+    said = described(other)
+    assert (said["stage1_budget"], said["stage1_max_ms"], said["rerank"]) == (7, 50.0, [])
 
 
 def test_a_router_has_two_legs():
@@ -295,6 +478,10 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
 MODEL = pytest.mark.skipif(default_spec() == "none", reason="no embedding model is installed")
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 @MODEL
 def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch):
     """The second stage is a table made of the dataset: dated, filtered and grouped by session as here."""
@@ -303,9 +490,11 @@ def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch)
     found = load(longmem(tmp_path, 60), "all~50")
     pipeline = load_pipeline("router")
     with prepare(found, Settings(), cache=tmp_path / "cache") as workspace:
+        with pytest.raises(KeyboardInterrupt):  # no half of a table is left behind
+            make_table(workspace, pipeline, interrupted)
         assert make_table(workspace, pipeline) == 60
         done = measure(found, arms(pipeline), workspace, load_rules("router"))
-        with pytest.raises(StoreError, match="has a table 'chunks' already"):
+        with pytest.raises(StoreError, match="has a table 'chunks' already, of 60 rows; this would have 60"):
             make_table(workspace, pipeline)
         chunk = workspace.snapshot.chunks(workspace.snapshot.live_rows(None)[:1])[0]
     assert chunk.meta["session_id"] == chunk.doc_id
@@ -314,6 +503,15 @@ def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch)
     second = next(row for row in done.report["compared"] if row["against"] == "router second")
     assert "not_measured" not in second
     assert done.gate.measured["verdict"] == "pass"
+
+
+def test_an_undated_chunk_has_no_moment_in_the_table():
+    """NaN would be no moment that a question asked at one could let pass; a missing value is."""
+    source = LanceTable("t", doc="doc_id", created="created")
+    undated = Chunk("c", "d", "text", 1, meta={"n": 1, "session_id": "s", "tags": ["x"]})
+    kinds = _kinds([undated])
+    assert _row(undated, source, kinds) == {"id": "c", "doc_id": "d", "text": "text", "n": 1.0, "session_id": "s"}
+    assert _row(replace(undated, created=5.0), source, kinds)["created"] == 5.0
 
 
 def test_a_table_is_made_for_a_pipeline_that_reads_one(words, second, tmp_path, monkeypatch):

@@ -99,3 +99,11 @@ def test_preflight_errors_exit_with_2(run: Run, tmp_path: Path) -> None:
     assert "did you mean 'threshold'" in typo.stderr
     file.write_text("[legs.bm25\n")
     assert "not valid TOML" in run("search", "x", "--pipeline", file).stderr + run("pipeline", "check", file).stderr
+
+
+def test_what_a_leg_that_cannot_enter_can_do_instead(run: Run) -> None:
+    filler, light = run("pipeline", "check", "router"), run("pipeline", "check", "weighted")
+    assert (filler.exit_code, light.exit_code) == (0, 0)
+    assert "this fuser moves nothing either: the leg fills what the others leave open" in filler.stdout
+    assert "cure: from a weight of 0.94 on it can" in light.stdout
+    assert "moves nothing" not in light.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,9 +12,13 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from assay.answer import Line
+from assay.cli.footer import footer
 from assay.cli.layout import columns, ends, flow
 from assay.cli.terminal import as_json, count, day, safe, safe_piece, seconds, size
 from assay.cli.waterfall import bar, number, waterfall
+from assay.config import load
+from assay.testing.sample import sample_snapshot
+from assay.types import Query
 
 ANY = st.text(st.characters(codec=None))  # lone surrogates too
 BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -136,3 +141,12 @@ def test_words_for_numbers() -> None:
     assert [size(n) for n in (812, 3_400_000, 150_000)] == ["812 B", "3.4 MB", "150 kB"]
     assert [seconds(s) for s in (0.25, 3.14, 600)] == ["250 ms", "3.1 s", "10 min"]
     assert [day(m) for m in (0.0, 60.0, float("nan"), 1e30)] == ["1970-01-01", "1970-01-01 00:01", "", ""]
+
+
+def test_the_footer_says_what_the_whole_took() -> None:
+    """Steps may run side by side, so their times do not add up to it."""
+    answer = replace(load("bm25").run(Query("signing key"), sample_snapshot(), k=2), ms=1234.5)
+    facts, times = (line.plain for line in footer(answer, "bm25", 200)[-2:])
+    assert facts.startswith("answered · 2 of ")
+    assert facts.endswith(" · 1,234 ms")
+    assert times == "bm25 4 in 0.0 ms"

@@ -76,6 +76,15 @@ def test_record_and_replay(run: Run, stores: Path) -> None:
     assert "cure: name a file of `assay search --record`" in broken.stderr
 
 
+def test_texts_are_kept_in_a_record_or_nowhere(run: Run, stores: Path) -> None:
+    asked = ("search", "key", "--store", stores / "mine", "--pipeline", stores / "router.toml", "--with-text")
+    alone = run(*asked)
+    assert alone.exit_code == 2
+    assert "add --record FILE" in alone.stderr
+    assert run(*asked, "--record", stores / "kept.json").exit_code == 0
+    assert "A key elsewhere." in (stores / "kept.json").read_text()
+
+
 def test_a_record_knows_the_order_it_was_asked_in(run: Run, stores: Path) -> None:
     """Newest first, in a budget of tokens: the replay asks for the same."""
     with kb.open(stores / "mine", embedder="none") as base:

@@ -49,6 +49,14 @@ def test_append_fill_appends_sessions_not_chunks():
     assert dropped["more than max_fill = 1 to append"] == ("c1",)
 
 
+def test_one_number_is_one_session_however_a_source_spells_it():
+    values = {"here": 7, "table": 7.0, "report": "7", "half": 7.5, "other": 8, "odd": float("inf")}
+    view = MemorySnapshot([Chunk(name, name, "t", 1, meta={"session_id": value}) for name, value in values.items()])
+    legs = {"first": found({"here": 0.9}), "second": found(dict.fromkeys(values, 0.5), priority=1)}
+    fused = Grouped(AppendFill(), "session_id").fuse(Query("q"), legs, view)
+    assert fused.ids.tolist() == ["here", "half", "odd", "other"]
+
+
 def test_rrf_adds_up_the_ranks_of_a_session():
     fused = fuse(
         Rrf(60.0),

@@ -16,6 +16,7 @@ from assay.rerank import late_interaction
 from assay.rerank.cosine import Cosine
 from assay.rerank.cross_encoder import CrossEncoder
 from assay.rerank.late_interaction import LateInteraction, blend, deal
+from assay.rerank.pairs import load_pairs
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -242,6 +243,22 @@ def test_cross_encoder_of_002(folder):
     }
     assert by_id(ranking) == pytest.approx(expected, abs=1e-6)
     assert ranking.ids.tolist() == ["two", "one", "none", "three"]
+
+
+def test_a_model_is_loaded_before_the_question_that_first_needs_it(folder, monkeypatch):
+    """Deadlines call `prepare` outside every cap. A model that is not there is told by the question, not here."""
+    load_pairs.cache_clear()
+    CrossEncoder(folder).prepare()
+    assert load_pairs.cache_info().currsize == 1
+    assert CrossEncoder(folder).apply(Query("key"), found({"one": 0.5}), SNAPSHOT).notes == ()
+    assert load_pairs.cache_info().misses == 1
+    CrossEncoder("nowhere").prepare()
+    asked = []
+    monkeypatch.setattr(late_interaction, "token_store", lambda *what: asked.append(what))
+    LateInteraction(bits=8).prepare()
+    assert asked == [("minilm", 8)]
+    monkeypatch.undo()
+    LateInteraction(model="none").prepare()
 
 
 def test_cross_encoder_with_two_classes(tmp_path):

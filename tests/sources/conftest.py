@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from assay import deadlines
 from assay.sources.opened import close_all
 
 ROWS = [
@@ -173,6 +174,13 @@ def server() -> Iterator[Server]:
     made.shutdown()
     made.server_close()
     thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancelled search is waited for until its thread is gone, also on a busy machine; only one that does not heed
+    its cancelling is still under way then."""
+    monkeypatch.setattr(deadlines, "GRACE_S", 30.0)
 
 
 @pytest.fixture(autouse=True)

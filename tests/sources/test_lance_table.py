@@ -59,6 +59,13 @@ def test_by_its_text_index(folder):
     assert len(ask(LanceTable(folder, mode="text"), Query(" "))) == 0
 
 
+def test_an_empty_question_asks_nobody(folder):
+    """Not even for a model, which would not cure it; a vector without words is a question."""
+    assert len(ask(LanceTable(folder), Query(" "))) == 0
+    assert len(ask(LanceTable("nowhere"), Query(""))) == 0
+    assert len(ask(LanceTable(folder), Query("", vector=AT))) == 4
+
+
 def test_contracts(folder):
     check_source(LanceTable(folder, created="when"))
     check_source(LanceTable(folder, mode="text", created="when"))
@@ -267,7 +274,7 @@ def test_past_its_cap_the_search_is_cancelled(folder, monkeypatch):
     with Deadlines(time.monotonic) as keeper:
         answer = pipeline.run(Query(vector=AT), sample_snapshot(), asker=keeper.query(pipeline.digest, None))
         assert answer.trace[0].fate == "out_of_time"
-    assert keeper.under_way == 0
+        assert keeper.under_way == 0
 
 
 def test_config_round_trips(folder):

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -173,6 +175,33 @@ def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
         assert "cancelled after" in span.skipped
         assert span.ms >= 2000.0, "the skip is recorded with what it cost"
         assert keeper.under_way == 0
+    assert gone(tmp_path)
+
+
+ASKS = """
+import sys, time
+from assay.config import from_dict
+from assay.deadlines import Deadlines
+from assay.testing.sample import sample_snapshot
+from assay.types import Query
+
+pipeline = from_dict({"legs": {"second": {"source": {"use": "qmd", "command": sys.argv[1]}, **eval(sys.argv[2])}}})
+pipeline.run(Query("x"), sample_snapshot(), asker=Deadlines(time.monotonic).query("p", None))
+"""
+
+
+@pytest.mark.parametrize("plan", [{}, {"cap_ms": 600_000.0}], ids=["without a cap", "under a cap"])
+def test_ctrl_c_ends_the_program_too(qmd, tmp_path, plan):
+    """It runs in a session of its own, so the terminal's Ctrl-C does not reach it."""
+    command = [sys.executable, "-c", ASKS, qmd("slow"), repr(plan)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env={"PYTHONPATH": ":".join(sys.path)}) as asking:
+        number = Path(f"{tmp_path / 'calls'}.pid")
+        while not (number.exists() and number.read_text()):
+            assert asking.poll() is None
+            time.sleep(0.01)
+        asking.send_signal(signal.SIGINT)
+        said = asking.communicate()[1]
+    assert b"KeyboardInterrupt" in said
     assert gone(tmp_path)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay import kb
-from assay.config import from_dict, to_config
+from assay.config import from_dict, load, to_config
 from assay.errors import ConfigError, StoreError
 from assay.sources.store import AnotherStore
 from assay.testing.contracts import check_source
@@ -70,6 +70,13 @@ def test_one_deadline_one_keeper(other, tmp_path):
     capped.write_text("[legs.bm25]\ncap_ms = 5\n")
     with pytest.raises(ConfigError, match="has a cap_ms of bm25"):
         AnotherStore(other, str(capped)).gives()
+
+
+def test_a_pipeline_that_asks_itself(tmp_path):
+    file = tmp_path / "self.toml"
+    file.write_text(f"[legs.a]\nsource = {{ use = 'store', path = 'x', pipeline = '{file}' }}\n")
+    with pytest.raises(ConfigError, match="asks itself"):
+        load(str(file))
 
 
 def test_in_a_pipeline_its_chunks_are_read_like_our_own(other):

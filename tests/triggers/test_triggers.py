@@ -55,6 +55,7 @@ def test_counts():
     assert fires(FillToK(), k=3, first=two).yes
     assert not fires(FillToK(), k=2, first=two).yes
     assert fires(Always(), first=two).yes
+    assert fires(Always(), first=two).observed == 2.0, "it, too, says what it saw"
 
 
 def test_scores():
@@ -82,6 +83,23 @@ def test_term_coverage_by_hand():
     assert rare.observed == pytest.approx(dog / (dog + none)), "a word nobody has weighs the most"
     assert fires(TermCoverageBelow(1.0), snapshot=view, text="", first=first).observed == 1.0
     assert fires(TermCoverageBelow(0.5), snapshot=view, text="cat", first=Ranking.empty("unit")).observed == 0.0
+
+
+def test_what_is_not_said():
+    """The settings that docs/router.md names; 000's own is min_must_count = 3."""
+    assert FewerThan() == FewerThan(count=3)
+    assert TopScoreBelow() == TopScoreBelow(score=0.5, leg="")
+    assert MarginBelow() == MarginBelow(margin=0.05, leg="")
+    assert TermCoverageBelow() == TermCoverageBelow(share=0.5, top=3, leg="")
+
+
+def test_at_its_threshold_a_trigger_does_not_fire():
+    view = MemorySnapshot([Chunk("c0", "d", "cat dog", 1), Chunk("c1", "d", "bird", 1)])
+    first = found({"c0": 0.75, "c1": 0.5})
+    assert not fires(MarginBelow(0.25), first=first).yes
+    assert not fires(TopScoreBelow(0.75), first=first).yes
+    assert not fires(TermCoverageBelow(0.5, top=1), snapshot=view, text="dog bird", first=first).yes, "half is covered"
+    assert not fires(FillToK(), k=2, first=first).yes
 
 
 def test_combined():

@@ -57,8 +57,15 @@ def stages(pipeline: Pipeline) -> tuple[LegPlan, LegPlan]:
 def _alone(pipeline: Pipeline, plan: LegPlan) -> Pipeline:
     """One stage for every question, however long it takes, through the same fuser (which still makes one candidate of a
     group) and the same steps. It must answer: a source that is not there is no source that finds nothing."""
-    alone = replace(plan, when=None, cap_ms=None, required=True)
-    return with_digest(replace(pipeline, legs=(alone,), budget_ms=None))
+    alone = replace(plan, when=None, after=(), cap_ms=None, required=True)
+    return with_digest(replace(pipeline, legs=(alone,), fuser=_unweighted(pipeline.fuser), budget_ms=None))
+
+
+def _unweighted(fuser: Any) -> Any:
+    """The fuser without weights by name: of one leg they change nothing, and there is no other to name."""
+    if hasattr(fuser, "inner"):
+        return replace(fuser, inner=_unweighted(fuser.inner))
+    return replace(fuser, weights={}) if getattr(fuser, "weights", None) else fuser
 
 
 def described(pipeline: Pipeline) -> dict[str, Any]:

@@ -19,8 +19,9 @@ def _lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterator[str]
     yield f"# Router on {dataset['name']}/{dataset['split']}"
     yield ""
     asked = f"stage 2 is asked by {_trigger(config['trigger'])}, merged by {config['fusion_mode']}"
-    apart = report["summary"]["questions_without_answer"]
-    yield f"{total} questions, top {report['top_k']}; {asked}." + (f" {apart} more have no answer." if apart else "")
+    apart, broken = (report["summary"][f"questions_{name}"] for name in ("without_answer", "failed"))
+    more = (f" {broken} failed." if broken else "") + (f" {apart} more have no answer." if apart else "")
+    yield f"{total} questions, top {report['top_k']}; {asked}.{more}"
     yield ""
     rows = [(name, str(n), f"{n / total:.1%}" if total else "–") for name, n in report["counters"].items()]
     yield table(Table(("stage 2", "questions", "share"), tuple(rows)))

@@ -17,7 +17,7 @@ from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, ReceiptError, write
 from assay.bench.router_report.arms import Arms
 from assay.bench.router_report.assemble import assemble, metrics
-from assay.bench.router_report.questions import Question, failed, question
+from assay.bench.router_report.questions import Noting, Question, failed, question
 from assay.bench.rules import PERCENTILES, Rules
 from assay.bench.runner import Bench, Plan, ranking_digest
 from assay.bench.scored import scored
@@ -71,12 +71,13 @@ def asked_all(bench: Bench, pipeline: Pipeline, clock: Callable[[], float], prog
     topics, view = bench.dataset.scored, bench.workspace.snapshot
     rows = []
     for done, topic in enumerate(topics, 1):
-        query = bench.query(topic)
+        query, asker = bench.query(topic), Noting(pipeline.budget_ms)
         try:
-            answer = pipeline.run(query, view, k=view.size, clock=clock)
+            answer = pipeline.run(query, view, k=view.size, clock=clock, asker=asker)
             rows.append(question(pipeline, query, answer, bench.retrieved(topic, answer, pipeline.k)))
-        except AssayError as error:
-            rows.append(failed(topic, f"{type(error).__name__}: {error.message}"))
+        except Exception as error:  # a plug-in's bug costs its question, never the run
+            said = error.message if isinstance(error, AssayError) else error
+            rows.append(failed(topic, f"{type(error).__name__}: {said}", asker.last == pipeline.legs[1].name))
         progress("questions", done, len(topics))
     return tuple(rows)
 

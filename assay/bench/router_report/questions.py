@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 
 from assay.answer import Answer, Span
+from assay.asking import Planned
 from assay.bench.router_report.arms import stages
 from assay.bench.types import Retrieved
 from assay.pipeline import LegPlan, Pipeline
-from assay.types import Query
+from assay.protocols import Errand
+from assay.types import Query, Ranking
 
 USED, SKIPPED, NOT_TRIGGERED, FAILED = "stage2_used", "stage2_skipped_budget", "stage2_not_triggered", "stage2_failed"
 COUNTERS = (USED, SKIPPED, NOT_TRIGGERED, FAILED)
+NO_ANSWER = "question_failed"
+"""Stage 2 was never reached: another stage broke. Counted with the questions that failed, not with stage 2."""
 _FATES = {"ran": USED, "out_of_time": SKIPPED, "not_triggered": NOT_TRIGGERED, "failed": FAILED, "unable": FAILED}
 
 
@@ -51,20 +55,29 @@ def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrie
         "stage2_candidates_considered": len(two.gave),
         "stage2_added_count": int((~np.isin(top.ids, one.gave.ids)).sum()),
     }
-    total = sum(span.ms for span in answer.trace)
     taken = [_taken(plan, query, span) for plan, span in ((first, one), (second, two))]
-    return Question(query.id, retrieved, facts, (total + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
+    return Question(query.id, retrieved, facts, (answer.ms + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
 
 
-def failed(topic: str, why: str) -> Question:
-    """A question without an answer: a source that it requires is not there."""
+class Noting(Planned):
+    """Asks as the lab does, and knows whom it asked last: who that is when a question breaks, broke it."""
+
+    last = ""
+
+    def ask(self, errand: Errand) -> Ranking:
+        self.last = errand.name
+        return super().ask(errand)
+
+
+def failed(topic: str, why: str, by_second: bool) -> Question:
+    """A question without an answer: a source that it requires, the second or another, is not there."""
     facts: dict[str, Any] = {
         "must_retrieved_count": 0,
         "stage2_should_trigger": None,
         USED: False,
         SKIPPED: False,
-        "outcome": FAILED,
-        "stage2_skip_reason": why,
+        "outcome": FAILED if by_second else NO_ANSWER,
+        "stage2_skip_reason": why if by_second else None,
         "trigger": None,
         "stage2_candidates_considered": 0,
         "stage2_added_count": 0,

@@ -38,7 +38,9 @@ def make_table(workspace: Workspace, pipeline: Pipeline, progress: Progress = la
     dim = view.vectors(rows[:1]).shape[1]
     base = lancedb.connect(source.path)
     if source.table in base.list_tables().tables:
-        raise StoreError(f"{source.path} has a table {source.table!r} already", "leave it as it is, or remove it first")
+        held = base.open_table(source.table).count_rows()
+        what = f"{source.path} has a table {source.table!r} already, of {held:,} rows; this would have {len(rows):,}"
+        raise StoreError(what, "leave it as it is, or remove it first")
     own = {source.id, source.text, source.vector, source.doc, source.created}
     kinds = {name: kind for name, kind in _kinds(view.chunks(rows)).items() if name not in own}
     arrow = {str: pa.string(), float: pa.float64(), bool: pa.bool_()}
@@ -53,12 +55,16 @@ def make_table(workspace: Workspace, pipeline: Pipeline, progress: Progress = la
         ]
     )
     table = base.create_table(source.table, schema=schema)
-    for start in range(0, len(rows), BATCH):
-        part = rows[start : start + BATCH]
-        pairs = zip(view.chunks(part), view.vectors(part), strict=True)
-        given = [_row(chunk, source, kinds) | {source.vector: vector} for chunk, vector in pairs]
-        table.add(pa.Table.from_pylist(given, schema))
-        progress(source.table, start + len(part), len(rows))
+    try:
+        for start in range(0, len(rows), BATCH):
+            part = rows[start : start + BATCH]
+            pairs = zip(view.chunks(part), view.vectors(part), strict=True)
+            given = [_row(chunk, source, kinds) | {source.vector: vector} for chunk, vector in pairs]
+            table.add(pa.Table.from_pylist(given, schema))
+            progress(source.table, start + len(part), len(rows))
+    except BaseException:  # a table with half of the rows would be measured as a poor source
+        base.drop_table(source.table)
+        raise
     return len(rows)
 
 
