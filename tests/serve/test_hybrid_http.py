@@ -11,7 +11,12 @@ import httpx
 import numpy as np
 import pytest
 
+from assay.bank.index_build import Recipe, build_index
+from assay.bank.snapshot import BankSnapshot
 from assay.bench.hybrid.questions import questions
+from assay.cascade import cascade
+from assay.serve.hybrid import Desk
+from tests.bank.made import bank_of, unit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 
@@ -287,6 +292,27 @@ def test_rollups_and_log_lines(asked):
     }
     assert {"index", "faiss_ms", "lvm_ms", "tmd_ms", "total_ms", "hit5", "rank_true"} <= set(line)
     assert line["hit5"] == int(line["rank_true"] is not None and line["rank_true"] <= 5)
+
+
+def test_a_twin_of_the_truth_is_the_truth_in_the_log_too(tmp_path):
+    """Three vectors of the same bytes: nothing tells them apart, so the best placed of them is where the truth is."""
+    vectors = unit(40, 8)
+    vectors[[11, 23]] = vectors[5]
+    bank = bank_of(tmp_path, 40, 8, vectors=vectors)
+    index = build_index(bank, tmp_path / "index", Recipe("exact"))
+    desk = Desk(cascade(BankSnapshot(bank, index)), None)
+    heard: list[dict] = []
+
+    def ranked(truth: int, **other) -> tuple[int, int | None]:
+        given = {"query_vec": vectors[5].tolist(), "truth_id": truth, "k0": 40, "k1": 40, **other}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("assay.serve.hybrid.log", heard.append)
+            desk.search(json.dumps(given).encode())
+        return heard[-1]["hit5"], heard[-1]["rank_true"]
+
+    assert [ranked(truth) for truth in (15, 21, 33)] == [(1, 1)] * 3  # ties go to the smaller id: 15, 21, 33
+    assert ranked(15, exclude_ids=[15]) == (1, 1)
+    assert ranked(33, exclude_ids=[15, 21, 33]) == (0, None)
 
 
 def test_many_clients_at_once_get_the_same_answers(server, asked):
