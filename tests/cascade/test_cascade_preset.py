@@ -167,6 +167,25 @@ def test_pipelines_that_are_no_cascade(tmp_path):
         cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("not toml", "not valid TOML"),
+        ('step = "lvm"\n[legs.ivf]\n', "list of tables"),
+        ("step = [3]\n[legs.ivf]\n", "table"),
+        (cascade.source("cascade").replace("k = 500", "k = 20"), "k0 = 20, k1 = 50"),
+        (cascade.source("cascade").replace("k = 10\n", "k = 80\n"), "k1 = 50, k = 80"),
+        (cascade.source("cascade").replace("weight = 0.7", 'layout = "narrow"'), "layout"),
+    ],
+    ids=["no toml", "a word for steps", "a number for a step", "k0 below k1", "k above k1", "a layout nobody knows"],
+)
+def test_a_pipeline_that_cannot_work_is_refused_when_it_is_opened(tmp_path, text, what):
+    """Not at the first request, and never as a bug of ours."""
+    (tmp_path / "own.toml").write_text(text)
+    with pytest.raises(ConfigError, match=what):
+        cascade.open(folder() / "bank.npz", folder() / "index", folder() / "lvm", str(tmp_path / "own.toml"))
+
+
 def test_a_model_of_another_dimension_is_refused(tmp_path):
     bank = bank_of(tmp_path, 40, 8)
     from assay.bank.index_build import Recipe, build_index
