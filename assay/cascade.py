@@ -43,6 +43,12 @@ class Ask:
     nprobe: int | None = None
     id: str = ""
 
+    def __post_init__(self) -> None:
+        if self.tmd_bits is not None and not 0 <= self.tmd_bits <= 65_535:
+            raise QueryError(f"tmd_bits = {self.tmd_bits} is no code", "give sixteen bits: 0 to 65535")
+        if self.nprobe is not None and self.nprobe < 1:
+            raise QueryError(f"nprobe = {self.nprobe} looks into no list", "give 1 or more")
+
     def query(self) -> Query:
         given = {
             "tmd_bits": self.tmd_bits,

@@ -128,8 +128,7 @@ class BankSnapshot:
     # -- facts by row
 
     def rows(self, ids: Ids) -> Rows:
-        asked = np.array([int(name) if name.isascii() and name.isdecimal() else -1 for name in ids.tolist()], np.int64)
-        return self.bank.rows(asked)
+        return self.bank.rows(np.array([_number(name) for name in ids.tolist()], np.int64))
 
     def ids(self, rows: Rows) -> Ids:
         return self.bank.ids[rows].astype(np.str_)
@@ -169,6 +168,12 @@ class BankSnapshot:
 
     def term_weights(self, text: str) -> Mapping[str, float]:
         return {}
+
+
+def _number(name: str) -> int:
+    """The bank id that a name is, as we write it: "007" is none; −1 for what is no id."""
+    plain = name.isascii() and name.isdecimal() and len(name) <= 19 and (name == "0" or name[0] != "0")
+    return int(name) if plain and int(name) < 2**63 else -1
 
 
 class _Columns:

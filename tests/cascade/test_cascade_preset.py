@@ -122,7 +122,7 @@ def test_a_lane_may_have_its_own_nprobe():
     assert own.probes(Ask(X, lane=9).query()) == 32
     assert own.probes(Ask(X, lane=8).query()) == 16
     assert own.probes(Ask(X, lane=9, nprobe=4).query()) == 4
-    for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"9": 0}}):
+    for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"09": 4}}, {"lanes": {"9": 0}}):
         with pytest.raises(ConfigError):
             dataclasses.replace(leg, **wrong)
 
@@ -208,6 +208,14 @@ def test_a_model_of_another_dimension_is_refused(tmp_path):
 def test_vectors_that_are_refused(tmp_path, vector, what):
     with pytest.raises(QueryError, match=what):
         tiny(tmp_path).search(Ask(vector.astype(np.float32), BITS))
+
+
+@pytest.mark.parametrize("wrong", [{"tmd_bits": 65_536}, {"tmd_bits": -1}, {"nprobe": 0}, {"nprobe": -1}], ids=str)
+def test_numbers_that_no_request_has(wrong):
+    """The library refuses what the wire refuses: sixteen bits are not cut out of more."""
+    with pytest.raises(QueryError, match=next(iter(wrong))):
+        Ask(X, **wrong)
+    assert Ask(X, tmd_bits=65_535, nprobe=1).query().extra == {"tmd_bits": 65_535, "nprobe": 1}
 
 
 def test_unknown_ids_are_named_by_their_field(tmp_path):
