@@ -166,6 +166,8 @@ def test_codes_from_files(tmp_path):
     ids = np.array([4, 7])
     (tmp_path / "codes.tsv").write_text("7\t12\n4\t65535\n")
     assert read_codes(tmp_path / "codes.tsv", ids).tolist() == [65535, 12]
+    (tmp_path / "codes.tsv").write_bytes(b"\xef\xbb\xbf4\t1\r\n7\t12\r\n")  # as Windows programs write it
+    assert read_codes(tmp_path / "codes.tsv", ids).tolist() == [1, 12]
     np.save(tmp_path / "codes.npy", np.array([1, 2], np.uint16))
     assert read_codes(tmp_path / "codes.npy", ids).tolist() == [1, 2]
 
@@ -191,11 +193,22 @@ def test_files_that_are_no_codes(tmp_path, text):
         read_codes(tmp_path / "codes.tsv", np.array([4, 7]))
 
 
+@pytest.mark.parametrize(
+    ("text", "where"), [("id\tcode\n4\t1\n7\t1\n", "line 1"), ("4\t1\n7,1\n", "line 2"), ("4\t1\n7\t1\n\n", "line 3")]
+)
+def test_a_line_that_is_no_code_is_named(tmp_path, text, where):
+    (tmp_path / "codes.tsv").write_text(text)
+    with pytest.raises(BadRecord, match=where):
+        read_codes(tmp_path / "codes.tsv", np.array([4, 7]))
+
+
 def test_arrays_that_are_no_codes(tmp_path):
     for wrong in (np.array([1], np.uint16), np.array([1, 2]), np.array([[1], [2]], np.uint16)):
         np.save(tmp_path / "codes.npy", wrong)
         with pytest.raises(BadRecord):
             read_codes(tmp_path / "codes.npy", np.array([4, 7]))
-    (tmp_path / "codes.npy").write_bytes(b"nothing")
-    with pytest.raises(BadRecord):
-        read_codes(tmp_path / "codes.npy", np.array([4, 7]))
+    np.savez(tmp_path / "codes.npz", codes=np.array([1, 2], np.uint16))
+    for raw in (b"nothing", b"", (tmp_path / "codes.npz").read_bytes()):
+        (tmp_path / "codes.npy").write_bytes(raw)
+        with pytest.raises(BadRecord):
+            read_codes(tmp_path / "codes.npy", np.array([4, 7]))
