@@ -99,7 +99,7 @@ def measured_recall(bank: Bank, index: BankIndex) -> dict[str, Any]:
     for nprobe in probes:
         searched = [index.nearest(question, deepest, nprobe)[0] for question in asked]
         shares = {}
-        for depth in (d for d in _DEPTHS if d <= deepest):
+        for depth in [d for d in _DEPTHS if d <= deepest] or [deepest]:
             hits = [np.isin(t[:depth], f[:depth]).mean() for t, f in zip(truth, searched, strict=True)]
             shares[f"@{depth}"] = round(float(np.mean(hits)), 4)
         found[f"nprobe {nprobe}" if nprobe else index.kind] = shares

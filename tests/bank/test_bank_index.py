@@ -199,6 +199,19 @@ def test_recall_is_measured_with_the_nprobe_that_searches_take(tmp_path, bank):
     assert recall["nprobe 45"]["@500"] == 1.0
 
 
+@pytest.mark.parametrize("kind", ["ivf_flat", "exact", "hnsw"])
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_the_smallest_banks_are_indexed_measured_and_searched(tmp_path, rows, kind):
+    bank = bank_of(tmp_path, rows)
+    made = build_index(bank, tmp_path / "index", Recipe(kind))
+    said = [shares for shares in made.manifest["recall"].values() if isinstance(shares, dict)]
+    assert said == [{f"@{rows}": 1.0}]
+    found, scores = made.nearest(bank.vectors[0], 50)
+    assert sorted(found.tolist()) == list(range(rows))
+    assert found[0] == 0
+    assert scores[0] == pytest.approx(1.0)
+
+
 def test_recipes_that_make_no_index(bank, tmp_path):
     for wrong in ({"kind": "ivf_pq"}, {"nprobe": 0}, {"nlist": -1}):
         with pytest.raises(ConfigError):
