@@ -69,9 +69,9 @@ def test_a_bad_bank_says_what_and_cure(tmp_path):
 def test_codes_from_a_file_make_a_new_bank(tmp_path):
     bank = folder() / "bank.npz"
     np.save(tmp_path / "codes.npy", np.full(4_096, 37_258, np.uint16))
-    said = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "tagged.npz")
+    said = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "new" / "tagged.npz")
     assert "4,096 vectors, 1 codes" in said
-    tagged = open_bank(tmp_path / "tagged.npz")
+    tagged = open_bank(tmp_path / "new" / "tagged.npz")
     assert set(tagged.lanes.tolist()) == {18_629}
     assert np.array_equal(tagged.vectors, open_bank(bank).vectors)
     assert "domain     9" in run("tmd", "show", 37_258)
