@@ -235,6 +235,26 @@ def test_anybodys_model_of_that_shape_loads(tmp_path):
         taken.expected(x * np.float32(0.5), unit(1, 4))
 
 
+def test_weights_that_lie_beside_the_model_come_with_it(tmp_path, monkeypatch):
+    """As torch exports since 2.9: the file alone is no model, and the adopted one stands alone."""
+    onnx = pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)  # where onnxruntime looks for them when it knows no other place
+    theirs = tmp_path / "theirs.onnx"
+    onnx.save_model(
+        onnx.load(drawn(tmp_path / "one.onnx")),
+        theirs,
+        save_as_external_data=True,
+        location="theirs.onnx.data",
+        size_threshold=0,
+    )
+    adopt(theirs, tmp_path / "model")
+    for file in tmp_path.glob("theirs*"):
+        file.unlink()
+    x = unit(1, 4)[0]
+    assert np.allclose(open_model(tmp_path / "model").expected(x, unit(1, 4)), -x, atol=1e-6)
+    assert sorted(file.name for file in (tmp_path / "model").iterdir()) == ["lvm.json", "model.onnx"]
+
+
 SHAPES = {
     "another output": ({"delta": "next"}, "outputs"),
     "another input": ({"first": "x"}, "inputs"),
