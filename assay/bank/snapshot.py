@@ -25,7 +25,7 @@ from assay.bank.index import BankIndex
 from assay.errors import QueryError, StoreError, nearest
 from assay.lvm.model import NextVector
 from assay.protocols import Found
-from assay.tmd.layout import Layout, layout
+from assay.tmd.layout import Layout, following, layout
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vector, Vectors
 from assay.where import Mask, Value, parse
 
@@ -61,6 +61,17 @@ class BankSnapshot:
 
     def lacks(self, capability: str) -> str:
         return "" if capability == "dense" else f"a bank of vectors has no text, so it cannot do {capability!r}"
+
+    @cached_property
+    def misread(self) -> str:
+        """Why codes are read wrongly here; "" when nothing says so. Lanes that follow no layout say nothing."""
+        fits = following(self.bank.tmd_bits, self.bank.lanes)
+        if not fits or self.layout.name in fits:
+            return ""
+        return (
+            f"the bank's lanes are those of layout {' and '.join(fits)}, and its codes are read as {self.layout.name}: "
+            f'give the step tmd layout = "{fits[0]}"'
+        )
 
     # -- finding
 

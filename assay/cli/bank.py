@@ -76,15 +76,13 @@ def build(
 @click.option("--val-only", is_flag=True, help="The sequences may lack a training half.")
 def check(path: Path, sequences: Path | None, val_only: bool) -> None:
     """Read a bank whole and say whether it keeps its contract: types, shapes, norms, ids, checksums, halves apart."""
-    import numpy as np
-
     from assay.bank.bank import open_bank
     from assay.bank.sequences import open_sequences
-    from assay.tmd.layout import LAYOUTS
+    from assay.tmd.layout import following
 
     found = open_bank(path, anew=True)
     click.echo(f"{path}: {len(found):,} vectors × {found.dim}, all of length 1; ids unique; digest {found.digest[:12]}")
-    fits = [name for name, place in LAYOUTS.items() if np.array_equal(place.lanes(found.tmd_bits), found.lanes)]
+    fits = following(found.tmd_bits, found.lanes)
     lanes = (
         f"are those of layout {' and '.join(fits)}" if fits else "follow no layout we know, and are taken as they are"
     )

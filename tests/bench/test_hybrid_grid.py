@@ -15,6 +15,7 @@ from assay.bench.hybrid.doubts import chance
 from assay.bench.hybrid.evaluate import Job, evaluate
 from assay.bench.hybrid.grid import Axes, run_grid
 from assay.bench.hybrid.leakage import leakage
+from assay.bench.hybrid.offline import offline
 from assay.bench.hybrid.questions import Question, agreement, lanes, questions, twins
 from assay.bench.hybrid.report import TITLE, _short_lists, headline, markdown
 from assay.bench.hybrid.runs import columns
@@ -164,6 +165,24 @@ def test_a_model_of_other_sequences_is_doubted(tmp_path):
 
 _TWO = (slice(0, 28 * 56), slice(28 * 56, 32 * 56))
 """Whole paths of the training half: 56 pairs each."""
+
+
+def test_codes_read_in_another_layout_are_doubted():
+    """A bank made with the layout `wide` under the preset, which reads `spec`: every domain and task is another's."""
+    made = opened()
+    held, wide = made.snapshot.bank, LAYOUTS["wide"]
+    codes = wide.pack(*LAYOUTS["spec"].unpack(held.tmd_bits))
+    bank = dataclasses.replace(held, tmd_bits=codes, lanes=wide.lanes(codes))
+    axes = Axes(k0=(100,), weight=(0.7,), nprobe=(16,))
+    (wrong, right, own) = (
+        BankSnapshot(*given) for given in ((bank, made.snapshot.index), (bank, made.snapshot.index, None, "wide"),
+                                           (dataclasses.replace(held, lanes=held.lanes * 0 + 9), made.snapshot.index))
+    )  # fmt: skip
+    assert (right.misread, own.misread, made.snapshot.misread) == ("", "", "")
+    assert 'layout = "wide"' in wrong.misread
+    said = run_grid(cascade.cascade(wrong), sequences(), axes, most=20)
+    assert wrong.misread in said.receipt.canonical["doubts"]
+    assert offline(cascade.cascade(wrong), sequences(), 20, baselines=False)["doubts"] == [wrong.misread]
 
 
 def test_answers_in_their_own_context_are_counted(tmp_path):

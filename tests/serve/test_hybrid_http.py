@@ -16,7 +16,8 @@ from assay.bank.snapshot import BankSnapshot
 from assay.bench.hybrid.questions import questions
 from assay.cascade import cascade
 from assay.serve.hybrid import Desk
-from tests.bank.made import bank_of, unit
+from assay.tmd.layout import LAYOUTS
+from tests.bank.made import bank_of, columns, unit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 
@@ -326,6 +327,18 @@ def test_many_clients_at_once_get_the_same_answers(server, asked):
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(once, range(len(asked))))
+
+
+def test_a_server_that_reads_codes_in_another_layout_says_so_when_it_starts(tmp_path):
+    bank = bank_of(tmp_path, 40, 8, lane_indices=LAYOUTS["wide"].lanes(columns(40)["tmd_bits"]))
+    build_index(bank, tmp_path / "index", Recipe("exact"))
+    given = ["--bank", bank.path, "--index", tmp_path / "index", "--address", "0"]
+    command = [sys.executable, "-m", "assay.cli", "serve-hybrid", *map(str, given)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        said = [process.stderr.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+    assert said[0].startswith("warning: the bank's lanes are those of layout wide")
+    assert said[1].startswith("listening on")
 
 
 def test_sigterm_ends_it():
