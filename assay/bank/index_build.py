@@ -17,7 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from assay.atomic import aside, write_text
-from assay.bank.bank import Bank, seal
+from assay.bank.bank import Bank, marks, seal
 from assay.bank.index import BankIndex, Kind, open_index
 from assay.errors import ConfigError, nearest
 from assay.types import Rows, Vectors
@@ -77,9 +77,10 @@ def build_index(
         path = folder / "index.faiss"
         with aside(path) as name:  # a server may have the old one mapped
             faiss.write_index(index, name)
+        before = marks(path)
         with path.open("rb") as file:
             made["file"] = hashlib.file_digest(file, "sha256").hexdigest()
-        seal(path, made["file"])
+        seal(path, made["file"], before)
         made["nlist"] = index.nlist if recipe.kind == "ivf_flat" else 0
         made["faiss"] = faiss.__version__
     made |= {"bank": bank.digest, "vectors": len(bank), "dim": bank.dim}

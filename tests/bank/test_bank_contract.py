@@ -202,6 +202,24 @@ def test_a_seal_is_trusted_for_this_very_file_only(tmp_path):
         open_bank(path, anew=True)
 
 
+def test_a_file_that_changes_while_it_is_read_is_not_sealed(tmp_path, monkeypatch):
+    path = file_of(tmp_path)
+    stat = path.stat()
+    checked = npz.check_sums
+
+    def meanwhile(file, found):
+        checked(file, found)
+        file_of(tmp_path, vectors=unit(6) * np.float32(2.0))  # somebody writes it anew, not of length one
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))  # a clock may stand still for milliseconds
+
+    with monkeypatch.context() as patch:
+        patch.setattr(npz, "check_sums", meanwhile)
+        patch.setattr("assay.bank.bank._check", lambda *_: None)
+        open_bank(path)
+    with pytest.raises(errors.NotUnit):
+        open_bank(path)
+
+
 @pytest.mark.parametrize("said", ["", "[]", "{}", '{"size": 1}', "null"])
 def test_a_seal_that_says_nothing_costs_a_check(tmp_path, said):
     bank = bank_of(tmp_path)
