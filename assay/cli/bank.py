@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from assay.cli.failures import Group
+from assay.cli.terminal import safe
 
 _FILE = click.Path(path_type=Path)
 
@@ -49,6 +50,7 @@ def build(
     from assay.cli.progress import bars
     from assay.embed.cache import CachedEmbedder
     from assay.errors import ModelError
+    from assay.ingest.walk import Skipped
     from assay.tmd.layout import layout as known
     from assay.tmd.prototypes import prototypes
 
@@ -56,11 +58,13 @@ def build(
     if model is None:
         raise ModelError("a bank needs an embedding model", "assay model install")
     cached, bits = CachedEmbedder(model), known(layout)
+    passed: list[Skipped] = []
     with bars() as bar:
         codes = prototypes(cached, bits).codes
-        built = made_of(
-            out, ordered_documents(sources, by, most), cached, codes, bits, Split(context, val, seed), bar.step
-        )
+        documents = ordered_documents(sources, by, most, passed=passed.append)
+        built = made_of(out, documents, cached, codes, bits, Split(context, val, seed), bar.step)
+    for one in passed:
+        click.echo(click.style(f"passed over {safe(one.name)}: {safe(one.reason)}", dim=True), err=True)
     said = built.manifest
     click.echo(
         f"{said['vectors']:,} vectors × {said['dim']} of {said['documents']:,} documents, "

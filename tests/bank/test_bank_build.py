@@ -10,7 +10,7 @@ import pytest
 from assay.bank.build import Split, build
 from assay.bank.documents import ordered_documents
 from assay.bank.errors import EmptyColumn
-from assay.errors import ConfigError
+from assay.errors import BadFile, ConfigError
 from assay.tmd.layout import LAYOUTS
 from tests.bank.made import unit
 
@@ -130,6 +130,22 @@ def test_files_of_a_folder_keep_their_order(tmp_path):
         (tmp_path / name).write_text(f"# {name}\n\n" + "Some words about it. " * 30)
     names = [name for name, _ in ordered_documents([tmp_path])]
     assert [name.rpartition("/")[2] for name in names] == ["a.md", "b.md"]
+
+
+def test_what_a_folder_holds_beside_text_is_told(tmp_path):
+    (tmp_path / "a.md").write_text("# A\n\nSome words about it.\n")
+    (tmp_path / "b.xyz").write_text("?")
+    (tmp_path / "c.md").symlink_to("nowhere")
+    told = []
+    assert len(list(ordered_documents([tmp_path], passed=told.append))) == 1
+    assert [(one.name.rpartition("/")[2], one.unreadable) for one in told] == [("b.xyz", False), ("c.md", True)]
+
+
+def test_a_file_that_cannot_be_read_ends_it(tmp_path):
+    (tmp_path / "a.md").write_text("# A\n\nSome words about it.\n")
+    (tmp_path / "b.jsonl").write_text('{"no": "text"}\n')
+    with pytest.raises(BadFile, match="line 1"):
+        list(ordered_documents([tmp_path]))
 
 
 def test_parts_of_one_long_file_are_one_document(tmp_path, monkeypatch):
