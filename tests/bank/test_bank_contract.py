@@ -103,6 +103,26 @@ def test_each_violation_has_its_name(tmp_path, case):
     assert raised.value.cure
 
 
+@pytest.mark.parametrize(("length", "kept"), [(0.9992, True), (1.0008, True), (0.9988, False), (1.0012, False)])
+def test_a_length_is_one_within_a_thousandth(tmp_path, length, kept):
+    path = file_of(tmp_path, vectors=unit(6) * np.where(np.arange(6) == 4, length, 1.0).astype(np.float32)[:, None])
+    if kept:
+        assert len(open_bank(path)) == 6
+    else:
+        with pytest.raises(errors.NotUnit, match=f"row 4 of 'vectors' has length {length}"):
+            open_bank(path)
+
+
+def test_every_block_of_a_long_bank_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.bank.bank._BLOCK", 4)
+    other = columns()["vectors"].copy()
+    other[5] = other[0]
+    assert open_bank(file_of(tmp_path, vectors=other)).digest != open_bank(file_of(tmp_path, "b.npz")).digest
+    other[5] = np.nan
+    with pytest.raises(errors.NotFinite, match="row 5"):
+        open_bank(file_of(tmp_path, "c.npz", vectors=other))
+
+
 def test_python_objects_are_never_unpickled(tmp_path):
     np.savez(tmp_path / "given.npz", **{**columns(), "tmd_bits": np.array([print] * 6, object)})
     with pytest.raises(errors.WrongDtype, match="objects"):

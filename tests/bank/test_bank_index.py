@@ -118,6 +118,13 @@ def test_a_manifest_that_says_nothing(tmp_path, bank, said):
         open_index(tmp_path, bank)
 
 
+def test_lists_are_trained_with_the_seed_that_the_manifest_names(tmp_path, bank):
+    seeds = {"a": 1, "b": 1, "c": 2}
+    one, again, other = (build_index(bank, tmp_path / name, Recipe(seed=seed)) for name, seed in seeds.items())
+    assert one.digest == again.digest != other.digest
+    assert other.manifest["seed"] == 2
+
+
 def test_a_lost_file(tmp_path, bank):
     build_index(bank, tmp_path)
     (tmp_path / "index.faiss").unlink()

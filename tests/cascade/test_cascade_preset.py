@@ -18,7 +18,7 @@ from assay.bench.hybrid.runs import answered, columns
 from assay.bench.systems import of
 from assay.cascade import Ask, Settings
 from assay.config import load
-from assay.errors import ConfigError, ModelError, QueryError
+from assay.errors import ConfigError, LawBroken, ModelError, QueryError
 from assay.lvm.model import NORMALISATION, NextVector
 from assay.tmd.layout import LAYOUTS
 from tests.bank.made import bank_of, unit
@@ -216,6 +216,25 @@ def test_numbers_that_no_request_has(wrong):
     with pytest.raises(QueryError, match=next(iter(wrong))):
         Ask(X, **wrong)
     assert Ask(X, tmd_bits=65_535, nprobe=1).query().extra == {"tmd_bits": 65_535, "nprobe": 1}
+
+
+@pytest.mark.parametrize(("length", "kept"), [(0.9992, True), (1.0008, True), (0.9988, False), (1.0012, False)])
+def test_a_query_is_of_length_one_within_a_thousandth(tmp_path, length, kept):
+    ask = Ask(X * np.float32(length), BITS, k0=5, k1=5, k=5)
+    if kept:
+        assert len(tiny(tmp_path).search(ask)) == 5
+    else:
+        with pytest.raises(QueryError, match=f"query_vec has length {length}"):
+            tiny(tmp_path).search(ask)
+
+
+def test_a_candidate_that_is_not_of_length_one_is_no_cosine(tmp_path):
+    """Past every contract: stage 2 asserts it once more."""
+    made = tiny(tmp_path)
+    longer = dataclasses.replace(made.snapshot.bank, vectors=made.snapshot.bank.vectors * np.float32(1.01))
+    other = cascade.cascade(BankSnapshot(longer, made.snapshot.index, made.snapshot.model))
+    with pytest.raises(LawBroken, match="length 1"):
+        other.search(Ask(X, BITS, k0=5, k1=5, k=5))
 
 
 def test_unknown_ids_are_named_by_their_field(tmp_path):

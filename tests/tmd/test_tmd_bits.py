@@ -155,6 +155,29 @@ def test_a_description_is_nearest_to_itself():
         assert getattr(SPEC, field).of(made.codes(own)).tolist() == list(range(len(own)))
 
 
+class Angles:
+    """An embedder for tests: texts are degrees in the plane."""
+
+    name, digest, dim, max_tokens = "angles", "angles", 2, 256
+
+    def encode(self, texts):
+        turns = np.radians([float(text) for text in texts])
+        return np.stack([np.cos(turns), np.sin(turns)], axis=1)
+
+    def encode_query(self, text):
+        return self.encode([text])[0]
+
+
+def test_what_descriptions_share_is_taken_out(monkeypatch):
+    """Descriptions at 0°, 10° and 90°, m = (0.6616, 0.3912). 5.2° is nearer to 10° than to 0°; from m it is not:
+    (0.3343, −0.3006) · (0.654, −0.756) = 0.4459 against · (0.830, −0.559) = 0.4452."""
+    three = (("east", "0"), ("near", "10"), ("north", "90"))
+    monkeypatch.setattr("assay.tmd.prototypes.descriptions", lambda: dict.fromkeys(FIELDS, three))
+    made = prototypes(Angles(), SPEC)
+    found = made.codes(Angles().encode(["5.2", "6", "10", "60"]).astype(np.float32))
+    assert SPEC.unpack(found)[0].tolist() == [0, 1, 1, 2]
+
+
 def test_a_code_depends_on_its_vector_alone():
     made = prototypes(Letters(), SPEC)
     texts = Letters().encode(["rotate the key", "the battle of 1066", "x + y = z", "def main():"])
