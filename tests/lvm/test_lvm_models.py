@@ -244,6 +244,8 @@ def test_folders_that_hold_no_model(planted, tmp_path):
         ({**manifest, "training": None}, "holds no next-vector model"),
         ({**manifest, "files": ["ridge.npy"]}, "holds no next-vector model"),
         ({**manifest, "context": "many"}, "holds no next-vector model"),
+        ({**manifest, "context": -1}, "holds no next-vector model"),
+        ({**manifest, "dim": 0}, "holds no next-vector model"),
     ):
         (tmp_path / "lvm.json").write_text(json.dumps(wrong))
         with pytest.raises(ModelError, match=what):
