@@ -15,6 +15,7 @@ from assay.bank.errors import WrongIndex
 from assay.bank.index import open_index
 from assay.bank.index_build import Recipe, build_index, lists
 from assay.errors import ConfigError
+from assay.index.vectors import exact_scores
 from tests.bank.made import bank_of, unit
 
 
@@ -269,6 +270,18 @@ def test_vectors_so_wide_that_products_are_split_over_threads(tmp_path):
     """A float32 product of 50 × 20,000 has other bits with two threads; scores must not."""
     said = by_threads(bank_of(tmp_path, 50, 20_000), tmp_path)
     assert said[0] == said[1] == said[2]
+
+
+def test_exact_is_exact_where_float32_cannot_tell(tmp_path):
+    """Hundreds of vectors whose cosines differ by less than a rough product is wrong: the true best are still named."""
+    rng = np.random.default_rng(2)
+    near = unit(1, 96) + 2e-7 * rng.standard_normal((600, 96))
+    bank = bank_of(tmp_path, 600, 96, vectors=(near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32))
+    index = build_index(bank, tmp_path / "index", Recipe("exact"))
+    for question in unit(20, 96, seed=3):
+        scores = exact_scores(bank.vectors, question, np.arange(600))
+        best = np.lexsort((bank.ids, -scores))[:5]
+        assert index.nearest(question, 5)[0].tolist() == best.tolist()
 
 
 def test_a_score_does_not_depend_on_who_else_is_scored(tmp_path):

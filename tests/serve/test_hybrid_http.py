@@ -1,5 +1,6 @@
 """POST /search/hybrid and the metrics of 001: the real process on the loopback interface."""
 
+import itertools
 import json
 import re
 import signal
@@ -15,7 +16,7 @@ from assay.bank.index_build import Recipe, build_index
 from assay.bank.snapshot import BankSnapshot
 from assay.bench.hybrid.questions import questions
 from assay.cascade import cascade
-from assay.serve.hybrid import Desk
+from assay.serve.hybrid import Desk, _ms
 from assay.tmd.layout import LAYOUTS
 from tests.bank.made import bank_of, columns, unit
 from tests.cascade.planted_bank import folder, opened, sequences
@@ -41,7 +42,9 @@ def listening(*options: str):
 @pytest.fixture(scope="module")
 def server():
     made = folder()
-    with listening("--model", str(made / "lvm"), "--val", str(made / "sequences.npz")) as (address, process):
+    # Quiet: nobody reads its log here, and a pipe that is full would stop it.
+    given = ("--quiet", "--model", str(made / "lvm"), "--val", str(made / "sequences.npz"))
+    with listening(*given) as (address, process):
         yield address, process
 
 
@@ -251,9 +254,26 @@ def test_what_is_wrong_with_an_evaluation(client, given, field):
         assert found.json()["detail"][0]["loc"] == ["body", field]
 
 
+def test_milliseconds_by_stage(asked):
+    """The model's share is its own and that of the cut to k1. The clock here counts how often it is looked at."""
+    looked = itertools.count()
+    answer = opened().search(asked[0].ask, lambda: float(next(looked) ** 2))
+    spans = {span.name: span.ms for span in answer.trace}
+    assert len(set(spans.values())) == len(spans)
+    assert _ms(answer, 5.0) == {
+        "faiss": spans["ivf"],
+        "lvm": spans["lvm"] + spans["k1"],
+        "tmd": spans["tmd"],
+        "total": 5.0,
+    }
+
+
 def test_rollups_and_log_lines(asked):
     made = folder()
-    with listening("--model", str(made / "lvm")) as (address, process), httpx.Client(base_url=address) as client:
+    with (
+        listening("--model", str(made / "lvm")) as (address, process),
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
         empty = client.get("/metrics/latency").json()
         assert empty == {
             "requests": 0,
@@ -343,7 +363,7 @@ def test_a_server_that_reads_codes_in_another_layout_says_so_when_it_starts(tmp_
 
 def test_sigterm_ends_it():
     with listening() as (address, process):
-        assert httpx.get(f"{address}/metrics/routing").status_code == 200
+        assert httpx.get(f"{address}/metrics/routing", timeout=60).status_code == 200
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
         assert "Traceback" not in process.stderr.read()
