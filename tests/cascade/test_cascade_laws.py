@@ -63,6 +63,7 @@ def test_rows_ids_and_chunks_of_a_bank():
     assert [chunk.id for chunk in snapshot.chunks(rows)] == names.tolist()
     assert snapshot.numbers("lane", rows).tolist() == snapshot.bank.lanes[rows].tolist()
     assert np.isnan(snapshot.numbers("created", rows)).all()
+    assert snapshot.numbers("importance", rows).tolist() == [1.0, 1.0, 1.0]
     assert snapshot.matches("lane >= 0", rows).all()
     assert snapshot.terms("anything") == []
 
