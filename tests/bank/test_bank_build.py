@@ -61,6 +61,15 @@ def test_a_document_stays_in_its_half_when_others_come(tmp_path):
     assert 0 < sum(before.values()) < 12
 
 
+def test_so_many_are_held_out_and_always_the_same():
+    """Halves that move would make every number measured before one of other questions."""
+    assert [n for n in range(40) if Split().is_val(f"d{n}")] == [4, 11, 24, 30, 31]
+    assert [n for n in range(40) if Split(seed=2).is_val(f"d{n}")] != [4, 11, 24, 30, 31]
+    for share in (0.0, 0.15, 0.6, 1.0):
+        held = sum(Split(val_share=share).is_val(f"d{n}") for n in range(4_000))
+        assert held / 4_000 == pytest.approx(share, abs=0.02)
+
+
 def test_twins_are_dropped_and_break_the_sequence(tmp_path):
     documents = [("a", ["one", "same", "two"]), ("b", ["three", "same", "four", "five"]), ("c", ["six", "seven"])]
     split = Split(context=2, val_share=0.5, seed=3)

@@ -228,6 +228,16 @@ def test_a_query_is_of_length_one_within_a_thousandth(tmp_path, length, kept):
             tiny(tmp_path).search(ask)
 
 
+def test_a_cosine_is_never_above_one(tmp_path):
+    """A vector of length 1.0008 is of length one by contract; its product with ŷ is still a cosine."""
+    vectors = np.array([[1, 0], [0, 1.0008]], np.float32)
+    bank = bank_of(tmp_path, 2, 2, vectors=vectors)
+    index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
+    made = cascade.cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
+    found = made.search(Ask(X, BITS, k0=2, k1=2, k=2, weight=1.0))
+    assert found.chosen.score.tolist() == [1.0, 0.0]
+
+
 def test_a_candidate_that_is_not_of_length_one_is_no_cosine(tmp_path):
     """Past every contract: stage 2 asserts it once more."""
     made = tiny(tmp_path)
