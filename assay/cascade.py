@@ -17,7 +17,7 @@ from assay.answer import Answer
 from assay.bank.bank import open_bank
 from assay.bank.index import open_index
 from assay.bank.snapshot import BankSnapshot
-from assay.config import from_dict, source
+from assay.config import from_dict, load, source
 from assay.errors import ConfigError, ModelError, QueryError
 from assay.legs.ivf import Ivf
 from assay.lvm.model import open_model
@@ -42,6 +42,12 @@ class Ask:
     weight: float | None = None
     nprobe: int | None = None
     id: str = ""
+
+    def __post_init__(self) -> None:
+        if self.tmd_bits is not None and not 0 <= self.tmd_bits <= 65_535:
+            raise QueryError(f"tmd_bits = {self.tmd_bits} is no code", "give sixteen bits: 0 to 65535")
+        if self.nprobe is not None and self.nprobe < 1:
+            raise QueryError(f"nprobe = {self.nprobe} looks into no list", "give 1 or more")
 
     def query(self) -> Query:
         given = {
@@ -122,14 +128,18 @@ class Cascade:
 
 def cascade(snapshot: BankSnapshot, pipeline: str = "cascade") -> Cascade:
     """A cascade over an open bank: the preset, or a TOML file with one leg `ivf` and the steps `k1` and `tmd`."""
-    config = tomllib.loads(source(pipeline))
-    base = from_dict(config, Path(pipeline).stem)
+    base = load(pipeline)
     names = {plan.name: type(plan.step) for plan in base.steps}
     if len(base.legs) != 1 or not isinstance(base.legs[0].leg, Ivf):
         raise ConfigError(f"pipeline {pipeline!r} is no cascade: its one leg is ivf", "start from the preset cascade")
     if names.get("k1") is not TopK or names.get("tmd") is not Tmd:
         raise ConfigError(f"pipeline {pipeline!r} has no top_k called k1, or no tmd", "start from the preset cascade")
-    return Cascade(snapshot, base, config)
+    made = Cascade(snapshot, base, tomllib.loads(source(pipeline)))
+    try:
+        made.settings  # noqa: B018 - else every request would be told of what is wrong here
+    except QueryError as error:
+        raise ConfigError(f"pipeline {pipeline!r}: {error.message}", error.cure) from error
+    return made
 
 
 def open(bank: str | Path, index: str | Path, model: str | Path | None = None, pipeline: str = "cascade") -> Cascade:
@@ -143,6 +153,5 @@ def open(bank: str | Path, index: str | Path, model: str | Path | None = None, p
             f"the model {foresees.name} was trained on {foresees.dim} numbers, the bank has {held.dim}",
             "train one on this bank: assay lvm train",
         )
-    config = tomllib.loads(source(pipeline))
-    tmd: Mapping[str, Any] = next((step for step in config.get("step", []) if step.get("use") == "tmd"), {})
-    return cascade(BankSnapshot(held, listed, foresees, str(tmd.get("layout", "spec"))), pipeline)
+    bits = next((plan.step.layout for plan in load(pipeline).steps if isinstance(plan.step, Tmd)), "spec")
+    return cascade(BankSnapshot(held, listed, foresees, bits), pipeline)

@@ -12,12 +12,18 @@ import argparse
 import sys
 from pathlib import Path
 
+import click
+
 from assay.bench.hybrid.evaluate import Job, evaluate
 from assay.bench.hybrid.grid import Axes
+from assay.cli.failures import tell
+from assay.cli.progress import bars
+from assay.cli.terminal import show_anything
 from assay.errors import AssayError
 
 
 def main() -> int:
+    show_anything()
     parser = argparse.ArgumentParser(description="Evaluate the cascade on held-out next vectors.")
     parser.add_argument("--bank", type=Path, help="bank NPZ; without it a planted one is made")
     parser.add_argument("--val", type=Path, help="sequence NPZ; by default sequences.npz beside the bank")
@@ -45,10 +51,13 @@ def main() -> int:
     try:
         axes = Axes(tuple(given.k0), tuple(given.weight), tuple(given.nprobe), given.k1, max(given.k))
         job = Job(given.bank, given.val, given.index, given.model, given.pipeline, given.queries, given.name)
-        print(evaluate(job, axes, given.out))
-    except AssayError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+        with bars() as bar:
+            said = evaluate(job, axes, given.out, bar.step)
+        print(said, flush=True)
+    except KeyboardInterrupt:
+        return tell(click.Abort())
+    except (AssayError, OSError) as error:
+        return tell(error)
     return 0
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -86,13 +87,14 @@ def open_bank(path: str | Path, *, anew: bool = False) -> Bank:
     for name, column in held.items():
         if column.shape[0] != size:
             raise WrongShape(f"{name!r} has {column.shape[0]} rows, vectors has {size}", "one for each vector", name)
+    before = marks(file)
     arrays = {name: npz.mapped(file, column) for name, column in held.items()}
     digest = None if anew else sealed(file)
     if digest is None:
         npz.check_sums(file, held.values())
         _check(file, arrays)
         digest = digest_of(arrays)
-        seal(file, digest)
+        seal(file, digest, before)
     vectors, ids, bits, lanes = arrays.values()
     return Bank(file, vectors, ids, bits, lanes, digest, found.others)
 
@@ -154,22 +156,24 @@ def seal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.seal.json")
 
 
-def seal(path: Path, digest: str) -> None:
-    """Remember that this very file was checked. Where nothing can be written it is checked again next time."""
+def seal(path: Path, digest: str, before: Mapping[str, int]) -> None:
+    """Remember that this very file was checked; `before` are its marks from before it was read, so that one written
+    meanwhile is not sealed with it. Where nothing can be written it is checked again next time."""
     with contextlib.suppress(OSError):
-        write_text(seal_path(path), json.dumps({**_marks(path), "digest": digest}, sort_keys=True) + "\n")
+        write_text(seal_path(path), json.dumps({**before, "digest": digest}, sort_keys=True) + "\n")
 
 
 def sealed(path: Path) -> str | None:
     """The digest of a file that has not been touched since it was sealed."""
     try:
         said = json.loads(seal_path(path).read_text("utf-8"))
-        same = {key: said[key] for key in ("size", "mtime_ns")} == _marks(path)
+        same = {key: said[key] for key in ("size", "mtime_ns")} == marks(path)
         return str(said["digest"]) if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _marks(path: Path) -> dict[str, int]:
+def marks(path: Path) -> dict[str, int]:
+    """What tells a file from the one that was there before: size and time of change."""
     stat = path.stat()
     return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns}

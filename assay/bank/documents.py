@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.errors import BadFile, ConfigError
 from assay.ingest.chunk import PROFILES, chunk_documents
-from assay.ingest.walk import FoundFile, discover, read_file
+from assay.ingest.walk import FoundFile, Skipped, discover, read_file
 from assay.types import Document
 
 Ordered = tuple[str, list[str]]
@@ -20,15 +20,23 @@ _AT_ONCE = 32
 
 
 def ordered_documents(
-    sources: Sequence[Path], by: str = "", most: int = 0, profile: str = "default"
+    sources: Sequence[Path],
+    by: str = "",
+    most: int = 0,
+    profile: str = "default",
+    passed: Callable[[Skipped], None] = lambda _: None,
 ) -> Iterator[Ordered]:
     """The documents of files and folders, in the order they stand there.
 
     `by` names a metadata field: records that follow each other with the same value are one document, as paragraphs of
     one article; a record without it is a document of its own. `most` keeps so many documents of each source, spread
-    evenly over all.
+    evenly over all. What a folder holds beside files to read is told to `passed`; a file to read that cannot be read
+    ends it: who is held out hangs on all of them.
     """
-    read = [(source, [one for file in _files(source) for one in read_file(file.path, file.name)]) for source in sources]
+    read = [
+        (source, [one for file in _files(source, passed) for one in read_file(file.path, file.name)])
+        for source in sources
+    ]
     if by and not any(by in document.meta for _, documents in read for document in documents):
         raise ConfigError(f"no record has a field {by!r} to group by", "leave --by out, or name a metadata field")
     for source, documents in read:
@@ -54,13 +62,18 @@ def _whole(document: Document) -> str:
     return name if number.isdecimal() else document.id
 
 
-def _files(source: Path) -> Sequence[FoundFile]:
+def _files(source: Path, passed: Callable[[Skipped], None]) -> Sequence[FoundFile]:
     if not source.exists():
         raise ConfigError(f"there is no {source}", "name a file or a folder with text in order")
     if source.is_file():
         stat = source.stat()
         return [FoundFile(source, source.name, stat.st_size, stat.st_mtime_ns)]
-    found = [one for one in discover(source) if isinstance(one, FoundFile)]
+    found: list[FoundFile] = []
+    for one in discover(source):
+        if isinstance(one, FoundFile):
+            found.append(one)
+        else:
+            passed(one)
     if not found:
         raise BadFile(f"{source} holds no file that can be read", "name a folder with text files")
     return sorted(found, key=lambda one: one.name)

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from assay.bank.bank import Bank, seal, sealed
+from assay.bank.bank import Bank, marks, seal, sealed
 from assay.bank.errors import WrongIndex
 from assay.checks import check_choice
 from assay.errors import ConfigError
@@ -136,7 +136,8 @@ def _check_file(path: Path, wanted: str) -> None:
         raise WrongIndex(f"{path} is lost", "build it anew: assay bank index")
     if sealed(path) == wanted:
         return
+    before = marks(path)
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
             raise WrongIndex(f"{path} is not the file that its manifest names", "copy it again, or: assay bank index")
-    seal(path, wanted)
+    seal(path, wanted, before)

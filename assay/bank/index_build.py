@@ -17,7 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from assay.atomic import aside, write_text
-from assay.bank.bank import Bank, seal
+from assay.bank.bank import Bank, marks, seal
 from assay.bank.index import BankIndex, Kind, open_index
 from assay.errors import ConfigError, nearest
 from assay.types import Rows, Vectors
@@ -77,9 +77,10 @@ def build_index(
         path = folder / "index.faiss"
         with aside(path) as name:  # a server may have the old one mapped
             faiss.write_index(index, name)
+        before = marks(path)
         with path.open("rb") as file:
             made["file"] = hashlib.file_digest(file, "sha256").hexdigest()
-        seal(path, made["file"])
+        seal(path, made["file"], before)
         made["nlist"] = index.nlist if recipe.kind == "ivf_flat" else 0
         made["faiss"] = faiss.__version__
     made |= {"bank": bank.digest, "vectors": len(bank), "dim": bank.dim}
@@ -99,7 +100,7 @@ def measured_recall(bank: Bank, index: BankIndex) -> dict[str, Any]:
     for nprobe in probes:
         searched = [index.nearest(question, deepest, nprobe)[0] for question in asked]
         shares = {}
-        for depth in (d for d in _DEPTHS if d <= deepest):
+        for depth in [d for d in _DEPTHS if d <= deepest] or [deepest]:
             hits = [np.isin(t[:depth], f[:depth]).mean() for t, f in zip(truth, searched, strict=True)]
             shares[f"@{depth}"] = round(float(np.mean(hits)), 4)
         found[f"nprobe {nprobe}" if nprobe else index.kind] = shares

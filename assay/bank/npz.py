@@ -158,7 +158,10 @@ def _bytes(path: Path, column: Column) -> Iterator[bytes]:
 
 
 def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """An NPZ file that `numpy.load` reads too: not compressed, columns aligned, the same bytes every time."""
+    """An NPZ file that `numpy.load` reads too: not compressed, columns aligned, the same bytes every time.
+
+    Its folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in arrays.items():
             info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: an archive of the same columns is the same file

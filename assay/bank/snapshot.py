@@ -25,7 +25,7 @@ from assay.bank.index import BankIndex
 from assay.errors import QueryError, StoreError, nearest
 from assay.lvm.model import NextVector
 from assay.protocols import Found
-from assay.tmd.layout import Layout, layout
+from assay.tmd.layout import Layout, following, layout
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vector, Vectors
 from assay.where import Mask, Value, parse
 
@@ -61,6 +61,17 @@ class BankSnapshot:
 
     def lacks(self, capability: str) -> str:
         return "" if capability == "dense" else f"a bank of vectors has no text, so it cannot do {capability!r}"
+
+    @cached_property
+    def misread(self) -> str:
+        """Why codes are read wrongly here; "" when nothing says so. Lanes that follow no layout say nothing."""
+        fits = following(self.bank.tmd_bits, self.bank.lanes)
+        if not fits or self.layout.name in fits:
+            return ""
+        return (
+            f"the bank's lanes are those of layout {' and '.join(fits)}, and its codes are read as {self.layout.name}: "
+            f'give the step tmd layout = "{fits[0]}"'
+        )
 
     # -- finding
 
@@ -128,8 +139,7 @@ class BankSnapshot:
     # -- facts by row
 
     def rows(self, ids: Ids) -> Rows:
-        asked = np.array([int(name) if name.isascii() and name.isdecimal() else -1 for name in ids.tolist()], np.int64)
-        return self.bank.rows(asked)
+        return self.bank.rows(np.array([_number(name) for name in ids.tolist()], np.int64))
 
     def ids(self, rows: Rows) -> Ids:
         return self.bank.ids[rows].astype(np.str_)
@@ -169,6 +179,12 @@ class BankSnapshot:
 
     def term_weights(self, text: str) -> Mapping[str, float]:
         return {}
+
+
+def _number(name: str) -> int:
+    """The bank id that a name is, as we write it: "007" is none; −1 for what is no id."""
+    plain = name.isascii() and name.isdecimal() and len(name) <= 19 and (name == "0" or name[0] != "0")
+    return int(name) if plain and int(name) < 2**63 else -1
 
 
 class _Columns:

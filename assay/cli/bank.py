@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from assay.cli.failures import Group
+from assay.cli.terminal import safe
 
 _FILE = click.Path(path_type=Path)
 
@@ -49,6 +50,7 @@ def build(
     from assay.cli.progress import bars
     from assay.embed.cache import CachedEmbedder
     from assay.errors import ModelError
+    from assay.ingest.walk import Skipped
     from assay.tmd.layout import layout as known
     from assay.tmd.prototypes import prototypes
 
@@ -56,11 +58,13 @@ def build(
     if model is None:
         raise ModelError("a bank needs an embedding model", "assay model install")
     cached, bits = CachedEmbedder(model), known(layout)
+    passed: list[Skipped] = []
     with bars() as bar:
         codes = prototypes(cached, bits).codes
-        built = made_of(
-            out, ordered_documents(sources, by, most), cached, codes, bits, Split(context, val, seed), bar.step
-        )
+        documents = ordered_documents(sources, by, most, passed=passed.append)
+        built = made_of(out, documents, cached, codes, bits, Split(context, val, seed), bar.step)
+    for one in passed:
+        click.echo(click.style(f"passed over {safe(one.name)}: {safe(one.reason)}", dim=True), err=True)
     said = built.manifest
     click.echo(
         f"{said['vectors']:,} vectors × {said['dim']} of {said['documents']:,} documents, "
@@ -76,15 +80,13 @@ def build(
 @click.option("--val-only", is_flag=True, help="The sequences may lack a training half.")
 def check(path: Path, sequences: Path | None, val_only: bool) -> None:
     """Read a bank whole and say whether it keeps its contract: types, shapes, norms, ids, checksums, halves apart."""
-    import numpy as np
-
     from assay.bank.bank import open_bank
     from assay.bank.sequences import open_sequences
-    from assay.tmd.layout import LAYOUTS
+    from assay.tmd.layout import following
 
     found = open_bank(path, anew=True)
     click.echo(f"{path}: {len(found):,} vectors × {found.dim}, all of length 1; ids unique; digest {found.digest[:12]}")
-    fits = [name for name, place in LAYOUTS.items() if np.array_equal(place.lanes(found.tmd_bits), found.lanes)]
+    fits = following(found.tmd_bits, found.lanes)
     lanes = (
         f"are those of layout {' and '.join(fits)}" if fits else "follow no layout we know, and are taken as they are"
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import sys
 from collections.abc import Mapping
 
 import click
@@ -12,6 +9,7 @@ import click
 from assay import __version__
 from assay.cli.failures import Group
 from assay.cli.options import STORE_HELP
+from assay.cli.terminal import show_anything
 
 COMMANDS: Mapping[str, str] = {
     "add": "assay.cli.add:add",
@@ -55,9 +53,6 @@ def cli(store: str | None) -> None:
 
 
 def main() -> None:
-    """The entry point. A terminal that cannot show a character shows a stand-in; that is no reason to fail."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            with contextlib.suppress(ValueError):
-                stream.reconfigure(errors="replace")
+    """The entry point."""
+    show_anything()
     cli(prog_name="assay")

@@ -44,6 +44,8 @@ def serve_hybrid(
     from assay.serve.address import bound, bracketed, loopback
 
     opened = cascade.open(bank, index, model, pipeline)
+    if opened.snapshot.misread:
+        click.echo(f"warning: {opened.snapshot.misread}", err=True)
     pairs = None if val is None else open_sequences(val, opened.snapshot.bank, train=False)
     logger = logging.getLogger("assay.serve.hybrid")
     if not quiet:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import sys
@@ -18,6 +20,14 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 _BLANKS = re.compile(r"\s+")
 _NOT_ASCII = re.compile("[^\x00-\x7e]")
 _JSON_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def show_anything() -> None:
+    """A terminal that cannot show a character shows a stand-in; that is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(ValueError):
+                stream.reconfigure(errors="replace")
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:

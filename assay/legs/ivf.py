@@ -32,7 +32,7 @@ class Ivf:
     def __post_init__(self) -> None:
         check_whole("ivf.nprobe", self.nprobe, 1)
         for lane, nprobe in self.lanes.items():
-            if not (lane.isascii() and lane.isdecimal()):
+            if not (lane.isascii() and lane.isdecimal()) or str(int(lane)) != lane:  # "09" would never be looked up
                 raise ConfigError(f"ivf.lanes names {lane!r}, which is no lane", 'write a number: lanes = {"9" = 32}')
             check_whole(f"ivf.lanes.{lane}", nprobe, 1)
 

@@ -98,7 +98,9 @@ def open_model(folder: str | Path) -> NextVector:
     try:
         manifest = json.loads((place / MANIFEST).read_text("utf-8"))
         kind, files = str(manifest["kind"]), dict(manifest["files"])
-        int(manifest["dim"]), int(manifest["context"]), str(manifest["name"]), dict(manifest["normalisation"])
+        str(manifest["name"]), dict(manifest["normalisation"])
+        if int(manifest["dim"]) < 1 or int(manifest["context"]) < 0:
+            raise ValueError(f"{manifest['context']} vectors of {manifest['dim']} numbers")
         dict(manifest.get("training", {}))
     except (OSError, ValueError, KeyError, TypeError) as error:
         cure = "train one: assay lvm train; or adopt an ONNX file: assay lvm adopt"

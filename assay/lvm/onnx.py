@@ -8,6 +8,8 @@ It runs on one thread, so its sums have one order.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,17 @@ import numpy as np
 
 from assay.atomic import whole
 from assay.embed.session import open_session
-from assay.errors import ModelError
+from assay.errors import MissingExtra, ModelError
 from assay.lvm.model import NextVector, write_manifest
 from assay.types import Vectors
 
 FILE = "model.onnx"
 _SHAPES = {"current": 2, "context": 3}
 _ALONE = "train it with windows whose context is all zero rows: a request may have none"
-_CURE = "export it with inputs current [n, D] and context [n, C, D] and the output delta [n, D], all float32"
+_CURE = (
+    "export it with inputs current [n, D] and context [n, C, D] and the output delta [n, D], all float32; "
+    "n free, C and D fixed numbers"
+)
 
 
 class OnnxSteps:
@@ -61,11 +66,29 @@ def adopt(file: Path, folder: Path, name: str = "") -> NextVector:
     session = open_session(file, "name an ONNX file")
     dim, context = _shape(session, file)
     _tried(session, dim, context)
+    raw = _in_one_file(file)
     folder.mkdir(parents=True, exist_ok=True)
     with whole(folder / FILE) as copy:
-        copy.write(file.read_bytes())
+        copy.write(raw)
     said = {"name": name or file.stem, "kind": "onnx", "dim": dim, "context": context, "training": {"by": "others"}}
     return write_manifest(folder, said, (FILE,))
+
+
+def _in_one_file(file: Path) -> bytes:
+    """The model with all its weights. Exporters may lay those into files beside it: a copy without them is no model,
+    and a hash that does not cover them vouches for nothing."""
+    raw = file.read_bytes()
+    with tempfile.TemporaryDirectory() as alone, contextlib.suppress(ModelError):
+        place = Path(alone) / FILE
+        place.write_bytes(raw)
+        open_session(place, "")
+        return raw
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtra("adopting a model whose weights lie in other files", "lvm") from error
+    joined: bytes = onnx.load(str(file)).SerializeToString(deterministic=True)
+    return joined
 
 
 def _tried(session: Any, dim: int, context: int) -> OnnxSteps:

@@ -80,3 +80,8 @@ def layout(name: str) -> Layout:
     if name not in LAYOUTS:
         raise ConfigError(f"there is no layout {name!r} of TMD bits", nearest(name, LAYOUTS))
     return LAYOUTS[name]
+
+
+def following(bits: ArrayLike, lanes: ArrayLike) -> list[str]:
+    """The layouts under which these lanes are those of these codes; none where somebody numbered lanes otherwise."""
+    return [name for name, place in LAYOUTS.items() if np.array_equal(place.lanes(bits), lanes)]

@@ -73,7 +73,10 @@ def read_codes(path: Path, ids: NDArray[np.int64]) -> Bits:
     """Codes from a file: NPY uint16 in the bank's order, or lines `id<TAB>code` for every id of the bank."""
     if path.suffix == ".npy":
         try:
-            codes: Bits = np.load(path, allow_pickle=False)
+            with path.open(
+                "rb"
+            ) as file:  # np.load would take an NPZ under this name too, and ends otherwise on nothing
+                codes: Bits = np.lib.format.read_array(file, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise BadRecord(f"{path} cannot be read: {error}", "save uint16 codes with numpy.save") from error
         if codes.dtype != np.uint16 or codes.shape != ids.shape:
@@ -85,14 +88,18 @@ def read_codes(path: Path, ids: NDArray[np.int64]) -> Bits:
 def _from_lines(path: Path, ids: NDArray[np.int64]) -> Bits:
     known: dict[int, int] = {}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             for number, line in enumerate(csv.reader(file, delimiter="\t"), 1):
-                name, code = (int(word) for word in line)
+                try:
+                    name, code = (int(word) for word in line)
+                except ValueError:
+                    name, code = -1, -1
                 if name in known or not 0 <= code < 65_536:
-                    raise BadRecord(f"{path}, line {number}: {line}", "one line for each id, a code from 0 to 65535")
+                    cure = "write id<TAB>code, one line for each id and no other, a code from 0 to 65535"
+                    raise BadRecord(f"{path}, line {number}: {str(line)[:80]}", cure)
                 known[name] = code
     except (OSError, ValueError, csv.Error) as error:
-        raise BadRecord(f"{path} is no list of codes: {error}", "write lines id<TAB>code") from error
+        raise BadRecord(f"{path} cannot be read: {error}", "name a file with lines id<TAB>code") from error
     lost = [name for name in ids.tolist() if name not in known]
     if lost:
         raise BadRecord(f"{path} has no code for id {lost[0]} and {len(lost) - 1} others", "name every id of the bank")

@@ -10,7 +10,7 @@ import pytest
 from assay.bank.build import Split, build
 from assay.bank.documents import ordered_documents
 from assay.bank.errors import EmptyColumn
-from assay.errors import ConfigError
+from assay.errors import BadFile, ConfigError
 from assay.tmd.layout import LAYOUTS
 from tests.bank.made import unit
 
@@ -59,6 +59,15 @@ def test_a_document_stays_in_its_half_when_others_come(tmp_path):
     before = {name: split.is_val(name) for name, _ in DOCUMENTS}
     assert {name: split.is_val(name) for name, _ in DOCUMENTS[3:]} == dict(list(before.items())[3:])
     assert 0 < sum(before.values()) < 12
+
+
+def test_so_many_are_held_out_and_always_the_same():
+    """Halves that move would make every number measured before one of other questions."""
+    assert [n for n in range(40) if Split().is_val(f"d{n}")] == [4, 11, 24, 30, 31]
+    assert [n for n in range(40) if Split(seed=2).is_val(f"d{n}")] != [4, 11, 24, 30, 31]
+    for share in (0.0, 0.15, 0.6, 1.0):
+        held = sum(Split(val_share=share).is_val(f"d{n}") for n in range(4_000))
+        assert held / 4_000 == pytest.approx(share, abs=0.02)
 
 
 def test_twins_are_dropped_and_break_the_sequence(tmp_path):
@@ -118,7 +127,8 @@ def test_records_of_one_article_are_one_document(tmp_path):
     assert [len(chunks) for _, chunks in found] == [3, 3, 3]
     assert found[1][1][2].startswith("Paragraph 2 of article B")
     assert len(list(ordered_documents([path]))) == 9
-    assert len(list(ordered_documents([path], most=4))) == 4
+    some = [name.rpartition("#")[2] for name, _ in ordered_documents([path], most=4)]
+    assert some == ["A/0", "A/2", "B/2", "C/2"]  # of nine, spread over all: 0, 2, 5, 8
     with pytest.raises(ConfigError, match="no record"):
         list(ordered_documents([path], by="chapter"))
     with pytest.raises(ConfigError, match="there is no"):
@@ -130,6 +140,22 @@ def test_files_of_a_folder_keep_their_order(tmp_path):
         (tmp_path / name).write_text(f"# {name}\n\n" + "Some words about it. " * 30)
     names = [name for name, _ in ordered_documents([tmp_path])]
     assert [name.rpartition("/")[2] for name in names] == ["a.md", "b.md"]
+
+
+def test_what_a_folder_holds_beside_text_is_told(tmp_path):
+    (tmp_path / "a.md").write_text("# A\n\nSome words about it.\n")
+    (tmp_path / "b.xyz").write_text("?")
+    (tmp_path / "c.md").symlink_to("nowhere")
+    told = []
+    assert len(list(ordered_documents([tmp_path], passed=told.append))) == 1
+    assert [(one.name.rpartition("/")[2], one.unreadable) for one in told] == [("b.xyz", False), ("c.md", True)]
+
+
+def test_a_file_that_cannot_be_read_ends_it(tmp_path):
+    (tmp_path / "a.md").write_text("# A\n\nSome words about it.\n")
+    (tmp_path / "b.jsonl").write_text('{"no": "text"}\n')
+    with pytest.raises(BadFile, match="line 1"):
+        list(ordered_documents([tmp_path]))
 
 
 def test_parts_of_one_long_file_are_one_document(tmp_path, monkeypatch):

@@ -103,6 +103,26 @@ def test_each_violation_has_its_name(tmp_path, case):
     assert raised.value.cure
 
 
+@pytest.mark.parametrize(("length", "kept"), [(0.9992, True), (1.0008, True), (0.9988, False), (1.0012, False)])
+def test_a_length_is_one_within_a_thousandth(tmp_path, length, kept):
+    path = file_of(tmp_path, vectors=unit(6) * np.where(np.arange(6) == 4, length, 1.0).astype(np.float32)[:, None])
+    if kept:
+        assert len(open_bank(path)) == 6
+    else:
+        with pytest.raises(errors.NotUnit, match=f"row 4 of 'vectors' has length {length}"):
+            open_bank(path)
+
+
+def test_every_block_of_a_long_bank_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.bank.bank._BLOCK", 4)
+    other = columns()["vectors"].copy()
+    other[5] = other[0]
+    assert open_bank(file_of(tmp_path, vectors=other)).digest != open_bank(file_of(tmp_path, "b.npz")).digest
+    other[5] = np.nan
+    with pytest.raises(errors.NotFinite, match="row 5"):
+        open_bank(file_of(tmp_path, "c.npz", vectors=other))
+
+
 def test_python_objects_are_never_unpickled(tmp_path):
     np.savez(tmp_path / "given.npz", **{**columns(), "tmd_bits": np.array([print] * 6, object)})
     with pytest.raises(errors.WrongDtype, match="objects"):
@@ -200,6 +220,24 @@ def test_a_seal_is_trusted_for_this_very_file_only(tmp_path):
     assert open_bank(path).digest == bank.digest  # to the clock it is the sealed file, and opens without being read
     with pytest.raises(errors.DamagedColumn):
         open_bank(path, anew=True)
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_sealed(tmp_path, monkeypatch):
+    path = file_of(tmp_path)
+    stat = path.stat()
+    checked = npz.check_sums
+
+    def meanwhile(file, found):
+        checked(file, found)
+        file_of(tmp_path, vectors=unit(6) * np.float32(2.0))  # somebody writes it anew, not of length one
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))  # a clock may stand still for milliseconds
+
+    with monkeypatch.context() as patch:
+        patch.setattr(npz, "check_sums", meanwhile)
+        patch.setattr("assay.bank.bank._check", lambda *_: None)
+        open_bank(path)
+    with pytest.raises(errors.NotUnit):
+        open_bank(path)
 
 
 @pytest.mark.parametrize("said", ["", "[]", "{}", '{"size": 1}', "null"])

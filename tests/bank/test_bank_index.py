@@ -15,6 +15,7 @@ from assay.bank.errors import WrongIndex
 from assay.bank.index import open_index
 from assay.bank.index_build import Recipe, build_index, lists
 from assay.errors import ConfigError
+from assay.index.vectors import exact_scores
 from tests.bank.made import bank_of, unit
 
 
@@ -118,6 +119,13 @@ def test_a_manifest_that_says_nothing(tmp_path, bank, said):
         open_index(tmp_path, bank)
 
 
+def test_lists_are_trained_with_the_seed_that_the_manifest_names(tmp_path, bank):
+    seeds = {"a": 1, "b": 1, "c": 2}
+    one, again, other = (build_index(bank, tmp_path / name, Recipe(seed=seed)) for name, seed in seeds.items())
+    assert one.digest == again.digest != other.digest
+    assert other.manifest["seed"] == 2
+
+
 def test_a_lost_file(tmp_path, bank):
     build_index(bank, tmp_path)
     (tmp_path / "index.faiss").unlink()
@@ -199,6 +207,19 @@ def test_recall_is_measured_with_the_nprobe_that_searches_take(tmp_path, bank):
     assert recall["nprobe 45"]["@500"] == 1.0
 
 
+@pytest.mark.parametrize("kind", ["ivf_flat", "exact", "hnsw"])
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_the_smallest_banks_are_indexed_measured_and_searched(tmp_path, rows, kind):
+    bank = bank_of(tmp_path, rows)
+    made = build_index(bank, tmp_path / "index", Recipe(kind))
+    said = [shares for shares in made.manifest["recall"].values() if isinstance(shares, dict)]
+    assert said == [{f"@{rows}": 1.0}]
+    found, scores = made.nearest(bank.vectors[0], 50)
+    assert sorted(found.tolist()) == list(range(rows))
+    assert found[0] == 0
+    assert scores[0] == pytest.approx(1.0)
+
+
 def test_recipes_that_make_no_index(bank, tmp_path):
     for wrong in ({"kind": "ivf_pq"}, {"nprobe": 0}, {"nlist": -1}):
         with pytest.raises(ConfigError):
@@ -249,6 +270,18 @@ def test_vectors_so_wide_that_products_are_split_over_threads(tmp_path):
     """A float32 product of 50 × 20,000 has other bits with two threads; scores must not."""
     said = by_threads(bank_of(tmp_path, 50, 20_000), tmp_path)
     assert said[0] == said[1] == said[2]
+
+
+def test_exact_is_exact_where_float32_cannot_tell(tmp_path):
+    """Hundreds of vectors whose cosines differ by less than a rough product is wrong: the true best are still named."""
+    rng = np.random.default_rng(2)
+    near = unit(1, 96) + 2e-7 * rng.standard_normal((600, 96))
+    bank = bank_of(tmp_path, 600, 96, vectors=(near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32))
+    index = build_index(bank, tmp_path / "index", Recipe("exact"))
+    for question in unit(20, 96, seed=3):
+        scores = exact_scores(bank.vectors, question, np.arange(600))
+        best = np.lexsort((bank.ids, -scores))[:5]
+        assert index.nearest(question, 5)[0].tolist() == best.tolist()
 
 
 def test_a_score_does_not_depend_on_who_else_is_scored(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.bank import errors
+from assay.bank import errors, npz
 from assay.bank.sequences import Pairs, check_apart, open_sequences
 from tests.bank.made import bank_of, pair_file
 
@@ -50,6 +50,19 @@ def test_each_violation_has_its_name(tmp_path, bank, case):
 def test_a_missing_column(tmp_path, bank, column):
     with pytest.raises(errors.MissingColumn, match=column):
         open_sequences(pair_file(tmp_path, drop=column), bank)
+
+
+def test_a_flipped_bit_is_noticed_by_its_checksum(tmp_path, bank):
+    """12 becomes 13, an id of the bank: only the checksum tells."""
+    path = pair_file(tmp_path, val_context_ids=np.array([[15, 15]]), val_curr_ids=np.array([12]),
+                     train_curr_ids=np.array([10]), train_next_ids=np.array([11]))  # fmt: skip
+    open_sequences(path, bank)
+    at = npz.archive(path, ["val_curr_ids"]).columns["val_curr_ids"].offset
+    raw = bytearray(path.read_bytes())
+    raw[at] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(errors.DamagedColumn, match="val_curr_ids"):
+        open_sequences(path, bank)
 
 
 def test_only_a_validation_half(tmp_path, bank):

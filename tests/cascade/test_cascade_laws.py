@@ -57,10 +57,13 @@ def test_rows_ids_and_chunks_of_a_bank():
     rows = np.array([0, 5, 4_095])
     names = snapshot.ids(rows)
     assert names.tolist() == ["1000", "1005", "5095"]
-    assert snapshot.rows(np.array([*names, "999", "-1", "x", "²"])).tolist() == [0, 5, 4095, -1, -1, -1, -1]
+    assert snapshot.rows(names).tolist() == [0, 5, 4095]
+    none = ["999", "-1", "x", "²", "", "01000", str(2**63), "9" * 30, "1" * 5_000]
+    assert snapshot.rows(np.array(none)).tolist() == [-1] * len(none)
     assert [chunk.id for chunk in snapshot.chunks(rows)] == names.tolist()
     assert snapshot.numbers("lane", rows).tolist() == snapshot.bank.lanes[rows].tolist()
     assert np.isnan(snapshot.numbers("created", rows)).all()
+    assert snapshot.numbers("importance", rows).tolist() == [1.0, 1.0, 1.0]
     assert snapshot.matches("lane >= 0", rows).all()
     assert snapshot.terms("anything") == []
 

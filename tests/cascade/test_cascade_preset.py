@@ -18,7 +18,7 @@ from assay.bench.hybrid.runs import answered, columns
 from assay.bench.systems import of
 from assay.cascade import Ask, Settings
 from assay.config import load
-from assay.errors import ConfigError, ModelError, QueryError
+from assay.errors import ConfigError, LawBroken, ModelError, QueryError
 from assay.lvm.model import NORMALISATION, NextVector
 from assay.tmd.layout import LAYOUTS
 from tests.bank.made import bank_of, unit
@@ -122,7 +122,7 @@ def test_a_lane_may_have_its_own_nprobe():
     assert own.probes(Ask(X, lane=9).query()) == 32
     assert own.probes(Ask(X, lane=8).query()) == 16
     assert own.probes(Ask(X, lane=9, nprobe=4).query()) == 4
-    for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"9": 0}}):
+    for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"09": 4}}, {"lanes": {"9": 0}}):
         with pytest.raises(ConfigError):
             dataclasses.replace(leg, **wrong)
 
@@ -167,6 +167,25 @@ def test_pipelines_that_are_no_cascade(tmp_path):
         cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("not toml", "not valid TOML"),
+        ('step = "lvm"\n[legs.ivf]\n', "list of tables"),
+        ("step = [3]\n[legs.ivf]\n", "table"),
+        (cascade.source("cascade").replace("k = 500", "k = 20"), "k0 = 20, k1 = 50"),
+        (cascade.source("cascade").replace("k = 10\n", "k = 80\n"), "k1 = 50, k = 80"),
+        (cascade.source("cascade").replace("weight = 0.7", 'layout = "narrow"'), "layout"),
+    ],
+    ids=["no toml", "a word for steps", "a number for a step", "k0 below k1", "k above k1", "a layout nobody knows"],
+)
+def test_a_pipeline_that_cannot_work_is_refused_when_it_is_opened(tmp_path, text, what):
+    """Not at the first request, and never as a bug of ours."""
+    (tmp_path / "own.toml").write_text(text)
+    with pytest.raises(ConfigError, match=what):
+        cascade.open(folder() / "bank.npz", folder() / "index", folder() / "lvm", str(tmp_path / "own.toml"))
+
+
 def test_a_model_of_another_dimension_is_refused(tmp_path):
     bank = bank_of(tmp_path, 40, 8)
     from assay.bank.index_build import Recipe, build_index
@@ -189,6 +208,43 @@ def test_a_model_of_another_dimension_is_refused(tmp_path):
 def test_vectors_that_are_refused(tmp_path, vector, what):
     with pytest.raises(QueryError, match=what):
         tiny(tmp_path).search(Ask(vector.astype(np.float32), BITS))
+
+
+@pytest.mark.parametrize("wrong", [{"tmd_bits": 65_536}, {"tmd_bits": -1}, {"nprobe": 0}, {"nprobe": -1}], ids=str)
+def test_numbers_that_no_request_has(wrong):
+    """The library refuses what the wire refuses: sixteen bits are not cut out of more."""
+    with pytest.raises(QueryError, match=next(iter(wrong))):
+        Ask(X, **wrong)
+    assert Ask(X, tmd_bits=65_535, nprobe=1).query().extra == {"tmd_bits": 65_535, "nprobe": 1}
+
+
+@pytest.mark.parametrize(("length", "kept"), [(0.9992, True), (1.0008, True), (0.9988, False), (1.0012, False)])
+def test_a_query_is_of_length_one_within_a_thousandth(tmp_path, length, kept):
+    ask = Ask(X * np.float32(length), BITS, k0=5, k1=5, k=5)
+    if kept:
+        assert len(tiny(tmp_path).search(ask)) == 5
+    else:
+        with pytest.raises(QueryError, match=f"query_vec has length {length}"):
+            tiny(tmp_path).search(ask)
+
+
+def test_a_cosine_is_never_above_one(tmp_path):
+    """A vector of length 1.0008 is of length one by contract; its product with ŷ is still a cosine."""
+    vectors = np.array([[1, 0], [0, 1.0008]], np.float32)
+    bank = bank_of(tmp_path, 2, 2, vectors=vectors)
+    index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
+    made = cascade.cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
+    found = made.search(Ask(X, BITS, k0=2, k1=2, k=2, weight=1.0))
+    assert found.chosen.score.tolist() == [1.0, 0.0]
+
+
+def test_a_candidate_that_is_not_of_length_one_is_no_cosine(tmp_path):
+    """Past every contract: stage 2 asserts it once more."""
+    made = tiny(tmp_path)
+    longer = dataclasses.replace(made.snapshot.bank, vectors=made.snapshot.bank.vectors * np.float32(1.01))
+    other = cascade.cascade(BankSnapshot(longer, made.snapshot.index, made.snapshot.model))
+    with pytest.raises(LawBroken, match="length 1"):
+        other.search(Ask(X, BITS, k0=5, k1=5, k=5))
 
 
 def test_unknown_ids_are_named_by_their_field(tmp_path):

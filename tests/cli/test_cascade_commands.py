@@ -1,9 +1,12 @@
 """`assay bank`, `assay lvm`, `assay tmd` and tools/eval_hybrid.py, as a person runs them."""
 
 import json
+import os
 import runpy
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -69,9 +72,9 @@ def test_a_bad_bank_says_what_and_cure(tmp_path):
 def test_codes_from_a_file_make_a_new_bank(tmp_path):
     bank = folder() / "bank.npz"
     np.save(tmp_path / "codes.npy", np.full(4_096, 37_258, np.uint16))
-    said = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "tagged.npz")
+    said = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "new" / "tagged.npz")
     assert "4,096 vectors, 1 codes" in said
-    tagged = open_bank(tmp_path / "tagged.npz")
+    tagged = open_bank(tmp_path / "new" / "tagged.npz")
     assert set(tagged.lanes.tolist()) == {18_629}
     assert np.array_equal(tagged.vectors, open_bank(bank).vectors)
     assert "domain     9" in run("tmd", "show", 37_258)
@@ -144,3 +147,42 @@ def test_flags_that_make_no_grid_say_why(monkeypatch, capsys, tmp_path, wrong, w
     assert said.startswith("error: ")
     assert what in said
     assert "cure: " in said
+
+
+def tool(*words: object, **other) -> subprocess.Popen:
+    given = ["--bank", folder() / "bank.npz", "--index", folder() / "index", "--model", folder() / "lvm", *words]
+    command = [sys.executable, ROOT / "tools" / "eval_hybrid.py", *given]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+    return subprocess.Popen(list(map(str, command)), **pipes, **other)
+
+
+SMALLEST = ("--k0", "100", "--lambda", "0.7", "--nprobe", "8", "--queries", "10")
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = tool(*SMALLEST, "--out", tmp_path / "file" / "grid.json")
+    _, said = done.communicate(timeout=600)
+    assert done.returncode == 1
+    assert said.startswith("error: ")
+    assert "cure: " in said
+
+
+def test_a_terminal_that_speaks_ascii_sees_the_page_too(tmp_path):
+    """Minutes of work do not end in a character nobody can show."""
+    done = tool(*SMALLEST, "--out", tmp_path / "grid.json", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    page, said = done.communicate(timeout=600)
+    assert (done.returncode, said) == (0, "")
+    assert "Goal Hit@5 ? 0.78" in page
+    assert "Goal Hit@5 ≥ 0.78" in (tmp_path / "grid.md").read_text("utf-8")
+
+
+def test_ctrl_c_ends_the_tool_in_a_word(tmp_path):
+    grid = tool("--out", tmp_path / "new" / "grid.json")
+    while not (tmp_path / "new").exists():  # it has begun: its folder is there
+        assert grid.poll() is None
+        time.sleep(0.02)
+    grid.send_signal(signal.SIGINT)
+    _, said = grid.communicate(timeout=600)
+    assert (grid.returncode, said) == (130, "interrupted\n")
+    assert not (tmp_path / "new" / "grid.json").exists()

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from assay.bank.planted import Plan, plant, turned
-from assay.bank.sequences import open_sequences
-from assay.bank.train import _spread, train
+from assay.bank.sequences import Pairs, open_sequences
+from assay.bank.train import _spread, divided, train
 from assay.errors import ConfigError, MissingExtra, ModelError, QueryError
 from assay.lvm.model import NORMALISATION, NextVector, open_model
 from assay.lvm.onnx import adopt
+from assay.lvm.rank import deciding, reciprocal_rank
 from assay.lvm.ridge import Ridge, fit, save_ridge, solve
 from assay.lvm.windows import Windows, recent
 from tests.bank.made import unit
@@ -58,6 +59,57 @@ def test_equal_ranks_go_to_the_better_cosine():
 def test_ties_go_to_the_larger_alpha():
     some = Windows(unit(5, 4), np.zeros((5, 0, 4), np.float32), unit(5, 4))  # nothing moves: every α gives Δ̂ = 0
     assert fit([some], [some], alphas=(1.0, 10.0))[1] == {"1": 1.0, "10": 1.0}
+
+
+def test_of_equal_rank_and_cosine_the_larger_alpha_is_taken():
+    """Two α whose models differ in their last bits only: neither rank nor cosine tells them apart."""
+    current = unit(400, 6, seed=2)
+    some = Windows(current, np.zeros((400, 0, 6), np.float32), turned(current, 0.5))
+    small, large = (fit([some], [some], alphas=(alpha,))[0].weights for alpha in (1e-4, 2e-4))
+    assert not np.array_equal(small, large)
+    assert np.array_equal(fit([some], [some], alphas=(1e-4, 2e-4))[0].weights, large)
+
+
+def test_the_rank_of_the_truth_by_hand():
+    current = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
+    near, far = np.array([[0.8, 0.6], [0.6, 0.8]], np.float32), np.array([[0.6, 0.8], [0.8, 0.6]], np.float32)
+    nothing = np.zeros((2, 0, 2), np.float32)
+    stay = np.zeros_like(current)
+    # Candidates are both next and both current vectors but one's own, which would have a cosine of 1.
+    assert reciprocal_rank(Windows(current, nothing, near), stay) == (1.0, 0.8)
+    assert reciprocal_rank(Windows(current, nothing, far), stay) == (0.5, 0.6)
+    assert reciprocal_rank(Windows(current, nothing, far), far - current) == (1.0, 1.0)
+    # Both windows go to one place: equal scores count for the truth.
+    assert reciprocal_rank(Windows(current, nothing, near[[0, 0]]), stay) == (1.0, 0.7)
+
+
+def test_the_last_windows_decide(monkeypatch):
+    monkeypatch.setattr("assay.lvm.rank.RANKED", 2)
+    blocks = [Windows(v, v[:, None], -v) for v in (unit(2, 4), unit(1, 4, seed=1))]
+    chosen = deciding(blocks)
+    assert np.array_equal(chosen.current, np.stack([unit(2, 4)[1], unit(1, 4, seed=1)[0]]))
+    assert np.array_equal(chosen.following, -chosen.current)
+    assert np.array_equal(chosen.context[:, 0], chosen.current)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(2, 1), (20, 2), (21, 3), (60_000, 5_000)])
+def test_the_last_tenth_is_kept_back(count, kept):
+    ids = np.arange(count)
+    learned, held = divided(Pairs(ids, ids + 1, ids[:, None]))
+    assert learned.current.tolist() == list(range(count - kept))
+    assert held.current.tolist() == list(range(count - kept, count))
+    assert held.context[0, 0] == count - kept
+
+
+@pytest.mark.parametrize("length", [0.9992, 1.0008, 0.9988, 1.0012])
+def test_the_length_of_training_is_one_within_a_thousandth(length):
+    x = unit(1, 4)[0] * np.float32(length)
+    if abs(length - 1.0) < 1e-3:
+        assert np.linalg.norm(model().expected(x, x[None])) == pytest.approx(1.0, abs=1e-6)
+        return
+    for current, context in ((x, np.empty((0, 4), np.float32)), (unit(1, 4)[0], x[None])):
+        with pytest.raises(QueryError, match="length"):
+            model().expected(current, context)
 
 
 def test_a_step_does_not_depend_on_the_windows_beside_it():
@@ -192,6 +244,8 @@ def test_folders_that_hold_no_model(planted, tmp_path):
         ({**manifest, "training": None}, "holds no next-vector model"),
         ({**manifest, "files": ["ridge.npy"]}, "holds no next-vector model"),
         ({**manifest, "context": "many"}, "holds no next-vector model"),
+        ({**manifest, "context": -1}, "holds no next-vector model"),
+        ({**manifest, "dim": 0}, "holds no next-vector model"),
     ):
         (tmp_path / "lvm.json").write_text(json.dumps(wrong))
         with pytest.raises(ModelError, match=what):
@@ -233,6 +287,26 @@ def test_anybodys_model_of_that_shape_loads(tmp_path):
     assert np.allclose(open_model(tmp_path / "model").expected(x, unit(1, 4)), -x, atol=1e-6)
     with pytest.raises(QueryError, match=r"length 0\.5"):
         taken.expected(x * np.float32(0.5), unit(1, 4))
+
+
+def test_weights_that_lie_beside_the_model_come_with_it(tmp_path, monkeypatch):
+    """As torch exports since 2.9: the file alone is no model, and the adopted one stands alone."""
+    onnx = pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)  # where onnxruntime looks for them when it knows no other place
+    theirs = tmp_path / "theirs.onnx"
+    onnx.save_model(
+        onnx.load(drawn(tmp_path / "one.onnx")),
+        theirs,
+        save_as_external_data=True,
+        location="theirs.onnx.data",
+        size_threshold=0,
+    )
+    adopt(theirs, tmp_path / "model")
+    for file in tmp_path.glob("theirs*"):
+        file.unlink()
+    x = unit(1, 4)[0]
+    assert np.allclose(open_model(tmp_path / "model").expected(x, unit(1, 4)), -x, atol=1e-6)
+    assert sorted(file.name for file in (tmp_path / "model").iterdir()) == ["lvm.json", "model.onnx"]
 
 
 SHAPES = {

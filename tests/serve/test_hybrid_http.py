@@ -1,5 +1,6 @@
 """POST /search/hybrid and the metrics of 001: the real process on the loopback interface."""
 
+import itertools
 import json
 import re
 import signal
@@ -11,7 +12,13 @@ import httpx
 import numpy as np
 import pytest
 
+from assay.bank.index_build import Recipe, build_index
+from assay.bank.snapshot import BankSnapshot
 from assay.bench.hybrid.questions import questions
+from assay.cascade import cascade
+from assay.serve.hybrid import Desk, _ms
+from assay.tmd.layout import LAYOUTS
+from tests.bank.made import bank_of, columns, unit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 
@@ -35,7 +42,9 @@ def listening(*options: str):
 @pytest.fixture(scope="module")
 def server():
     made = folder()
-    with listening("--model", str(made / "lvm"), "--val", str(made / "sequences.npz")) as (address, process):
+    # Quiet: nobody reads its log here, and a pipe that is full would stop it.
+    given = ("--quiet", "--model", str(made / "lvm"), "--val", str(made / "sequences.npz"))
+    with listening(*given) as (address, process):
         yield address, process
 
 
@@ -245,9 +254,26 @@ def test_what_is_wrong_with_an_evaluation(client, given, field):
         assert found.json()["detail"][0]["loc"] == ["body", field]
 
 
+def test_milliseconds_by_stage(asked):
+    """The model's share is its own and that of the cut to k1. The clock here counts how often it is looked at."""
+    looked = itertools.count()
+    answer = opened().search(asked[0].ask, lambda: float(next(looked) ** 2))
+    spans = {span.name: span.ms for span in answer.trace}
+    assert len(set(spans.values())) == len(spans)
+    assert _ms(answer, 5.0) == {
+        "faiss": spans["ivf"],
+        "lvm": spans["lvm"] + spans["k1"],
+        "tmd": spans["tmd"],
+        "total": 5.0,
+    }
+
+
 def test_rollups_and_log_lines(asked):
     made = folder()
-    with listening("--model", str(made / "lvm")) as (address, process), httpx.Client(base_url=address) as client:
+    with (
+        listening("--model", str(made / "lvm")) as (address, process),
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
         empty = client.get("/metrics/latency").json()
         assert empty == {
             "requests": 0,
@@ -289,6 +315,27 @@ def test_rollups_and_log_lines(asked):
     assert line["hit5"] == int(line["rank_true"] is not None and line["rank_true"] <= 5)
 
 
+def test_a_twin_of_the_truth_is_the_truth_in_the_log_too(tmp_path):
+    """Three vectors of the same bytes: nothing tells them apart, so the best placed of them is where the truth is."""
+    vectors = unit(40, 8)
+    vectors[[11, 23]] = vectors[5]
+    bank = bank_of(tmp_path, 40, 8, vectors=vectors)
+    index = build_index(bank, tmp_path / "index", Recipe("exact"))
+    desk = Desk(cascade(BankSnapshot(bank, index)), None)
+    heard: list[dict] = []
+
+    def ranked(truth: int, **other) -> tuple[int, int | None]:
+        given = {"query_vec": vectors[5].tolist(), "truth_id": truth, "k0": 40, "k1": 40, **other}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("assay.serve.hybrid.log", heard.append)
+            desk.search(json.dumps(given).encode())
+        return heard[-1]["hit5"], heard[-1]["rank_true"]
+
+    assert [ranked(truth) for truth in (15, 21, 33)] == [(1, 1)] * 3  # ties go to the smaller id: 15, 21, 33
+    assert ranked(15, exclude_ids=[15]) == (1, 1)
+    assert ranked(33, exclude_ids=[15, 21, 33]) == (0, None)
+
+
 def test_many_clients_at_once_get_the_same_answers(server, asked):
     from concurrent.futures import ThreadPoolExecutor
 
@@ -302,9 +349,21 @@ def test_many_clients_at_once_get_the_same_answers(server, asked):
         assert all(pool.map(once, range(len(asked))))
 
 
+def test_a_server_that_reads_codes_in_another_layout_says_so_when_it_starts(tmp_path):
+    bank = bank_of(tmp_path, 40, 8, lane_indices=LAYOUTS["wide"].lanes(columns(40)["tmd_bits"]))
+    build_index(bank, tmp_path / "index", Recipe("exact"))
+    given = ["--bank", bank.path, "--index", tmp_path / "index", "--address", "0"]
+    command = [sys.executable, "-m", "assay.cli", "serve-hybrid", *map(str, given)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        said = [process.stderr.readline() for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+    assert said[0].startswith("warning: the bank's lanes are those of layout wide")
+    assert said[1].startswith("listening on")
+
+
 def test_sigterm_ends_it():
     with listening() as (address, process):
-        assert httpx.get(f"{address}/metrics/routing").status_code == 200
+        assert httpx.get(f"{address}/metrics/routing", timeout=60).status_code == 200
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
         assert "Traceback" not in process.stderr.read()

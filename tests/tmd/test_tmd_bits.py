@@ -155,6 +155,29 @@ def test_a_description_is_nearest_to_itself():
         assert getattr(SPEC, field).of(made.codes(own)).tolist() == list(range(len(own)))
 
 
+class Angles:
+    """An embedder for tests: texts are degrees in the plane."""
+
+    name, digest, dim, max_tokens = "angles", "angles", 2, 256
+
+    def encode(self, texts):
+        turns = np.radians([float(text) for text in texts])
+        return np.stack([np.cos(turns), np.sin(turns)], axis=1)
+
+    def encode_query(self, text):
+        return self.encode([text])[0]
+
+
+def test_what_descriptions_share_is_taken_out(monkeypatch):
+    """Descriptions at 0°, 10° and 90°, m = (0.6616, 0.3912). 5.2° is nearer to 10° than to 0°; from m it is not:
+    (0.3343, −0.3006) · (0.654, −0.756) = 0.4459 against · (0.830, −0.559) = 0.4452."""
+    three = (("east", "0"), ("near", "10"), ("north", "90"))
+    monkeypatch.setattr("assay.tmd.prototypes.descriptions", lambda: dict.fromkeys(FIELDS, three))
+    made = prototypes(Angles(), SPEC)
+    found = made.codes(Angles().encode(["5.2", "6", "10", "60"]).astype(np.float32))
+    assert SPEC.unpack(found)[0].tolist() == [0, 1, 1, 2]
+
+
 def test_a_code_depends_on_its_vector_alone():
     made = prototypes(Letters(), SPEC)
     texts = Letters().encode(["rotate the key", "the battle of 1066", "x + y = z", "def main():"])
@@ -166,6 +189,8 @@ def test_codes_from_files(tmp_path):
     ids = np.array([4, 7])
     (tmp_path / "codes.tsv").write_text("7\t12\n4\t65535\n")
     assert read_codes(tmp_path / "codes.tsv", ids).tolist() == [65535, 12]
+    (tmp_path / "codes.tsv").write_bytes(b"\xef\xbb\xbf4\t1\r\n7\t12\r\n")  # as Windows programs write it
+    assert read_codes(tmp_path / "codes.tsv", ids).tolist() == [1, 12]
     np.save(tmp_path / "codes.npy", np.array([1, 2], np.uint16))
     assert read_codes(tmp_path / "codes.npy", ids).tolist() == [1, 2]
 
@@ -191,11 +216,22 @@ def test_files_that_are_no_codes(tmp_path, text):
         read_codes(tmp_path / "codes.tsv", np.array([4, 7]))
 
 
+@pytest.mark.parametrize(
+    ("text", "where"), [("id\tcode\n4\t1\n7\t1\n", "line 1"), ("4\t1\n7,1\n", "line 2"), ("4\t1\n7\t1\n\n", "line 3")]
+)
+def test_a_line_that_is_no_code_is_named(tmp_path, text, where):
+    (tmp_path / "codes.tsv").write_text(text)
+    with pytest.raises(BadRecord, match=where):
+        read_codes(tmp_path / "codes.tsv", np.array([4, 7]))
+
+
 def test_arrays_that_are_no_codes(tmp_path):
     for wrong in (np.array([1], np.uint16), np.array([1, 2]), np.array([[1], [2]], np.uint16)):
         np.save(tmp_path / "codes.npy", wrong)
         with pytest.raises(BadRecord):
             read_codes(tmp_path / "codes.npy", np.array([4, 7]))
-    (tmp_path / "codes.npy").write_bytes(b"nothing")
-    with pytest.raises(BadRecord):
-        read_codes(tmp_path / "codes.npy", np.array([4, 7]))
+    np.savez(tmp_path / "codes.npz", codes=np.array([1, 2], np.uint16))
+    for raw in (b"nothing", b"", (tmp_path / "codes.npz").read_bytes()):
+        (tmp_path / "codes.npy").write_bytes(raw)
+        with pytest.raises(BadRecord):
+            read_codes(tmp_path / "codes.npy", np.array([4, 7]))

@@ -1,4 +1,5 @@
-"""What makes a result doubtful: a model that finds nothing, or less than staying put, or that may know the answers.
+"""What makes a result doubtful: a model that finds nothing, or less than staying put, or that may know the answers;
+codes read in another layout than they were written in.
 
 Shares are Hit@10. By lot among N vectors it is p = 10 / N, and over n questions hardly ever above
 
@@ -11,6 +12,7 @@ import math
 from collections.abc import Mapping
 
 from assay.bank.sequences import Sequences
+from assay.bank.snapshot import BankSnapshot
 from assay.bench.hybrid.questions import DEPTH
 from assay.lvm.model import NextVector
 
@@ -29,14 +31,15 @@ def nonsense(alone: float, by_lot: float) -> str:
 
 
 def doubts(
-    alone: float, by_lot: float, rows: Mapping[str, float], model: NextVector | None, sequences: Sequences
+    alone: float, by_lot: float, rows: Mapping[str, float], snapshot: BankSnapshot, sequences: Sequences
 ) -> list[str]:
     """All that there are, the worst first; `alone` is what the model finds alone, `rows` what the baselines find."""
     below = "the model finds less than staying put (identity): it adds nothing here"
     ceiling = f"the oracle finds {rows['oracle']:.4f} of the answers: some cannot be told from other vectors"
     said = [
         nonsense(alone, by_lot),
-        provenance(model, sequences),
+        snapshot.misread,
+        provenance(snapshot.model, sequences),
         below if alone < rows["identity"] else "",
         ceiling if rows["oracle"] < 1.0 else "",
     ]

@@ -143,7 +143,7 @@ def run_grid(
         "codes_agree": agreement(cascade.snapshot, sequences.val),
         "rows": rows,
         "cells": [_row(cell) for cell in [*alone, *judged]],
-        "doubts": doubts(reached, by_lot, hits, cascade.snapshot.model, sequences),
+        "doubts": doubts(reached, by_lot, hits, cascade.snapshot, sequences),
     }
     measured = {
         **about,

@@ -38,7 +38,7 @@ def offline(cascade: Cascade, sequences: Sequences, most: int, baselines: bool =
         "not_measured": few,
         "baselines": {name: _scores(ranks) for name, ranks in rows.items()},
         "degraded": run.why,
-        "doubts": [text for text in (provenance(cascade.snapshot.model, sequences),) if text],
+        "doubts": [text for text in (cascade.snapshot.misread, provenance(cascade.snapshot.model, sequences)) if text],
     }
 
 
