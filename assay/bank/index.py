@@ -80,14 +80,17 @@ class BankIndex:
             self._faiss  # noqa: B018
 
     def _proposed(self, query: Vector, k: int, nprobe: int) -> Rows:
-        """FAISS's candidates; it looks into more lists while they are too few."""
+        """FAISS's candidates; it looks into more lists while they are too few. Where a walk through the graph meets too
+        few (among many twins it does), all are looked at."""
         asked, fetch = np.ascontiguousarray(query[None, :]), min(k + _SPARE, len(self._bank))
         probes = min(nprobe or self.nprobe, max(self.nlist, 1))
         while True:
             found: Rows = self._faiss.search(asked, fetch, params=self._parameters(probes, fetch))[1][0]
             full: Rows = found[found >= 0]
-            if len(full) >= k or probes >= self.nlist:
+            if len(full) >= k:
                 return full
+            if probes >= self.nlist:
+                return self._everyone(query, k)
             probes = min(probes * 4, self.nlist)
 
     def _parameters(self, probes: int, fetch: int) -> Any:
