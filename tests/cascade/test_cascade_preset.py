@@ -111,6 +111,24 @@ def test_without_a_code_or_a_model_the_answer_says_so(tmp_path):
     assert found.chosen.ids.tolist()[0] == "10"
 
 
+class Partly(BankSnapshot):
+    """13 has no code, and 14 a code without a lane, as chunks of a store of texts may."""
+
+    def numbers(self, name, rows):
+        known = super().numbers(name, rows)
+        lost = {"tmd_bits": 13, "lane": 14}.get(name)
+        return np.where(self.bank.ids[rows] == lost, np.nan, known)
+
+
+@pytest.mark.parametrize(("ladder", "task"), [("spec", 0.2), ("monotone", 0.4)])
+def test_no_code_stands_on_the_lowest_rung_and_a_code_brings_its_lane(tmp_path, ladder, task):
+    made = tiny(tmp_path, ladder)
+    other = Partly(made.snapshot.bank, made.snapshot.index, made.snapshot.model)
+    found = made.pipeline(Settings(5, 5, 5, 0.0)).run(Ask(X, BITS).query(), other).chosen
+    scores = dict(zip(found.ids.tolist(), found.score.tolist(), strict=True))
+    assert scores == pytest.approx({"10": 1.0, "14": 1.0, "11": 0.8, "12": task, "13": 0.2})
+
+
 def test_the_lane_decides_as_it_is_given(tmp_path):
     """001's own example, code 1234 with lane 9, must be answered."""
     assert len(tiny(tmp_path).search(Ask(X, 1234, 9, k0=5, k1=5, k=5))) == 5
