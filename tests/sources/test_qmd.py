@@ -179,12 +179,13 @@ def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
 
 
 ASKS = """
-import sys, time
+import signal, sys, time
 from assay.config import from_dict
 from assay.deadlines import Deadlines
 from assay.testing.sample import sample_snapshot
 from assay.types import Query
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 pipeline = from_dict({"legs": {"second": {"source": {"use": "qmd", "command": sys.argv[1]}, **eval(sys.argv[2])}}})
 pipeline.run(Query("x"), sample_snapshot(), asker=Deadlines(time.monotonic).query("p", None))
 """
