@@ -242,6 +242,12 @@ def test_a_broken_server_says_how(server, how, said):
         ask(QmdHttp(url=server.url))
 
 
+def test_a_server_that_says_too_much(server, monkeypatch):
+    monkeypatch.setattr(http_server, "MOST_BYTES", 10)
+    with pytest.raises(StoreError, match="answered with more than 10 bytes"):
+        ask(QmdHttp(url=server.url))
+
+
 def test_nobody_at_the_address():
     with pytest.raises(StoreError, match="does not answer") as caught:
         ask(QmdHttp(url="http://127.0.0.1:9"))
