@@ -57,6 +57,13 @@ def test_one_number_is_one_session_however_a_source_spells_it():
     assert fused.ids.tolist() == ["here", "half", "odd", "other"]
 
 
+def test_an_empty_value_is_no_session():
+    view = MemorySnapshot([Chunk(name, name, "t", 1, meta={"session_id": ""}) for name in ("a", "b")])
+    fused = Grouped(AppendFill(), "session_id").fuse(Query("q"), {"first": found({"a": 0.9, "b": 0.8})}, view)
+    assert fused.ids.tolist() == ["a", "b"]
+    assert [note.text for note in fused.notes] == ["2 of 2 candidates have no session_id; each stands for itself"]
+
+
 def test_rrf_adds_up_the_ranks_of_a_session():
     fused = fuse(
         Rrf(60.0),

@@ -179,12 +179,13 @@ def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
 
 
 ASKS = """
-import sys, time
+import signal, sys, time
 from assay.config import from_dict
 from assay.deadlines import Deadlines
 from assay.testing.sample import sample_snapshot
 from assay.types import Query
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 pipeline = from_dict({"legs": {"second": {"source": {"use": "qmd", "command": sys.argv[1]}, **eval(sys.argv[2])}}})
 pipeline.run(Query("x"), sample_snapshot(), asker=Deadlines(time.monotonic).query("p", None))
 """
@@ -238,6 +239,12 @@ def test_http_sends_what_the_server_takes(server):
 def test_a_broken_server_says_how(server, how, said):
     server.how = how
     with pytest.raises(StoreError, match=said):
+        ask(QmdHttp(url=server.url))
+
+
+def test_a_server_that_says_too_much(server, monkeypatch):
+    monkeypatch.setattr(http_server, "MOST_BYTES", 10)
+    with pytest.raises(StoreError, match="answered with more than 10 bytes"):
         ask(QmdHttp(url=server.url))
 
 

@@ -97,6 +97,21 @@ def test_a_recorded_session_is_one_candidate_with_its_chunks_elsewhere(tmp_path)
     assert fused.run(Query("signing key", id="q"), view).chosen.ids.tolist() == ["c1", "c3", "s2"]
 
 
+def test_a_report_that_changed_is_read_anew(tmp_path):
+    file = tmp_path / "report.json"
+    for names in (["s1"], ["s2", "s3"]):
+        file.write_text(json.dumps({"results": [{"question_id": "q", "retrieved_session_ids": names}]}))
+        assert ask(Recorded(str(file)), Query(id="q")).ids.tolist() == names
+
+
+def test_nothing_costs_less_than_nothing(tmp_path):
+    file = tmp_path / "report.json"
+    row = {"question_id": "q", "retrieved_session_ids": ["s"], "latency_ms": -5}
+    file.write_text(json.dumps({"results": [row]}))
+    assert Recorded(str(file)).cost_ms(Query(id="q")) == 0.0
+    assert Recorded(str(file)).cost_ms(Query(id="nobody")) is None
+
+
 def test_contract(path):
     check_source(Recorded(path), [Query(id="q1"), Query(id="q2"), Query(id="q3"), Query("unknown")])
     check_source(Recorded(path, "unit"), [Query(id="q1"), Query(id="q2")])

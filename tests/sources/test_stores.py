@@ -7,6 +7,7 @@ import pytest
 from assay import kb
 from assay.config import from_dict, load, to_config
 from assay.errors import ConfigError, StoreError
+from assay.ingest.dates import parse_moment
 from assay.sources.store import AnotherStore
 from assay.testing.contracts import check_source
 from assay.testing.sample import sample_snapshot
@@ -52,6 +53,26 @@ def test_it_answers_with_its_own_pipeline(other):
     filtered = AnotherStore(other, "bm25").find(Query("key", where=parse('lang = "de"')), sample_snapshot(), 10)
     assert [chunk.doc_id for chunk in filtered.chunks] == ["tresor"], "filters go with the question"
     check_source(AnotherStore(other, "bm25"))
+
+
+def test_scope_and_moment_go_with_the_question(tmp_path):
+    path = str(tmp_path / "dated")
+    with kb.open(path, embedder="none") as base:
+        base.add(
+            [
+                {"id": "old", "text": "a key", "created": "2020-01-01", "scope": "me"},
+                {"id": "new", "text": "a key", "created": "2025-01-01", "scope": "me"},
+                {"id": "theirs", "text": "a key", "created": "2020-01-01", "scope": "you"},
+            ]
+        )
+
+    def ids(**asked):
+        found = AnotherStore(path, "bm25").find(Query("key", **asked), sample_snapshot(), 10)
+        return sorted(chunk.doc_id for chunk in found.chunks)
+
+    assert ids() == ["new", "old", "theirs"]
+    assert ids(scope="me") == ["new", "old"]
+    assert ids(at=parse_moment("2021-01-01")) == ["old", "theirs"]
 
 
 def test_its_scale_is_its_pipelines(other):
