@@ -99,6 +99,8 @@ def update(
     from assay.cli.memory_view import show_entries
     from assay.cli.terminal import as_json
 
+    if tags and no_tags:
+        raise click.UsageError("--tag and --no-tags contradict each other.")
     never = expires is not None and expires.strip().lower() == "never"
     with opened(store) as memory:
         entry = memory.update(

@@ -129,6 +129,8 @@ class Memory(Closing):
 
         It keeps its id, its scope and its creation date; the state before stays in its history.
         """
+        if never_expires and expires is not None:
+            raise QueryError("a memory cannot expire and never expire", "give expires or never_expires, one of them")
         now = self._now()
         with turn(self.kb):
             window = self._window(scopes)
@@ -170,6 +172,8 @@ class Memory(Closing):
                 "forget takes an id or a query, one of them",
                 "name the memory by its id, or what to look for by a query",
             )
+        if backups and not purge:
+            raise QueryError("backups are touched by a purge only", "purge as well, or name no backups")
         now = self._now()
         if callable(confirm):  # asked before it is our turn: a person may think for long
             shown = self._going(self._window(scopes), id, query, k, purge)

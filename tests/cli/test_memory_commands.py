@@ -221,3 +221,14 @@ def test_one_word_that_is_not_looked_up_has_a_cure(run: Run, base: Path) -> None
     run("memory", "store", OLD, "--store", base)
     assert "cure: to look all the same: --always" in run("memory", "recall", "vault", "--store", base).stdout
     assert OLD in run("memory", "recall", "vault", "--always", "--store", base).stdout
+
+
+def test_options_that_contradict_each_other_are_refused(run: Run, base: Path) -> None:
+    name = run("memory", "store", OLD, "--tag", "place", "--store", base).stdout.split()[1]
+    for options, said in (
+        (("update", name, "--tag", "x", "--no-tags"), "contradict"),
+        (("forget", name, "--backup", "one.bak"), "by a purge only"),
+    ):
+        done = run("memory", *options, "--store", base)
+        assert (done.exit_code, said in done.stderr) == (2, True)
+    assert data(run, "list", "--store", base)[0]["tags"] == ["place"]

@@ -243,6 +243,16 @@ def test_expiry_can_be_set_and_lifted(mem: Memory) -> None:
     assert mem.update(name, scopes="global", never_expires=True).expires is None
 
 
+def test_what_contradicts_itself_changes_nothing(mem: Memory, tmp_path: Path) -> None:
+    entry = mem.store("The door code is blue heron.", expires="2026-04-01").entry
+    assert entry is not None
+    with pytest.raises(QueryError, match="expire and never expire"):
+        mem.update(entry.id, scopes="global", expires="2026-05-01", never_expires=True)
+    with pytest.raises(QueryError, match="by a purge only"):
+        mem.forget(entry.id, scopes="global", backups=[tmp_path / "one.bak"])
+    assert mem.list(scopes="global") == (entry,)
+
+
 def test_forget_hides_at_once_and_history_remembers(mem: Memory, clock: Any) -> None:
     name = mem.store("The vault is in room 12.").id
     clock.pass_days(1)
