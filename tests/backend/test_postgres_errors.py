@@ -53,10 +53,11 @@ def test_a_password_is_asked_and_never_shown(guarded: Server) -> None:
 
 
 def test_no_such_user_database_or_server(postgres: Server) -> None:
-    with pytest.raises(StoreError, match="nobody_here"):
+    with pytest.raises(StoreError, match=r"the user was refused.*nobody_here") as told:
         opened(postgres.address("x", user="nobody_here"))
+    assert "check the user" in told.value.cure
     with pytest.raises(StoreError, match="no such database") as told:
-        opened(postgres.address().replace("/postgres", "/nowhere"))
+        opened(postgres.address().removesuffix("postgres") + "nowhere")
     assert "createdb" in told.value.cure
     with pytest.raises(StoreError, match="cannot be reached") as told:
         opened("postgres://postgres@127.0.0.1:1/postgres")
@@ -65,13 +66,63 @@ def test_no_such_user_database_or_server(postgres: Server) -> None:
 
 def test_addresses() -> None:
     address = Address.parse("postgresql://ann:pass%40word@host:5433/db?schema=team&sslmode=require")
-    assert (address.schema, str(address)) == ("team", "postgres://ann@host:5433/db?schema=team")
+    assert (address.schema, str(address)) == ("team", "postgres://ann@host:5433/db?schema=team&sslmode=require")
     assert address.url == "postgresql://ann:pass%40word@host:5433/db?sslmode=require"
     for bad in ("a;drop", "Ä", "pg_catalog", "", 'x"y', "a" * 64):
         with pytest.raises(ConfigError, match="cannot be a schema's name"):
             Address.parse(f"postgres://h/d?schema={bad}")
     with pytest.raises(ConfigError, match="no address"):
         Address.parse("mysql://h/d")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("postgres://u:a@b:c%zz%@h/d", {"user": "u", "password": "a@b:c%zz%", "host": "h", "dbname": "d"}),
+        ("postgres://u@h1:1,h2:2/d", {"user": "u", "host": "h1,h2", "port": "1,2", "dbname": "d"}),
+        ("postgres://[::1]:5/d", {"host": "::1", "port": "5", "dbname": "d"}),
+        ("postgres:///d?host=/run/pg&schema=s", {"host": "/run/pg", "dbname": "d"}),
+        ("postgres://?service=team", {"service": "team"}),
+        ("postgres://h/d?options=-c%20work_mem%3D1MB", {"host": "h", "dbname": "d", "options": "-c work_mem=1MB"}),
+    ],
+)
+def test_libpq_reads_an_address_as_it_was_meant(address: str, expected: dict[str, str]) -> None:
+    conninfo = pytest.importorskip("psycopg.conninfo", reason="the extra `postgres` is not installed")
+    assert conninfo.conninfo_to_dict(Address.parse(address).url) == expected
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres://u:sec%zzret@127.0.0.1:1/d",
+        "postgres://u:sec@ret@127.0.0.1:1/d",
+        "postgres://u:sec#ret@127.0.0.1:1/d",
+        "postgres://u:sec/ret@127.0.0.1:1/d",
+        "postgres://u:sec?ret@127.0.0.1:1/d",
+        "postgres://u@127.0.0.1:1/d?password=secret",
+        "postgres://u:secret@127.0.0.1:port/d",
+        "postgres://u:secret@127.0.0.1:99999/d",
+        "postgres://u:secret@127.0.0.1:1/d?shema=x",
+        "postgres://u:secret@[::1/d",
+        "postgres:secret",
+    ],
+)
+def test_an_odd_address_is_told_in_words_and_shows_no_password(address: str) -> None:
+    needed()
+    with pytest.raises((ConfigError, StoreError)) as told:
+        assay.open(address, create=False)
+    said = f"{told.value.message} {told.value.cure}"
+    assert "sec" not in said
+    assert "ret@" not in said
+    assert told.value.cure
+
+
+def test_a_store_is_reached_by_its_socket(postgres: Server) -> None:
+    address = f"postgres:///postgres?host={postgres.folder}&port={postgres.port}&user=postgres&schema=by_socket"
+    backend = opened(address, dim=0)
+    assert backend.store.address.startswith("postgres:///postgres?host=%2F")
+    backend.close()
+    opened(backend.store.address, dim=0).close()  # what messages name can be typed
 
 
 def test_a_reader_without_rights_reads(database: str, postgres: Server) -> None:

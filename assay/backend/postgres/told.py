@@ -36,6 +36,8 @@ _REFUSED: tuple[tuple[str, str], ...] = (
     # A failed connect carries no SQLSTATE, only libpq's words.
     ("password authentication failed", "28P01"),
     ("no password supplied", "28P01"),
+    ('role "', "28000"),
+    ("pg_hba.conf", "28000"),
     ("does not exist", "3D000"),
     ("too many clients", "53300"),
     ("starting up", "57P03"),
@@ -56,6 +58,8 @@ def in_words(error: Exception, where: str) -> StoreError:
         return StoreError("a name or text holds lone surrogates, which no store can hold", "replace them by U+FFFD")
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return StoreError(f"{where}: PostgreSQL cannot hold a NUL in a text", "replace it, e.g. by U+FFFD")
+    if isinstance(error, psycopg.ProgrammingError) and not state:  # libpq, before it asked any server
+        return StoreError(f"{where}: the address is not understood ({line})", "see docs/postgres.md, Setting it up")
     if isinstance(error, psycopg.OperationalError):
         lost = "closed" in line or "terminat" in line or "consuming input failed" in line or "lost" in line
         if lost:
