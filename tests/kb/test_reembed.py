@@ -104,6 +104,9 @@ def test_a_killed_move_goes_on_where_it_stopped(place: str, docs: Path, models: 
     models["large"].before = lambda _: None
     models["large"].texts.clear()
     check_nearest(place, models["small"], "gateway invoice")
+    (check,) = [check for check in examine(place) if check.name == "vectors"]
+    assert (check.state, "a move to large has begun" in check.text) == ("warn", True)
+    assert check.cure == "go on with it: assay reembed"
     with assay.open(place) as base:
         assert base.embed_missing() == chunks - 8  # "auto" goes on with what was begun
     assert len(models["large"].texts) == chunks - 8
