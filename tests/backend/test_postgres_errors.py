@@ -368,13 +368,35 @@ def test_words_of_an_older_analyser_are_analysed_anew(database: str) -> None:
     assert backend.pending == 1
     note = backend.snapshot().lexical(Query("keys"), 1).notes[0]
     assert (note.kind, "assay optimize" in note.text) == ("degraded", True)
+    with pytest.raises(StoreError, match="analysed by another version") as told:
+        backend.put([(Chunk("c", "d", "words of two analysers", 4), None)])
+    assert "assay optimize" in told.value.cure
+    backend.remove(["nothing"])
     assert backend.compact()
+    backend.put([(Chunk("c", "d", "third", 1), None)])
+    backend.remove(["c"])
     view = backend.snapshot()
     assert view.ids(view.lexical(Query("keys"), 5).rows).tolist() == ["a"]
     assert view.term_weights("signing keys") == expected
     assert backend.snapshot(1).size == 2  # an older version counts anew
     assert backend.snapshot(1).ids(backend.snapshot(1).lexical(Query("other"), 5).rows).tolist() == ["b"]
     assert backend.store.damage(deep=True) == ""
+    backend.close()
+
+
+def test_words_analysed_anew_by_another_release_meanwhile(database: str) -> None:
+    backend = opened(database, dim=0)
+    backend.put([(Chunk("a", "d", "signing keys", 2), None)])
+    assert not [note for note in backend.snapshot().lexical(Query("keys"), 1).notes if note.kind == "degraded"]
+    execute(
+        database,
+        "UPDATE setting SET value = '\"newer\"' WHERE key = 'analyser'",
+        "INSERT INTO version VALUES (2, 'analysed anew', 1, 2)",
+    )
+    assert backend.snapshot().lexical(Query("keys"), 1).notes[0].kind == "degraded"  # it was open all the time
+    with pytest.raises(StoreError, match="analysed by another version"):
+        backend.put([(Chunk("c", "d", "words of two analysers", 4), None)])
+    assert backend.snapshot().size == 1
     backend.close()
 
 

@@ -255,11 +255,11 @@ class PostgresStore(StagesVectors):
             lock(db)
             # A commit is acknowledged when it is on disk, whatever the server's default says.
             db.execute(_ON_DISK)
-            self._check_model(db)
+            analyser = self._checked(db)
             before = db.execute("SELECT number, chunks, length FROM version ORDER BY number DESC LIMIT 1").fetchone()
             assert before is not None  # version 0 is made with the store
             version, chunks, length = before[0] + 1, before[1], before[2]
-            writer = Writer(db, version, self.settings["dim"], self.settings["vectors"], self.analyser)
+            writer = Writer(db, version, self.settings["dim"], self.settings["vectors"], analyser)
             yield writer
             writer.flush()
             if writer.changed:
@@ -270,10 +270,13 @@ class PostgresStore(StagesVectors):
                 )
         self.settings.update(writer.settings)
 
-    def _check_model(self, db: psycopg.Connection[Any]) -> None:
-        """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
-        if _settings(db)["model"] != self.settings["model"]:
+    def _checked(self, db: psycopg.Connection[Any]) -> Analyser | None:
+        """The analyser for what is written now; None where the store's words are another's. Vectors of two models never
+        mix either: whoever opened the store before it was embedded anew must open it again."""
+        found = _settings(db)
+        if found["model"] != self.settings["model"]:
             raise embedded_anew(self.address)
+        return self.analyser if found["analyser"] == self.analyser.digest else None
 
 
 def _is_store(db: psycopg.Connection[Any], schema: str) -> bool:

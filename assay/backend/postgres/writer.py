@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.backend.postgres.births import Birth, bear
 from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import let_go
+from assay.errors import StoreError
 from assay.store.facts import FileFacts, Stored, stored
 from assay.store.refusals import in_use, storable
 from assay.text.analyse import Analyser
@@ -22,9 +23,12 @@ _HELD = 2_000
 
 
 class Writer:
-    """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none."""
+    """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none. Without an
+    analyser, because the store's words are another's, nothing can be born."""
 
-    def __init__(self, db: psycopg.Connection[Any], version: int, dim: int, vectors: str, analyser: Analyser) -> None:
+    def __init__(
+        self, db: psycopg.Connection[Any], version: int, dim: int, vectors: str, analyser: Analyser | None
+    ) -> None:
         self.db = db
         self.version = version
         self._dim, self._vectors, self._analyser = dim, vectors, analyser
@@ -248,6 +252,11 @@ class Writer:
         births, self._births = list(self._births.values()), {}
         self._waiting.clear()
         if births:
+            if self._analyser is None:
+                raise StoreError(
+                    "the words of this store were analysed by another version of Assay; nothing was written",
+                    "use one version everywhere, then: assay optimize",
+                )
             self.length += bear(self.db, births, self.version, self._vectors, self._analyser)
             self.born += len(births)
 
