@@ -24,7 +24,7 @@ from assay.ingest.worker import Setup, Task, grouped, taken
 from assay.parallel import Crashed, Crew, NoHelpers, workers
 from assay.store.facts import FileFacts, stored
 from assay.store.record import Record
-from assay.store.refusals import IdInUse
+from assay.store.refusals import Refused
 from assay.store.spool import Spool
 from assay.types import Chunk, Document, Vectors
 
@@ -315,11 +315,11 @@ class Sync:
         self._embed([one.rows for one in waiting])
         try:
             self._write(waiting)
-        except IdInUse:  # one of them holds what another file holds already; the others must not suffer for it
+        except Refused:  # because of one of them, e.g. an id that another file has; the others must not suffer for it
             for one in waiting:
                 try:
                     self._write([one])
-                except IdInUse as error:
+                except Refused as error:
                     self.report.problems.append((one.facts.origin, f"{error.message}; cure: {error.cure}"))
 
     def _write(self, waiting: Sequence[_Waiting]) -> None:

@@ -420,6 +420,37 @@ def test_texts_that_no_server_holds(database: str, chunk: Chunk, said: str) -> N
     backend.close()
 
 
+def long_name(size: int, first: int = ord("a"), letters: int = 26) -> str:
+    """A name that does not get shorter by compressing it."""
+    return "".join(chr(first + number) for number in np.random.default_rng(7).integers(0, letters, size))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"id": long_name(1_000, 0x4E00, 20_000), "text": "a"}, {"id": "x", "text": "a", long_name(3_000): "v"}],
+    ids=["id", "field"],
+)
+def test_a_name_too_long_for_an_index_costs_its_own_record_only(database: str, record: dict[str, str]) -> None:
+    with assay.open(database, embedder="none") as base:
+        ((_, why),) = base.add([{"id": "before", "text": "b"}, record, {"id": "after", "text": "c"}]).problems
+        assert "PostgreSQL can index 2,600; cure: give it a shorter name" in why
+        assert {chunk.doc_id for chunk in base.chunks()} == {"before", "after"}
+        with pytest.raises(StoreError, match="can index"):
+            base.tag(long_name(3_000))
+        base.add([{"id": long_name(1_000), "text": "a", long_name(2_500): "v" * 100_000}])
+        base.tag(long_name(2_600))
+        assert base.snapshot().size == 3
+
+
+def test_a_statement_that_takes_too_long_is_told_so(database: str) -> None:
+    backend = opened(f"{database}&options=-c%20statement_timeout%3D50ms", dim=0)
+    with pytest.raises(StoreError, match="cut a statement short") as told:
+        backend.store.read(lambda db: db.execute("SELECT pg_sleep(5)").fetchall())
+    assert "statement_timeout" in told.value.cure
+    assert backend.snapshot().size == 0
+    backend.close()
+
+
 def test_a_spelt_out_nul_is_no_nul(database: str) -> None:
     text = json.dumps("a\0b")
     chunk = Chunk("c", "d", text, 1, meta={"title": text, "huge": 10**400, "small": -(10**400), "nested": {"a": [1]}})

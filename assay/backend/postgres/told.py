@@ -24,6 +24,11 @@ _SAID: Mapping[str, tuple[type[StoreError], str, str]] = {
     "55P03": (StoreBusy, "another process is writing", "try again when it has finished"),
     "40P01": (StoreBusy, "another process was in the way; nothing was written", "try again"),
     "40001": (StoreBusy, "another process was in the way; nothing was written", "try again"),
+    "57014": (
+        StoreError,
+        "the server cut a statement short; nothing was written",
+        "raise statement_timeout for this user: ALTER ROLE NAME SET statement_timeout = '5min'",
+    ),
     "25006": (StoreError, "the server is read-only (a standby?)", "write to the primary server"),
     "57P01": (Disconnected, "the server shut the connection", _AGAIN),
     "57P02": (Disconnected, "the server crashed and restarts", _AGAIN),
@@ -32,6 +37,8 @@ _SAID: Mapping[str, tuple[type[StoreError], str, str]] = {
     "22P05": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
     "22021": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
 }
+_AWAY = ("08", "25", "57")
+"""Classes of SQLSTATE that say the connection is no more: refused, idle for too long, cut by somebody."""
 _REFUSED: tuple[tuple[str, str], ...] = (
     # A failed connect carries no SQLSTATE, only libpq's words.
     ("password authentication failed", "28P01"),
@@ -60,7 +67,7 @@ def in_words(error: Exception, where: str) -> StoreError:
         return StoreError(f"{where}: PostgreSQL cannot hold a NUL in a text", "replace it, e.g. by U+FFFD")
     if isinstance(error, psycopg.ProgrammingError) and not state:  # libpq, before it asked any server
         return StoreError(f"{where}: the address is not understood ({line})", "see docs/postgres.md, Setting it up")
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, psycopg.OperationalError) and (not state or state[:2] in _AWAY):
         lost = "closed" in line or "terminat" in line or "consuming input failed" in line or "lost" in line
         if lost:
             return Disconnected(f"{where}: the connection was lost ({line})", _AGAIN)

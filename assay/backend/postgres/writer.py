@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.backend.postgres.births import Birth, bear
+from assay.backend.postgres.births import Birth, bear, check_name
 from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import let_go
 from assay.errors import StoreError
@@ -69,6 +69,7 @@ class Writer:
 
         New ones of many small files are sent together; that no other file uses their ids is asked at once.
         """
+        check_name("the file or record", facts.origin)
         if facts.origin in self._waiting:
             self.flush()
         found = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = %s AND died IS NULL", (facts.origin,))
@@ -203,6 +204,7 @@ class Writer:
             self._other = True
 
     def tag(self, name: str, version: int) -> None:
+        check_name("the tag", name)
         self.db.execute(
             "INSERT INTO tag VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
             (name, version),
@@ -240,6 +242,8 @@ class Writer:
     def _bear(self, row: Stored, origin: str, vector: Vector | None) -> None:
         if vector is not None:
             storable(f"chunk {row[0]!r}", vector, self._dim)
+        check_name("the chunk id", row[0])
+        check_name("the document", row[1])
         if row[0] in self._births:
             raise in_use(row[0])
         self._births[row[0]] = Birth(row, origin, vector)
