@@ -231,6 +231,22 @@ def test_a_thing_in_every_chunk_joins_nothing(tmp_path: Path) -> None:
     backend.close()
 
 
+@pytest.mark.parametrize(("size", "most"), [(40, 16), (1000, 20)])
+def test_the_band_of_frequencies_by_hand(tmp_path: Path, size: int, most: int) -> None:
+    """max(16, 2 % of all) chunks may hold a thing, one more may not; and one chunk alone joins nothing."""
+    held = {"Acme Corp": most, "Bell Inc": most + 1, "Carl Max": 2, "Dora May": 1}
+    chunks = [
+        chunk(f"c{i:04d}", "we saw " + " with ".join(name for name, rows in held.items() if i < rows))
+        for i in range(size)
+    ]
+    backend = filled(tmp_path / "kb", *chunks)
+    view = backend.snapshot()._graph_view
+    counted = {name: [int(view.frequency[thing]) for thing in view.meant(name)] for name in held}
+    assert counted == {"Acme Corp": [most], "Bell Inc": [], "Carl Max": [2], "Dora May": []}
+    assert [view.weights[thing] for thing in view.meant("carl max")] == [round(np.log(1 + size / 2) * 1024)]
+    backend.close()
+
+
 @pytest.mark.parametrize("text", ["", "no names at all", "x" * 10_000_000, "A B C " * 100_000])
 def test_hostile_chunks(tmp_path: Path, text: str, compact: bool) -> None:
     backend = filled(
