@@ -28,7 +28,7 @@ from assay.where import Compare, Filter
 
 NO_VECTORS = (
     "a one-file store searches words only; "
-    "cure: to search meaning, keep the store in a folder (--store ./kb); one that is there: assay copy ./kb"
+    "cure: keep it in a folder (--store ./kb): assay copy ./kb, then assay reembed --store ./kb"
 )
 _MOST_POSTINGS = 2_000_000
 """Entries of posting lists that are remembered between two writes: 32 MB."""
