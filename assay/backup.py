@@ -122,7 +122,7 @@ def _check_kind(db: sqlite3.Connection, source: Path, kind: type[Store]) -> None
     if held != kind.KIND:
         known = "a folder: --store NEW" if held == Store.KIND else "one file: --store NEW.sqlite"
         raise StoreError(
-            f"{source} is the backup of a store of another kind ({held})",
+            f"{source} is the backup of a {held} store, not of a {kind.KIND} store",
             f"restore it to {known}; then assay copy takes it elsewhere",
         )
 

@@ -93,7 +93,7 @@ def test_a_backup_becomes_what_it_was_and_nothing_else(tmp_path: Path, kept: str
     with kb.open(tmp_path / kept, embedder="none") as base:
         base.add(["the key hangs in the office"])
         backup(base.store, tmp_path / "b")
-    with pytest.raises(StoreError, match="of another kind") as told:
+    with pytest.raises(StoreError, match=r"backup of a .* store, not of a") as told:
         restore(tmp_path / "b", tmp_path / other)
     assert "assay copy" in told.value.cure
     assert not (tmp_path / other).exists()
