@@ -443,9 +443,10 @@ def test_a_name_too_long_for_an_index_costs_its_own_record_only(database: str, r
 
 
 def test_a_statement_that_takes_too_long_is_told_so(database: str) -> None:
-    backend = opened(f"{database}&options=-c%20statement_timeout%3D50ms", dim=0)
+    backend = opened(database, dim=0)
+    slow = "SET LOCAL statement_timeout = '50ms'; SELECT pg_sleep(60)"
     with pytest.raises(StoreError, match="cut a statement short") as told:
-        backend.store.read(lambda db: db.execute("SELECT pg_sleep(5)").fetchall())
+        backend.store.read(lambda db: db.execute(slow))
     assert "statement_timeout" in told.value.cure
     assert backend.snapshot().size == 0
     backend.close()
