@@ -70,9 +70,9 @@ def bear(db: psycopg.Connection[Any], births: Sequence[Birth], version: int, vec
     rows = []
     for seq, birth, chunk, counts in zip(seqs, births, chunks, counted, strict=True):
         values = values_of(chunk)
-        for name, held in values.items():
+        for name in values:
             check_name("the metadata field", name)
-            kinds.update((name, kind_of(value)) for value in held)
+        kinds.update((name, kind_of(value)) for name, held in values.items() for value in held)
         rows.append(_row(seq, birth, version, chunk, values, numbered(counts, numbers)))
     _insert(db, rows)
     _copy(

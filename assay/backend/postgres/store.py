@@ -50,6 +50,9 @@ class PostgresStore(StagesVectors):
         self.settings = settings
         self.analyser = Analyser(language=settings["language"])
         self._held = threading.local()
+        # Threads of one process wait here for each other, and not with a connection in their hands: whoever has the
+        # turn, or writes, may need another one, and the pool has only so many.
+        self._turn, self._writing = threading.RLock(), threading.RLock()
 
     # -- making and opening
 
@@ -242,7 +245,7 @@ class PostgresStore(StagesVectors):
     @contextlib.contextmanager
     def turn(self, name: str) -> Iterator[None]:
         """Wait until nobody else, on any machine, holds this turn, and hold it."""
-        with self._connections.transaction() as db:
+        with self._turn, self._connections.transaction() as db:
             db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"assay/{self.schema}/{name}",))
             yield
 
@@ -251,7 +254,7 @@ class PostgresStore(StagesVectors):
         """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
         if self.readonly:
             raise StoreError(f"{self.address} is read-only here", "connect as a user who may write, to the primary")
-        with self._connections.transaction() as db:
+        with self._writing, self._connections.transaction() as db:
             lock(db)
             # A commit is acknowledged when it is on disk, whatever the server's default says.
             db.execute(_ON_DISK)

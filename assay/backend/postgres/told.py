@@ -55,7 +55,10 @@ _REFUSED: tuple[tuple[str, str], ...] = (
 def in_words(error: Exception, where: str) -> StoreError:
     """The StoreError for what psycopg or its pool raised about the store at an address (without its password)."""
     import psycopg
+    from psycopg_pool import PoolTimeout
 
+    if isinstance(error, PoolTimeout):  # and yet the server answers, or its refusal would stand here
+        return StoreBusy(f"{where}: every connection of this process is in use", "try again, or from fewer threads")
     state = getattr(error, "sqlstate", None) or next((s for said, s in _REFUSED if said in str(error)), "")
     line = str(error).strip().partition("\n")[0]
     if state in _SAID:
