@@ -183,9 +183,17 @@ def test_a_filter_that_the_graph_cannot_serve_is_answered_exactly(database: str)
     backend = opened(database, index_from=100)
     backend.put(zip(chunks, vectors.astype(np.float32), strict=True))
     backend.compact()
-    found = backend.snapshot().nearest(Query(vector=near, where=parse('side = "far"')), 500)
+    asked = Query(vector=near, where=parse('side = "far"'))
+    found = backend.snapshot().nearest(asked, 500)
     assert len(found.rows) == 500
+    assert "HNSW" in found.notes[0].text
     backend.close()
+    given_up = "-c%20enable_sort%3Doff%20-c%20hnsw.max_scan_tuples%3D50"  # only the graph is asked, and gives up early
+    short = opened(f"{database}&options={given_up}", index_from=100)
+    found = short.snapshot().nearest(asked, 500)
+    assert len(found.rows) == 500
+    assert "looked at every visible vector" in found.notes[0].text
+    short.close()
 
 
 # -- words
