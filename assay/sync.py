@@ -108,7 +108,7 @@ class Sync:
         files: list[FoundFile] = []
         own = self._own_place(root)
         for found in discover(root):
-            if own is not None and own in (found.path, *found.path.parents):
+            if own is not None and _is_own(found.path, own):
                 continue
             if isinstance(found, Skipped):
                 (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
@@ -359,6 +359,12 @@ def _origin(source: str, name: str) -> str:
 def _under(origin: str, blind: tuple[str, ...]) -> bool:
     """Is a file inside a place we could not look into? Then its absence means nothing."""
     return any(origin == place or origin.startswith(f"{place}/") for place in blind)
+
+
+def _is_own(path: Path, own: Path) -> bool:
+    """Is this the store, inside it, or the journal of one that is a single file?"""
+    beside = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal")
+    return beside or own in (path, *path.parents)
 
 
 def _is_gone(path: Path) -> bool:
