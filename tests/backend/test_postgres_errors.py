@@ -125,6 +125,30 @@ def test_a_store_is_reached_by_its_socket(postgres: Server) -> None:
     opened(backend.store.address, dim=0).close()  # what messages name can be typed
 
 
+def test_a_database_that_cannot_hold_a_store(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"latin_{os.getpid()}"
+    latin = postgres.address("kb").replace("/postgres?", f"/{name}?")
+    with psycopg_connection(postgres) as db:
+        db.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+        with pytest.raises(StoreError, match="this database is in LATIN1") as told:
+            opened(latin, dim=0)
+        assert "createdb -E UTF8" in told.value.cure
+        assert not PostgresStore.exists(Address.parse(latin))  # nothing half-made
+        db.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    monkeypatch.setattr(schema, "LEAST_SERVER", 99)
+    with pytest.raises(StoreError, match="Assay needs 99 or newer"):
+        opened(postgres.address("never_made"), dim=0)
+
+
+def test_the_encoding_of_a_terminal_is_not_that_of_a_store(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    backend = opened(database, dim=0)
+    backend.put([(Chunk("東", "d", "Straße 東京", 2), None)])
+    view = backend.snapshot()
+    assert view.chunks(view.live_rows(None))[0].text == "Straße 東京"
+    backend.close()
+
+
 def test_a_reader_without_rights_reads(database: str, postgres: Server) -> None:
     backend = opened(database)
     backend.put(corpus(5))

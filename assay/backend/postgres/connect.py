@@ -105,6 +105,7 @@ class Connections:
 
         from assay.backend.postgres.vector_type import register
 
+        db.execute("SET client_encoding TO 'UTF8'")  # whatever PGCLIENTENCODING says
         row = db.execute(
             "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'"
         ).fetchone()

@@ -16,7 +16,15 @@ import numpy as np
 
 from assay.backend.postgres import tallies
 from assay.backend.postgres.connect import Address, Connections, once
-from assay.backend.postgres.schema import MIGRATIONS, check_vectors, lock, migrate, need_pgvector, vector_table
+from assay.backend.postgres.schema import (
+    MIGRATIONS,
+    check_server,
+    check_vectors,
+    lock,
+    migrate,
+    need_pgvector,
+    vector_table,
+)
 from assay.backend.postgres.staging import StagesVectors
 from assay.backend.postgres.vector_type import unpacked
 from assay.backend.postgres.writer import Writer
@@ -66,8 +74,9 @@ class PostgresStore(StagesVectors):
         """A new, empty store in its schema; one that another process made meanwhile is opened instead."""
         from psycopg import sql
 
-        if settings["dim"]:
-            with once(address) as db:
+        with once(address) as db:
+            check_server(db, str(address))
+            if settings["dim"]:
                 need_pgvector(db, str(address))
         with once(address) as db:  # another: this one knows pgvector's types
             db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(address.schema)))
