@@ -189,7 +189,7 @@ def test_rows_that_another_process_erased_stay_gone(tmp_path: Path) -> None:
 
 
 def test_remembered_lists_are_bounded_and_change_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "amber birch cedar daisy elder fern grape hazel iris juniper kelp lotus".split()
+    words = ["amber", "birch", "cedar", "daisy", "elder", "fern", "grape", "hazel", "iris", "juniper", "kelp", "lotus"]
     store = backend(tmp_path / "notes.sqlite")
     store.put([(chunk(f"c{i}", " ".join(words[i:])), None) for i in range(4)])
     view = store.snapshot()

@@ -139,6 +139,24 @@ def test_from_words_only(place: str, docs: Path, models: dict[str, Watched]) -> 
     check_nearest(place, models["small"], "gateway invoice")
 
 
+def test_rows_that_came_meanwhile_hold_the_change_back(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    small, large = models["small"], models["large"]
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        store = base.store
+        store.stage("large", large.digest, large.dim)
+        rows = store.rows(store.lacking_staged(0, 1_000))
+        store.put_staged(large.digest, [(row.seq, large.encode_query(row.chunk.indexed_text)) for row in rows])
+        base.add([{"id": "late", "text": "came meanwhile"}])
+        assert not store.adopt(large.digest, "moved")
+        assert store.setting("model") == small.digest
+        (late,) = store.rows(store.lacking_staged(0, 1_000))
+        assert late.chunk.text == "came meanwhile"
+        store.put_staged(large.digest, [(late.seq, large.encode_query(late.chunk.indexed_text))])
+        assert store.adopt(large.digest, "moved")
+    check_nearest(place, large, "gateway invoice")
+
+
 def test_old_versions_are_searched_by_the_new_meaning(place: str, docs: Path, models: dict[str, Watched]) -> None:
     with assay.open(place, embedder="small") as base:
         base.add(docs)
