@@ -6,6 +6,7 @@ Indexes are derived, so a backup leaves them out and a restored store builds its
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +32,7 @@ def backup(store: Record, target: Path, *, replace: bool = False, progress: Prog
     if not isinstance(store, Store):
         raise StoreError(
             f"{store.address} is no SQLite database, so `assay backup` cannot copy it",
-            "use its own means (PostgreSQL: pg_dump; see docs/backends.md), or: assay export",
+            "use its own means (PostgreSQL: pg_dump; see docs/backends.md), or copy what is alive: assay copy ./kb",
         )
     if target.exists() and not replace:
         raise StoreError(f"{target} is already there", "give another name, or replace it: --force")
@@ -71,6 +72,7 @@ def restore(source: Path, address: str | Path, *, progress: Progress = lambda *_
         with _made_aside(path) as aside:
             with contextlib.closing(sqlite3.connect(f"file:{quote(str(source.resolve()))}?mode=ro", uri=True)) as db:
                 _check(db, source)
+                _check_kind(db, source, kind)
                 _copy(db, aside, progress)
             with contextlib.closing(sqlite3.connect(aside)) as db, db:
                 db.execute("DELETE FROM setting WHERE key = 'generation'")  # the index it names stayed behind
@@ -111,6 +113,18 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
     said = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if said != "ok":
         raise StoreError(f"{path} is damaged: {said}", "use an older backup")
+
+
+def _check_kind(db: sqlite3.Connection, source: Path, kind: type[Store]) -> None:
+    """A backup becomes again what it was; from there `assay copy` leads to every other backend."""
+    row = db.execute("SELECT value FROM setting WHERE key = 'kind'").fetchone()
+    held = json.loads(row[0]) if row else Store.KIND
+    if held != kind.KIND:
+        known = "a folder: --store NEW" if held == Store.KIND else "one file: --store NEW.sqlite"
+        raise StoreError(
+            f"{source} is the backup of a {held} store, not of a {kind.KIND} store",
+            f"restore it to {known}; then assay copy takes it elsewhere",
+        )
 
 
 @contextlib.contextmanager

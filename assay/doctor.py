@@ -22,7 +22,7 @@ from assay.backend.postgres.backend import PostgresBackend
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
-from assay.store.record import Record
+from assay.store.record import COPYING, STAGED, Record
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 
@@ -73,6 +73,10 @@ def _integrity(store: Record, deep: bool) -> Check:
     wrong = store.damage(deep)
     if wrong:
         return Check("database", "fail", wrong, _RESTORE)
+    begun = store.setting(COPYING)
+    if begun:
+        text = f"this is a copy of {begun} that is not whole yet"
+        return Check("database", "fail", text, f"go on with it: assay copy {store.address} --store {begun}")
     return Check(
         "database",
         "ok",
@@ -112,14 +116,18 @@ def _vectors(backend: KeptBackend) -> Check:
     store = backend.store
     if backend.no_vectors:
         return Check("vectors", "ok", backend.no_vectors.partition("; cure: ")[0])
-    if not store.settings["dim"]:
-        text = "made without an embedding model: words only, meaning is not searched"
-        return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
-    lacking = len(store.lacking_vectors())
+    lacking = len(store.lacking_vectors()) if store.settings["dim"] else 0
     if lacking:
         return Check(
             "vectors", "fail", f"{lacking:,} chunks have none: meaning cannot find them", "assay optimize --embed"
         )
+    begun = store.setting(STAGED)
+    if begun:
+        text = f"a move to {begun['embedder']} has begun and is not done; until then nothing changes"
+        return Check("vectors", "warn", text, "go on with it: assay reembed")
+    if not store.settings["dim"]:
+        text = "made without an embedding model: words only, meaning is not searched"
+        return Check("vectors", "warn", text, "assay model install, then assay optimize --embed")
     return Check("vectors", "ok", "every chunk has one")
 
 

@@ -8,7 +8,7 @@ score and the rest near its worst. That is the kindest case for the chunk, so "i
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, cast
@@ -21,6 +21,7 @@ from assay.pipeline import LegPlan, Pipeline, StepPlan
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 
+_BARRED = "it cannot enter the top"
 _MOST_HUNDREDTHS = 1_000
 """Weights go up to 10."""
 
@@ -139,10 +140,16 @@ def _reachability(pipeline: Pipeline) -> list[Finding]:
         if place is not None and place > pipeline.k:
             text = (
                 f"a chunk that only this leg finds, at its rank 1, stands at place {place} when the other legs are "
-                f"full; it cannot enter the top {pipeline.k}, so this leg can only reorder what others found"
+                f"full; {_BARRED} {pipeline.k}, so this leg can only reorder what others found"
             )
             findings.append(Finding("warning", f"legs.{plan.name}", text))
     return findings
+
+
+def barred(findings: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """The legs that, by these findings of a receipt, cannot enter the top k alone: that they brought nothing alone is
+    arithmetic, and no measurement."""
+    return frozenset(said["where"].removeprefix("legs.") for said in findings if _BARRED in said["text"])
 
 
 def _place_alone(pipeline: Pipeline, plan: LegPlan) -> int | None:

@@ -24,7 +24,7 @@ from assay.ingest.worker import Setup, Task, grouped, taken
 from assay.parallel import Crashed, Crew, NoHelpers, workers
 from assay.store.facts import FileFacts, stored
 from assay.store.record import Record
-from assay.store.refusals import IdInUse
+from assay.store.refusals import Refused
 from assay.store.spool import Spool
 from assay.types import Chunk, Document, Vectors
 
@@ -108,7 +108,7 @@ class Sync:
         files: list[FoundFile] = []
         own = self._own_place(root)
         for found in discover(root):
-            if own is not None and own in (found.path, *found.path.parents):
+            if own is not None and _is_own(found.path, own):
                 continue
             if isinstance(found, Skipped):
                 (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
@@ -315,11 +315,11 @@ class Sync:
         self._embed([one.rows for one in waiting])
         try:
             self._write(waiting)
-        except IdInUse:  # one of them holds what another file holds already; the others must not suffer for it
+        except Refused:  # because of one of them, e.g. an id that another file has; the others must not suffer for it
             for one in waiting:
                 try:
                     self._write([one])
-                except IdInUse as error:
+                except Refused as error:
                     self.report.problems.append((one.facts.origin, f"{error.message}; cure: {error.cure}"))
 
     def _write(self, waiting: Sequence[_Waiting]) -> None:
@@ -359,6 +359,12 @@ def _origin(source: str, name: str) -> str:
 def _under(origin: str, blind: tuple[str, ...]) -> bool:
     """Is a file inside a place we could not look into? Then its absence means nothing."""
     return any(origin == place or origin.startswith(f"{place}/") for place in blind)
+
+
+def _is_own(path: Path, own: Path) -> bool:
+    """Is this the store, inside it, or the journal of one that is a single file?"""
+    beside = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal")
+    return beside or own in (path, *path.parents)
 
 
 def _is_gone(path: Path) -> bool:

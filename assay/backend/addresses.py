@@ -79,7 +79,8 @@ def create_backend(address: str | Path, settings: Mapping[str, Any]) -> KeptBack
 
 def hidden(address: str) -> str:
     """An address without the password it may hold: for messages."""
-    return re.sub(r"(://[^:/@]*):[^@/]*@", r"\1:…@", address)
+    said = re.sub(r"(://[^:/@]*):.*@", r"\1:…@", address)  # up to the last @: a password may hold any character
+    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1…", said)
 
 
 def _others() -> dict[str, Any]:

@@ -18,10 +18,7 @@ from assay.where import Filter
 
 Progress = Callable[[str, int, int], None]
 """(what, done, in all)"""
-NO_GRAPH = (
-    "only a store in a folder keeps a graph of things and links; "
-    "cure: assay export -o chunks.jsonl, then assay add chunks.jsonl --store ./kb"
-)
+NO_GRAPH = "only a store in a folder keeps a graph of things and links; cure: copy it to one: assay copy ./kb"
 """What a snapshot says for lack of the capability "graph"."""
 
 

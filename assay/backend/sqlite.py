@@ -26,7 +26,10 @@ from assay.text.spell import spelt
 from assay.types import Chunk, Floats, Query, Rows, Vector, Vectors
 from assay.where import Compare, Filter
 
-NO_VECTORS = "a one-file store searches words only; cure: keep the store in a folder (--store ./kb) to search meaning"
+NO_VECTORS = (
+    "a one-file store searches words only; "
+    "cure: keep it in a folder (--store ./kb): assay copy ./kb, then assay reembed --store ./kb"
+)
 _MOST_POSTINGS = 2_000_000
 """Entries of posting lists that are remembered between two writes: 32 MB."""
 

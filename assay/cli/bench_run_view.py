@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.terminal import console, count, safe
+from assay.preflight import barred
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,10 +66,14 @@ def show(dataset: Dataset, plan: Plan, outcome: Outcome, out: Path | None) -> No
 
 
 def _legs(receipts: Sequence[Receipt], screen: Console) -> None:
-    """Of the first places, how many each leg of a system had found, and how many no other leg had."""
+    """Of the first places, how many each leg of a system had found, and how many no other leg had; where the weights
+    let it bring none alone, that was not measured."""
     for receipt in receipts:
-        legs = receipt.measured.get("legs", {})
-        said = [f"{safe(leg)} {found['chosen']:,} ({found['alone']:,} alone)" for leg, found in legs.items()]
+        said = []
+        shut = barred(receipt.canonical["preflight"])
+        for leg, found in receipt.measured.get("legs", {}).items():
+            alone = "alone not measured" if leg in shut and not found["alone"] else f"{found['alone']:,} alone"
+            said.append(f"{safe(leg)} {found['chosen']:,} ({alone})")
         if said:
             screen.print(
                 f"first places of {safe(_name(receipt))}, found by: {', '.join(said)}", style="dim", markup=False

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "reembed": "assay.cli.reembed:reembed",
     "tag": "assay.cli.tag:tag",
     "export": "assay.cli.export:export",
+    "copy": "assay.cli.copy:copy",
     "backup": "assay.cli.backup:backup",
     "restore": "assay.cli.backup:restore",
 }

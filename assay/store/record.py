@@ -83,6 +83,8 @@ class RecordWriter(Protocol):
     def set(self, key: str, value: Any) -> None: ...
 
 
+COPYING = "copying"
+"""The setting of a copy that is not whole yet: the address that it is a copy of."""
 STAGED = "staged"
 """The setting that says which model is on its way in: embedder, model, dim, and what a record needs beside."""
 

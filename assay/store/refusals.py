@@ -13,7 +13,11 @@ _LONGEST_NUMBER = 15  # digits of a version; more cannot be one
 _NORM = 1e-3  # by how much a unit vector's length may differ from 1
 
 
-class IdInUse(StoreError):
+class Refused(StoreError):
+    """What one file or record holds cannot be written; others can."""
+
+
+class IdInUse(Refused):
     """A live chunk of another file or record has this id already."""
 
 

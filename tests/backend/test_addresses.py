@@ -57,6 +57,8 @@ def test_no_store_is_an_error_with_the_cure(tmp_path: Path) -> None:
 def test_messages_hide_a_password() -> None:
     assert hidden("postgres://ada:secret@host/db") == "postgres://ada:…@host/db"
     assert hidden("postgres://ada@host/db") == "postgres://ada@host/db"
+    assert hidden("postgres://ada:s/e#c@r:et@host/db") == "postgres://ada:…@host/db"
+    assert hidden("postgres://host/db?schema=a&password=secret&b=1") == "postgres://host/db?schema=a&password=…&b=1"
 
 
 def test_every_alias_stands_for_a_backend() -> None:

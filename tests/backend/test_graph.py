@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.backend import graph_view
 from assay.backend.local import LocalBackend
 from assay.config import loads
 from assay.legs.graph import Graph
@@ -228,6 +229,26 @@ def test_a_thing_in_every_chunk_joins_nothing(tmp_path: Path) -> None:
     backend = filled(tmp_path / "kb", *[chunk(f"c{i:04d}", "we love Acme Corp") for i in range(1000)])
     assert scores(backend.snapshot(), "Acme Corp") == {}
     assert scores(backend.snapshot(), seeds=("c0000",)) == {"c0000": 0.5}
+    backend.close()
+
+
+@pytest.mark.parametrize(("size", "most", "at_most"), [(40, 16, 4_000), (1000, 20, 4_000), (1000, 18, 18)])
+def test_the_band_of_frequencies_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, most: int, at_most: int
+) -> None:
+    """max(16, 2 % of all) chunks, 4,000 at most, may hold a thing, one more may not; one alone joins nothing."""
+    assert graph_view.MOST_ROWS == 4_000
+    monkeypatch.setattr(graph_view, "MOST_ROWS", at_most)
+    held = {"Acme Corp": most, "Bell Inc": most + 1, "Carl Max": 2, "Dora May": 1}
+    chunks = [
+        chunk(f"c{i:04d}", "we saw " + " with ".join(name for name, rows in held.items() if i < rows))
+        for i in range(size)
+    ]
+    backend = filled(tmp_path / "kb", *chunks)
+    view = backend.snapshot()._graph_view
+    counted = {name: [int(view.frequency[thing]) for thing in view.meant(name)] for name in held}
+    assert counted == {"Acme Corp": [most], "Bell Inc": [], "Carl Max": [2], "Dora May": []}
+    assert [view.weights[thing] for thing in view.meant("carl max")] == [round(np.log(1 + size / 2) * 1024)]
     backend.close()
 
 

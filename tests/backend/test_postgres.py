@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.backend.postgres import connect
 from assay.backend.postgres.backend import PostgresBackend
-from assay.backend.postgres.connect import Address
+from assay.backend.postgres.connect import MOST, Address
 from assay.backend.postgres.store import PostgresStore
-from assay.errors import QueryError, StoreError
+from assay.errors import QueryError, StoreBusy, StoreError
 from assay.store.facts import FileFacts, stored
 from assay.store.refusals import IdInUse
 from assay.testing.memory_snapshot import MemorySnapshot
@@ -182,9 +183,17 @@ def test_a_filter_that_the_graph_cannot_serve_is_answered_exactly(database: str)
     backend = opened(database, index_from=100)
     backend.put(zip(chunks, vectors.astype(np.float32), strict=True))
     backend.compact()
-    found = backend.snapshot().nearest(Query(vector=near, where=parse('side = "far"')), 500)
+    asked = Query(vector=near, where=parse('side = "far"'))
+    found = backend.snapshot().nearest(asked, 500)
     assert len(found.rows) == 500
+    assert "HNSW" in found.notes[0].text
     backend.close()
+    given_up = "-c%20enable_sort%3Doff%20-c%20hnsw.max_scan_tuples%3D50"  # only the graph is asked, and gives up early
+    short = opened(f"{database}&options={given_up}", index_from=100)
+    found = short.snapshot().nearest(asked, 500)
+    assert len(found.rows) == 500
+    assert "looked at every visible vector" in found.notes[0].text
+    short.close()
 
 
 # -- words
@@ -371,3 +380,45 @@ def test_two_writers_wait_for_each_other(database: str) -> None:
     assert backends[0].store.damage(deep=True) == ""
     for backend in backends:
         backend.close()
+
+
+def test_more_threads_than_connections_wait_for_each_other(database: str) -> None:
+    """Whoever has the turn reads and writes over further connections; those who wait must not hold them all."""
+    from threading import Barrier, Thread
+
+    backend = opened(database, dim=0)
+    many = 2 * MOST
+    start, problems = Barrier(many), []
+
+    def work(number: int) -> None:
+        start.wait()
+        try:
+            with backend.store.turn("memory"):
+                backend.put([(Chunk(f"c{number}", "d", "words", 1), None)])
+            with backend.store.write("tag") as writer:
+                writer.tag(f"t{number}", backend.store.version())  # as `assay tag` does
+        except StoreError as error:
+            problems.append(error)
+
+    threads = [Thread(target=work, args=(number,)) for number in range(many)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert backend.snapshot().size == len(backend.store.tags()) == many
+    backend.close()
+
+
+def test_a_pool_that_is_used_up_says_so(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = opened(database, dim=0)
+    with contextlib.ExitStack() as held:
+        for _ in range(MOST):
+            held.enter_context(backend.store.alone())
+        monkeypatch.setattr(connect, "_PATIENCE", 0.1)
+        with pytest.raises(StoreBusy, match="every connection of this process is in use") as told:
+            backend.snapshot()
+    assert "fewer threads" in told.value.cure
+    monkeypatch.undo()
+    assert backend.snapshot().size == 0
+    backend.close()

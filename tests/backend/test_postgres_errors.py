@@ -53,10 +53,11 @@ def test_a_password_is_asked_and_never_shown(guarded: Server) -> None:
 
 
 def test_no_such_user_database_or_server(postgres: Server) -> None:
-    with pytest.raises(StoreError, match="nobody_here"):
+    with pytest.raises(StoreError, match=r"the user was refused.*nobody_here") as told:
         opened(postgres.address("x", user="nobody_here"))
+    assert "check the user" in told.value.cure
     with pytest.raises(StoreError, match="no such database") as told:
-        opened(postgres.address().replace("/postgres", "/nowhere"))
+        opened(postgres.address().removesuffix("postgres") + "nowhere")
     assert "createdb" in told.value.cure
     with pytest.raises(StoreError, match="cannot be reached") as told:
         opened("postgres://postgres@127.0.0.1:1/postgres")
@@ -65,13 +66,87 @@ def test_no_such_user_database_or_server(postgres: Server) -> None:
 
 def test_addresses() -> None:
     address = Address.parse("postgresql://ann:pass%40word@host:5433/db?schema=team&sslmode=require")
-    assert (address.schema, str(address)) == ("team", "postgres://ann@host:5433/db?schema=team")
+    assert (address.schema, str(address)) == ("team", "postgres://ann@host:5433/db?schema=team&sslmode=require")
     assert address.url == "postgresql://ann:pass%40word@host:5433/db?sslmode=require"
     for bad in ("a;drop", "Ä", "pg_catalog", "", 'x"y', "a" * 64):
         with pytest.raises(ConfigError, match="cannot be a schema's name"):
             Address.parse(f"postgres://h/d?schema={bad}")
     with pytest.raises(ConfigError, match="no address"):
         Address.parse("mysql://h/d")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("postgres://u:a@b:c%zz%@h/d", {"user": "u", "password": "a@b:c%zz%", "host": "h", "dbname": "d"}),
+        ("postgres://u@h1:1,h2:2/d", {"user": "u", "host": "h1,h2", "port": "1,2", "dbname": "d"}),
+        ("postgres://[::1]:5/d", {"host": "::1", "port": "5", "dbname": "d"}),
+        ("postgres:///d?host=/run/pg&schema=s", {"host": "/run/pg", "dbname": "d"}),
+        ("postgres://?service=team", {"service": "team"}),
+        ("postgres://h/d?options=-c%20work_mem%3D1MB", {"host": "h", "dbname": "d", "options": "-c work_mem=1MB"}),
+    ],
+)
+def test_libpq_reads_an_address_as_it_was_meant(address: str, expected: dict[str, str]) -> None:
+    conninfo = pytest.importorskip("psycopg.conninfo", reason="the extra `postgres` is not installed")
+    assert conninfo.conninfo_to_dict(Address.parse(address).url) == expected
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres://u:sec%zzret@127.0.0.1:1/d",
+        "postgres://u:sec@ret@127.0.0.1:1/d",
+        "postgres://u:sec#ret@127.0.0.1:1/d",
+        "postgres://u:sec/ret@127.0.0.1:1/d",
+        "postgres://u:sec?ret@127.0.0.1:1/d",
+        "postgres://u@127.0.0.1:1/d?password=secret",
+        "postgres://u:secret@127.0.0.1:port/d",
+        "postgres://u:secret@127.0.0.1:99999/d",
+        "postgres://u:secret@127.0.0.1:1/d?shema=x",
+        "postgres://u:secret@[::1/d",
+        "postgres:secret",
+    ],
+)
+def test_an_odd_address_is_told_in_words_and_shows_no_password(address: str) -> None:
+    needed()
+    with pytest.raises((ConfigError, StoreError)) as told:
+        assay.open(address, create=False)
+    said = f"{told.value.message} {told.value.cure}"
+    assert "sec" not in said
+    assert "ret@" not in said
+    assert told.value.cure
+
+
+def test_a_store_is_reached_by_its_socket(postgres: Server) -> None:
+    address = f"postgres:///postgres?host={postgres.folder}&port={postgres.port}&user=postgres&schema=by_socket"
+    backend = opened(address, dim=0)
+    assert backend.store.address.startswith("postgres:///postgres?host=%2F")
+    backend.close()
+    opened(backend.store.address, dim=0).close()  # what messages name can be typed
+
+
+def test_a_database_that_cannot_hold_a_store(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"latin_{os.getpid()}"
+    latin = postgres.address("kb").replace("/postgres?", f"/{name}?")
+    with psycopg_connection(postgres) as db:
+        db.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+        with pytest.raises(StoreError, match="this database is in LATIN1") as told:
+            opened(latin, dim=0)
+        assert "createdb -E UTF8" in told.value.cure
+        assert not PostgresStore.exists(Address.parse(latin))  # nothing half-made
+        db.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    monkeypatch.setattr(schema, "LEAST_SERVER", 99)
+    with pytest.raises(StoreError, match="Assay needs 99 or newer"):
+        opened(postgres.address("never_made"), dim=0)
+
+
+def test_the_encoding_of_a_terminal_is_not_that_of_a_store(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    backend = opened(database, dim=0)
+    backend.put([(Chunk("東", "d", "Straße 東京", 2), None)])
+    view = backend.snapshot()
+    assert view.chunks(view.live_rows(None))[0].text == "Straße 東京"
+    backend.close()
 
 
 def test_a_reader_without_rights_reads(database: str, postgres: Server) -> None:
@@ -310,6 +385,7 @@ def test_words_of_an_older_analyser_are_analysed_anew(database: str) -> None:
     execute(
         database,
         "UPDATE chunk SET terms = '{}', counts = '{}', length = 9",
+        "UPDATE version SET length = 99",
         "UPDATE setting SET value = '\"older\"' WHERE key = 'analyser'",
     )
     backend.close()
@@ -317,13 +393,36 @@ def test_words_of_an_older_analyser_are_analysed_anew(database: str) -> None:
     assert backend.pending == 1
     note = backend.snapshot().lexical(Query("keys"), 1).notes[0]
     assert (note.kind, "assay optimize" in note.text) == ("degraded", True)
+    with pytest.raises(StoreError, match="analysed by another version") as told:
+        backend.put([(Chunk("c", "d", "words of two analysers", 4), None)])
+    assert "assay optimize" in told.value.cure
+    backend.remove(["nothing"])
     assert backend.compact()
+    backend.put([(Chunk("c", "d", "third", 1), None)])
+    backend.remove(["c"])
     view = backend.snapshot()
     assert view.ids(view.lexical(Query("keys"), 5).rows).tolist() == ["a"]
     assert view.term_weights("signing keys") == expected
-    assert backend.snapshot(1).size == 2  # an older version counts anew
+    assert backend.snapshot(1)._view.totals == (2, 3)  # an older version counts anew
+    assert view._view.totals == (1, 2)
     assert backend.snapshot(1).ids(backend.snapshot(1).lexical(Query("other"), 5).rows).tolist() == ["b"]
     assert backend.store.damage(deep=True) == ""
+    backend.close()
+
+
+def test_words_analysed_anew_by_another_release_meanwhile(database: str) -> None:
+    backend = opened(database, dim=0)
+    backend.put([(Chunk("a", "d", "signing keys", 2), None)])
+    assert not [note for note in backend.snapshot().lexical(Query("keys"), 1).notes if note.kind == "degraded"]
+    execute(
+        database,
+        "UPDATE setting SET value = '\"newer\"' WHERE key = 'analyser'",
+        "INSERT INTO version VALUES (2, 'analysed anew', 1, 2)",
+    )
+    assert backend.snapshot().lexical(Query("keys"), 1).notes[0].kind == "degraded"  # it was open all the time
+    with pytest.raises(StoreError, match="analysed by another version"):
+        backend.put([(Chunk("c", "d", "words of two analysers", 4), None)])
+    assert backend.snapshot().size == 1
     backend.close()
 
 
@@ -344,6 +443,38 @@ def test_texts_that_no_server_holds(database: str, chunk: Chunk, said: str) -> N
     with pytest.raises(StoreError, match=said):
         backend.put([(Chunk("fine", "d", "t", 1), None), (chunk, None)])
     assert backend.snapshot().size == 0  # all or none
+    backend.close()
+
+
+def long_name(size: int, first: int = ord("a"), letters: int = 26) -> str:
+    """A name that does not get shorter by compressing it."""
+    return "".join(chr(first + number) for number in np.random.default_rng(7).integers(0, letters, size))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"id": long_name(1_000, 0x4E00, 20_000), "text": "a"}, {"id": "x", "text": "a", long_name(3_000): "v"}],
+    ids=["id", "field"],
+)
+def test_a_name_too_long_for_an_index_costs_its_own_record_only(database: str, record: dict[str, str]) -> None:
+    with assay.open(database, embedder="none") as base:
+        ((_, why),) = base.add([{"id": "before", "text": "b"}, record, {"id": "after", "text": "c"}]).problems
+        assert "PostgreSQL can index 2,600; cure: give it a shorter name" in why
+        assert {chunk.doc_id for chunk in base.chunks()} == {"before", "after"}
+        with pytest.raises(StoreError, match="can index"):
+            base.tag(long_name(3_000))
+        base.add([{"id": long_name(1_000), "text": "a", long_name(2_500): "v" * 100_000}])
+        base.tag(long_name(2_600))
+        assert base.snapshot().size == 3
+
+
+def test_a_statement_that_takes_too_long_is_told_so(database: str) -> None:
+    backend = opened(database, dim=0)
+    slow = "SET LOCAL statement_timeout = '50ms'; SELECT pg_sleep(60)"
+    with pytest.raises(StoreError, match="cut a statement short") as told:
+        backend.store.read(lambda db: db.execute(slow))
+    assert "statement_timeout" in told.value.cure
+    assert backend.snapshot().size == 0
     backend.close()
 
 

@@ -188,6 +188,23 @@ def test_rows_that_another_process_erased_stay_gone(tmp_path: Path) -> None:
     other.close()
 
 
+def test_remembered_lists_are_bounded_and_change_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["amber", "birch", "cedar", "daisy", "elder", "fern", "grape", "hazel", "iris", "juniper", "kelp", "lotus"]
+    store = backend(tmp_path / "notes.sqlite")
+    store.put([(chunk(f"c{i}", " ".join(words[i:])), None) for i in range(4)])
+    view = store.snapshot()
+    first = {word: view.lexical(Query(word), 9).rows.tolist() for word in words}
+    assert len(view._known.postings) == 12
+    monkeypatch.setattr("assay.backend.sqlite._MOST_POSTINGS", 6)
+    again = backend(tmp_path / "notes.sqlite")
+    bounded = again.snapshot()
+    for _ in range(2):
+        assert {word: bounded.lexical(Query(word), 9).rows.tolist() for word in words} == first
+        assert sum(len(rows) for rows, _ in bounded._known.postings.values()) <= 6 + 4
+    store.close()
+    again.close()
+
+
 def test_the_same_rows_in_another_order_have_the_same_digest(tmp_path: Path) -> None:
     one, other = backend(tmp_path / "a.sqlite"), backend(tmp_path / "b.sqlite")
     one.put([(chunk("a", "x"), None), (chunk("b", "y"), None)])

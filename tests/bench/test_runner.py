@@ -20,6 +20,7 @@ from assay.bench.runner import Bench, Plan
 from assay.bench.systems import System, of, system, systems
 from assay.bench.types import Retrieved
 from assay.bench.workspace import Settings, Workspace, corpus_digest, prepare
+from assay.cli.bench_run_view import show
 from assay.config import loads
 from assay.errors import ConfigError, QueryError
 from assay.pipeline import LegPlan, Pipeline
@@ -334,3 +335,17 @@ def test_a_receipt_says_what_each_leg_alone_brought(words: Workspace, tmp_path: 
     said = markdown(gather(list(done.receipts.values())))
     assert f"| with-graph | graph | {legs['graph']['chosen']} | {legs['graph']['alone']} |" in said
     assert "it alone had found" in html(gather(list(done.receipts.values())))
+
+
+@pytest.mark.parametrize(("weight", "alone", "shown"), [(0.35, 0, "not measured"), (0.35, 2, "2"), (1.0, 0, "0")])
+def test_none_alone_is_no_measurement_where_none_could_be(
+    words: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str], weight: float, alone: int, shown: str
+) -> None:
+    toml = f"[legs.bm25]\n[legs.graph]\nafter = ['bm25']\n[fuse]\nuse = 'rrf'\nweights = {{graph = {weight}}}\n"
+    done = lab.run(dataset(), [of(loads(toml, "graphed"))], words, PLAN, out=tmp_path, timed=False)
+    receipt = done.receipts["graphed"]
+    receipt.measured["legs"]["graph"] = {"chosen": 7, "alone": alone}
+    assert f"| graphed | graph | 7 | {shown} |" in markdown(gather(list(done.receipts.values())))
+    show(dataset(), PLAN, done, None)
+    said = f"graph 7 (alone {shown})" if shown == "not measured" else f"graph 7 ({shown} alone)"
+    assert said in " ".join(capsys.readouterr().out.split())

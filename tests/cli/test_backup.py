@@ -88,6 +88,18 @@ def test_a_damaged_backup_makes_no_store(store: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(("kept", "other"), [("notes.sqlite", "new"), ("kb", "new.sqlite")])
+def test_a_backup_becomes_what_it_was_and_nothing_else(tmp_path: Path, kept: str, other: str) -> None:
+    with kb.open(tmp_path / kept, embedder="none") as base:
+        base.add(["the key hangs in the office"])
+        backup(base.store, tmp_path / "b")
+    with pytest.raises(StoreError, match=r"backup of a .* store, not of a") as told:
+        restore(tmp_path / "b", tmp_path / other)
+    assert "assay copy" in told.value.cure
+    assert not (tmp_path / other).exists()
+    restore(tmp_path / "b", tmp_path / f"again-{kept}").close()
+
+
 def test_a_backup_that_fails_leaves_the_old_one(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Store.open(store)
     backup(source, tmp_path / "b")

@@ -1,9 +1,11 @@
 """The fusers that read scores, against values computed by hand."""
 
 import math
+from pathlib import Path
 
 import pytest
 
+from assay.config import load
 from assay.errors import ConfigError
 from assay.fuse.convex import Convex
 from assay.fuse.dbsf import Dbsf
@@ -35,6 +37,15 @@ def test_min_max():
 def test_min_max_weighted():
     got = scores(Convex(weights={"dense": 3.0}), bm25=BM25, dense=DENSE)
     assert got == pytest.approx({"b": 3.5 / 4, "d": 1.5 / 4, "a": 1 / 4, "c": 0.0})
+
+
+def test_the_graph_under_tm2c2_by_hand():
+    """The mass of a walk is never negative: .3 is half of the best, .6; .45 and .1 are the recipe's weights."""
+    fuser = load(str(Path(__file__).parents[2] / "recipes" / "tm2c2+graph.toml")).fuser
+    got = scores(
+        fuser, bm25=found({"a": 8.0, "b": 2.0}, "raw"), dense=found({"b": 0.6}), graph=found({"a": 0.3, "b": 0.6})
+    )
+    assert got == pytest.approx({"a": 0.45 + 0.1 / 2, "b": 0.45 / 4 + 0.45 + 0.1}, rel=1e-11)
 
 
 def test_tm2c2():

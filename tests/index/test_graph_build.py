@@ -49,6 +49,25 @@ def test_pairs_that_seek_each_other_are_things(tmp_path: Path) -> None:
     with_pairs.close()
 
 
+@pytest.mark.parametrize(("one", "other", "belong"), [(6, 7, True), (7, 7, False)])
+def test_from_four_tenths_on_a_pair_is_a_thing(tmp_path: Path, one: int, other: int, belong: bool) -> None:
+    # 3 of 48 rows hold the pair: ln(3·48 / (6·7)) / −ln(3/48) = .444, and with 7·7 it is .389
+    said = ["signing key"] * 3 + [f"signing x{i}" for i in range(one - 3)] + [f"key x{i}" for i in range(other - 3)]
+    backend = made(tmp_path / "kb", texts(*said, *(f"x{i}" for i in range(48 - len(said)))))
+    graph = backend.generation.graph(backend.store, Analyser())
+    assert (graph.find("csigning key") >= 0) == belong
+    backend.close()
+
+
+@pytest.mark.parametrize(("rows", "is_name"), [(10, True), (11, False)])
+def test_from_three_tenths_on_a_word_is_a_name(tmp_path: Path, rows: int, is_name: bool) -> None:
+    said = ["it was the First of all"] * 3 + ["this comes first"] * (rows - 3)
+    backend = made(tmp_path / "kb", texts(*said))
+    graph = backend.generation.graph(backend.store, Analyser())
+    assert graph.refused(graph.find("cfirst")) != is_name
+    backend.close()
+
+
 def test_a_word_that_is_mostly_small_is_no_name(tmp_path: Path) -> None:
     said = ["it was the First of all", "we saw Anna there", "and Anna left"] + ["this comes first"] * 9
     backend = made(tmp_path / "kb", texts(*said))

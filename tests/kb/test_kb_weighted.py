@@ -10,6 +10,9 @@ from assay.cli.main import cli
 from assay.config import load
 from assay.errors import ConfigError
 from assay.preflight import preflight
+from assay.testing.build import found as leg
+from assay.testing.sample import sample_snapshot
+from assay.types import Query, fold
 
 
 @pytest.fixture
@@ -101,6 +104,20 @@ def test_the_prior_by_hand(kb) -> None:
     assert lines["importance"].value == pytest.approx(0.7)
     raw = 1 / (60 + lines["bm25"].rank) + 0.35 / (60 + lines["graph"].rank)
     assert hit.score == pytest.approx(raw / (2.35 / 61) * 0.7, rel=1e-9)
+
+
+def test_the_preset_is_004_to_the_letter() -> None:
+    pipeline = load("weighted")
+    ranked = {
+        "bm25": leg({"x": 3.0, "y": 2.0}, "raw", priority=0),
+        "dense": leg({"y": 0.9, "z": 0.8, "x": 0.7}, priority=1),
+        "graph": leg({"z": 0.2, "y": 0.1}, "raw", priority=2),
+    }
+    fused = pipeline.fuser.fuse(Query("q"), ranked, sample_snapshot())
+    sums = dict(zip(fused.ids.tolist(), fold(fused.parts[:-1], len(fused)).tolist(), strict=True))
+    by_hand = {"x": 1 / 61 + 1 / 63, "y": 1 / 62 + 1 / 61 + 0.35 / 62, "z": 1 / 62 + 0.35 / 61}
+    assert sums == pytest.approx(by_hand, abs=1e-12)
+    assert [(plan.name, plan.step.base) for plan in pipeline.steps] == [("importance", 0.7)]
 
 
 def test_without_names_the_graph_finds_nothing_and_nobody_complains(kb) -> None:

@@ -104,6 +104,9 @@ def test_a_killed_move_goes_on_where_it_stopped(place: str, docs: Path, models: 
     models["large"].before = lambda _: None
     models["large"].texts.clear()
     check_nearest(place, models["small"], "gateway invoice")
+    (check,) = [check for check in examine(place) if check.name == "vectors"]
+    assert (check.state, "a move to large has begun" in check.text) == ("warn", True)
+    assert check.cure == "go on with it: assay reembed"
     with assay.open(place) as base:
         assert base.embed_missing() == chunks - 8  # "auto" goes on with what was begun
     assert len(models["large"].texts) == chunks - 8
@@ -134,6 +137,24 @@ def test_from_words_only(place: str, docs: Path, models: dict[str, Watched]) -> 
         base.embed_missing("small")
         assert not base.search("gateway").verdict.degraded
     check_nearest(place, models["small"], "gateway invoice")
+
+
+def test_rows_that_came_meanwhile_hold_the_change_back(place: str, docs: Path, models: dict[str, Watched]) -> None:
+    small, large = models["small"], models["large"]
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+        store = base.store
+        store.stage("large", large.digest, large.dim)
+        rows = store.rows(store.lacking_staged(0, 1_000))
+        store.put_staged(large.digest, [(row.seq, large.encode_query(row.chunk.indexed_text)) for row in rows])
+        base.add([{"id": "late", "text": "came meanwhile"}])
+        assert not store.adopt(large.digest, "moved")
+        assert store.setting("model") == small.digest
+        (late,) = store.rows(store.lacking_staged(0, 1_000))
+        assert late.chunk.text == "came meanwhile"
+        store.put_staged(large.digest, [(late.seq, large.encode_query(late.chunk.indexed_text))])
+        assert store.adopt(large.digest, "moved")
+    check_nearest(place, large, "gateway invoice")
 
 
 def test_old_versions_are_searched_by_the_new_meaning(place: str, docs: Path, models: dict[str, Watched]) -> None:

@@ -170,6 +170,16 @@ def test_forgetting_the_past_shrinks_the_index_too(notes: Path) -> None:
         assert kb.store.db.execute("SELECT count(*) FROM doc").fetchone() == (1,)
 
 
+def test_a_store_in_the_folder_it_indexes_is_no_document_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("a word", "utf-8")
+    (tmp_path / "other.sqlite-wal").write_bytes(b"")
+    with assay.open(tmp_path / "notes.sqlite") as kb:
+        report = kb.add(tmp_path)
+        assert (tmp_path / "notes.sqlite-wal").exists()
+    assert report.files == 1
+    assert [name.rpartition("/")[2] for name, _ in report.ignored] == ["other.sqlite-wal"]
+
+
 def test_a_backup_is_a_store_of_the_same_kind(notes: Path, tmp_path: Path) -> None:
     with assay.open(notes) as kb:
         backup(kb.store, tmp_path / "copy.bak")

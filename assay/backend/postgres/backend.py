@@ -20,7 +20,8 @@ from assay.types import Chunk, Vector
 _STATE = """
 SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'model'), {},
   (SELECT indexrelid::text || '.' || pg_relation_filenode(indexrelid) FROM pg_index
-   WHERE indexrelid = to_regclass(%s) AND indisvalid)
+   WHERE indexrelid = to_regclass(%s) AND indisvalid),
+  (SELECT value FROM setting WHERE key = 'analyser')
 """
 
 
@@ -61,6 +62,7 @@ class PostgresBackend:
         if json.loads(found[1]) != self.store.settings["model"]:
             raise embedded_anew(self.store.address)
         self._textsearch = bool(found[2])
+        self.store.settings["analyser"] = json.loads(found[4])  # another release may have analysed it anew
         return int(found[0]), found[3] or ""
 
     def _view(self, version: int, index: str) -> PostgresSnapshot:

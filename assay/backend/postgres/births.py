@@ -13,7 +13,7 @@ from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import took_in
 from assay.index.columns import kind_of
 from assay.store.facts import Stored
-from assay.store.refusals import in_use
+from assay.store.refusals import Refused, in_use
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
@@ -39,6 +39,18 @@ _COLUMNS = {
 }
 
 
+LONGEST_NAME = 2_600
+"""Bytes of an id, a path or a field's name: what the server's indexes hold, with some room."""
+
+
+def check_name(what: str, name: str) -> None:
+    """Refused when the server's indexes cannot hold a name; other stores can."""
+    if len(name) * 4 > LONGEST_NAME and (size := len(name.encode("utf-8", "replace"))) > LONGEST_NAME:
+        raise Refused(
+            f"{what} {name[:40]!r}… has {size:,} bytes; PostgreSQL can index {LONGEST_NAME:,}", "give it a shorter name"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Birth:
     """A chunk to be written, as its row holds it, and where it comes from."""
@@ -58,6 +70,8 @@ def bear(db: psycopg.Connection[Any], births: Sequence[Birth], version: int, vec
     rows = []
     for seq, birth, chunk, counts in zip(seqs, births, chunks, counted, strict=True):
         values = values_of(chunk)
+        for name in values:
+            check_name("the metadata field", name)
         kinds.update((name, kind_of(value)) for name, held in values.items() for value in held)
         rows.append(_row(seq, birth, version, chunk, values, numbered(counts, numbers)))
     _insert(db, rows)

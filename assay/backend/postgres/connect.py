@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from assay.backend.postgres.told import Disconnected, in_words
 from assay.errors import ConfigError, MissingExtra, StoreError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg_pool import ConnectionPool
 
-SCHEMES = ("postgres", "postgresql")
 SCHEMA = "assay"
 """The schema of a store whose address names none."""
 MOST = 8
@@ -27,34 +26,61 @@ MOST = 8
 _PATIENCE = 10.0  # seconds to wait for a connection
 _LOCK_PATIENCE = 30  # seconds to wait for another writer
 _T = TypeVar("_T")
+_HOST = r"(?:\[[^][@/?#]*\]|[^][@/?#:,]*)(?::\d*)?"
+_ADDRESS = re.compile(
+    r"postgres(?:ql)?://(?:(?P<user>[^:@/?#]*)(?P<secret>:[^/?#]*)?@)?"
+    rf"(?P<hosts>{_HOST}(?:,{_HOST})*)(?P<database>/[^@/?#]*)?(?:\?(?P<rest>[^@#]*))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """postgres://user[:password]@host[:port]/database[?schema=NAME&…]; what libpq knows may follow, e.g. sslmode."""
+    """postgres://user[:password]@host[:port]/database[?schema=NAME&…]; what libpq knows may follow, e.g. sslmode.
+
+    Several hosts are separated by commas; a socket's folder is named behind: postgres:///database?host=/run/postgresql
+    """
 
     url: str
     schema: str
+    shown: str
+    """What a person would type, without the password: this is what messages and reports say."""
 
     @staticmethod
     def parse(text: str) -> Address:
-        parts = urlsplit(text)
-        if parts.scheme not in SCHEMES:
-            raise ConfigError(f"{text!r} is no address of a PostgreSQL database", "postgres://user@host/database")
-        asked = parse_qsl(parts.query, keep_blank_values=True)
+        found = _ADDRESS.fullmatch(text)
+        if found is None:  # not repeated here: it may hold a password
+            raise ConfigError(
+                "this is no address of a PostgreSQL database",
+                "write postgres://user@host:5432/database; put a password into ~/.pgpass, or spell its / ? # % as "
+                "%2F %3F %23 %25",
+            )
+        asked = parse_qsl(found["rest"] or "", keep_blank_values=True)
         schema = next((value for key, value in asked if key == "schema"), SCHEMA)
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema) or schema.startswith("pg_"):
             raise ConfigError(f"{schema!r} cannot be a schema's name", "use small letters, digits and _")
-        rest = urlencode([pair for pair in asked if pair[0] != "schema"])
-        return Address(urlunsplit(("postgresql", parts.netloc, parts.path, rest, "")), schema)
+        user = _spelt(found["user"] or "")
+        secret = _spelt(found["secret"][1:]) if found["secret"] else ""
+        place = f"{found['hosts']}/{_spelt((found['database'] or '/')[1:])}"
+
+        def asking(*left_out: str) -> str:
+            said = urlencode([pair for pair in asked if pair[0] not in left_out], quote_via=quote)
+            return f"?{said}" if said else ""
+
+        who = f"{user}{secret and f':{secret}'}{(user or secret) and '@'}"
+        hidden = ("password", "sslpassword", *(["schema"] if schema == SCHEMA else []))
+        return Address(
+            url=f"postgresql://{who}{place}{asking('schema')}",
+            schema=schema,
+            shown=f"postgres://{user and f'{user}@'}{place}{asking(*hidden)}",
+        )
 
     def __str__(self) -> str:
-        """Without the password: this is what messages and reports say."""
-        parts = urlsplit(self.url)
-        who = f"{quote(parts.username)}@" if parts.username else ""
-        place = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
-        schema = "" if self.schema == SCHEMA else f"?schema={self.schema}"
-        return f"postgres://{who}{place}{parts.path}{schema}"
+        return self.shown
+
+
+def _spelt(part: str) -> str:
+    """A part of an address as libpq reads it, whether it was spelt with % or plainly."""
+    return quote(unquote(part), safe="")
 
 
 class Connections:
@@ -79,6 +105,7 @@ class Connections:
 
         from assay.backend.postgres.vector_type import register
 
+        db.execute("SET client_encoding TO 'UTF8'")  # whatever PGCLIENTENCODING says
         row = db.execute(
             "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'"
         ).fetchone()

@@ -68,6 +68,7 @@ MIGRATIONS: tuple[str, ...] = (
 
 SWITCHED_ON = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 AVAILABLE = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+LEAST_SERVER = 14
 LEAST_PGVECTOR = (0, 8)
 """Half precision came with 0.7, scans that a filter cannot leave short with 0.8."""
 _HAS_VECTORS = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'v' AND NOT attisdropped"
@@ -97,6 +98,22 @@ def migrate(db: psycopg.Connection[Any], found: int, where: str) -> int:
             (str(len(MIGRATIONS)),),
         )
     return len(MIGRATIONS)
+
+
+def check_server(db: psycopg.Connection[Any], where: str) -> None:
+    """Can this database hold a store? Asked before anything is made in it."""
+    release = db.info.server_version // 10_000
+    if release < LEAST_SERVER:
+        raise StoreError(
+            f"{where}: this server is PostgreSQL {release}; Assay needs {LEAST_SERVER} or newer",
+            "upgrade the server, or name another",
+        )
+    encoding = db.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"{where}: this database is in {encoding}, which cannot hold every text",
+            "make one in UTF-8: createdb -E UTF8 -T template0 NAME",
+        )
 
 
 def vector_table(db: psycopg.Connection[Any], name: str, dim: int) -> None:

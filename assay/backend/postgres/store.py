@@ -16,7 +16,15 @@ import numpy as np
 
 from assay.backend.postgres import tallies
 from assay.backend.postgres.connect import Address, Connections, once
-from assay.backend.postgres.schema import MIGRATIONS, check_vectors, lock, migrate, need_pgvector, vector_table
+from assay.backend.postgres.schema import (
+    MIGRATIONS,
+    check_server,
+    check_vectors,
+    lock,
+    migrate,
+    need_pgvector,
+    vector_table,
+)
 from assay.backend.postgres.staging import StagesVectors
 from assay.backend.postgres.vector_type import unpacked
 from assay.backend.postgres.writer import Writer
@@ -50,6 +58,9 @@ class PostgresStore(StagesVectors):
         self.settings = settings
         self.analyser = Analyser(language=settings["language"])
         self._held = threading.local()
+        # Threads of one process wait here for each other, and not with a connection in their hands: whoever has the
+        # turn, or writes, may need another one, and the pool has only so many.
+        self._turn, self._writing = threading.RLock(), threading.RLock()
 
     # -- making and opening
 
@@ -63,8 +74,9 @@ class PostgresStore(StagesVectors):
         """A new, empty store in its schema; one that another process made meanwhile is opened instead."""
         from psycopg import sql
 
-        if settings["dim"]:
-            with once(address) as db:
+        with once(address) as db:
+            check_server(db, str(address))
+            if settings["dim"]:
                 need_pgvector(db, str(address))
         with once(address) as db:  # another: this one knows pgvector's types
             db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(address.schema)))
@@ -242,7 +254,7 @@ class PostgresStore(StagesVectors):
     @contextlib.contextmanager
     def turn(self, name: str) -> Iterator[None]:
         """Wait until nobody else, on any machine, holds this turn, and hold it."""
-        with self._connections.transaction() as db:
+        with self._turn, self._connections.transaction() as db:
             db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"assay/{self.schema}/{name}",))
             yield
 
@@ -251,15 +263,15 @@ class PostgresStore(StagesVectors):
         """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
         if self.readonly:
             raise StoreError(f"{self.address} is read-only here", "connect as a user who may write, to the primary")
-        with self._connections.transaction() as db:
+        with self._writing, self._connections.transaction() as db:
             lock(db)
             # A commit is acknowledged when it is on disk, whatever the server's default says.
             db.execute(_ON_DISK)
-            self._check_model(db)
+            analyser = self._checked(db)
             before = db.execute("SELECT number, chunks, length FROM version ORDER BY number DESC LIMIT 1").fetchone()
             assert before is not None  # version 0 is made with the store
             version, chunks, length = before[0] + 1, before[1], before[2]
-            writer = Writer(db, version, self.settings["dim"], self.settings["vectors"], self.analyser)
+            writer = Writer(db, version, self.settings["dim"], self.settings["vectors"], analyser)
             yield writer
             writer.flush()
             if writer.changed:
@@ -270,10 +282,13 @@ class PostgresStore(StagesVectors):
                 )
         self.settings.update(writer.settings)
 
-    def _check_model(self, db: psycopg.Connection[Any]) -> None:
-        """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
-        if _settings(db)["model"] != self.settings["model"]:
+    def _checked(self, db: psycopg.Connection[Any]) -> Analyser | None:
+        """The analyser for what is written now; None where the store's words are another's. Vectors of two models never
+        mix either: whoever opened the store before it was embedded anew must open it again."""
+        found = _settings(db)
+        if found["model"] != self.settings["model"]:
             raise embedded_anew(self.address)
+        return self.analyser if found["analyser"] == self.analyser.digest else None
 
 
 def _is_store(db: psycopg.Connection[Any], schema: str) -> bool:

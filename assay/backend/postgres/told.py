@@ -24,6 +24,11 @@ _SAID: Mapping[str, tuple[type[StoreError], str, str]] = {
     "55P03": (StoreBusy, "another process is writing", "try again when it has finished"),
     "40P01": (StoreBusy, "another process was in the way; nothing was written", "try again"),
     "40001": (StoreBusy, "another process was in the way; nothing was written", "try again"),
+    "57014": (
+        StoreError,
+        "the server cut a statement short; nothing was written",
+        "raise statement_timeout for this user: ALTER ROLE NAME SET statement_timeout = '5min'",
+    ),
     "25006": (StoreError, "the server is read-only (a standby?)", "write to the primary server"),
     "57P01": (Disconnected, "the server shut the connection", _AGAIN),
     "57P02": (Disconnected, "the server crashed and restarts", _AGAIN),
@@ -32,10 +37,14 @@ _SAID: Mapping[str, tuple[type[StoreError], str, str]] = {
     "22P05": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
     "22021": (StoreError, "a text holds a character that the server cannot hold", "replace it, e.g. by U+FFFD"),
 }
+_AWAY = ("08", "25", "57")
+"""Classes of SQLSTATE that say the connection is no more: refused, idle for too long, cut by somebody."""
 _REFUSED: tuple[tuple[str, str], ...] = (
     # A failed connect carries no SQLSTATE, only libpq's words.
     ("password authentication failed", "28P01"),
     ("no password supplied", "28P01"),
+    ('role "', "28000"),
+    ("pg_hba.conf", "28000"),
     ("does not exist", "3D000"),
     ("too many clients", "53300"),
     ("starting up", "57P03"),
@@ -46,7 +55,10 @@ _REFUSED: tuple[tuple[str, str], ...] = (
 def in_words(error: Exception, where: str) -> StoreError:
     """The StoreError for what psycopg or its pool raised about the store at an address (without its password)."""
     import psycopg
+    from psycopg_pool import PoolTimeout
 
+    if isinstance(error, PoolTimeout):  # and yet the server answers, or its refusal would stand here
+        return StoreBusy(f"{where}: every connection of this process is in use", "try again, or from fewer threads")
     state = getattr(error, "sqlstate", None) or next((s for said, s in _REFUSED if said in str(error)), "")
     line = str(error).strip().partition("\n")[0]
     if state in _SAID:
@@ -56,7 +68,9 @@ def in_words(error: Exception, where: str) -> StoreError:
         return StoreError("a name or text holds lone surrogates, which no store can hold", "replace them by U+FFFD")
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return StoreError(f"{where}: PostgreSQL cannot hold a NUL in a text", "replace it, e.g. by U+FFFD")
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, psycopg.ProgrammingError) and not state:  # libpq, before it asked any server
+        return StoreError(f"{where}: the address is not understood ({line})", "see docs/postgres.md, Setting it up")
+    if isinstance(error, psycopg.OperationalError) and (not state or state[:2] in _AWAY):
         lost = "closed" in line or "terminat" in line or "consuming input failed" in line or "lost" in line
         if lost:
             return Disconnected(f"{where}: the connection was lost ({line})", _AGAIN)

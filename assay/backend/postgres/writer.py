@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.backend.postgres.births import Birth, bear
+from assay.backend.postgres.births import Birth, bear, check_name
 from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import let_go
+from assay.errors import StoreError
 from assay.store.facts import FileFacts, Stored, stored
 from assay.store.refusals import in_use, storable
 from assay.text.analyse import Analyser
@@ -22,9 +23,12 @@ _HELD = 2_000
 
 
 class Writer:
-    """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none."""
+    """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none. Without an
+    analyser, because the store's words are another's, nothing can be born."""
 
-    def __init__(self, db: psycopg.Connection[Any], version: int, dim: int, vectors: str, analyser: Analyser) -> None:
+    def __init__(
+        self, db: psycopg.Connection[Any], version: int, dim: int, vectors: str, analyser: Analyser | None
+    ) -> None:
         self.db = db
         self.version = version
         self._dim, self._vectors, self._analyser = dim, vectors, analyser
@@ -65,6 +69,7 @@ class Writer:
 
         New ones of many small files are sent together; that no other file uses their ids is asked at once.
         """
+        check_name("the file or record", facts.origin)
         if facts.origin in self._waiting:
             self.flush()
         found = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = %s AND died IS NULL", (facts.origin,))
@@ -199,6 +204,7 @@ class Writer:
             self._other = True
 
     def tag(self, name: str, version: int) -> None:
+        check_name("the tag", name)
         self.db.execute(
             "INSERT INTO tag VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
             (name, version),
@@ -236,6 +242,8 @@ class Writer:
     def _bear(self, row: Stored, origin: str, vector: Vector | None) -> None:
         if vector is not None:
             storable(f"chunk {row[0]!r}", vector, self._dim)
+        check_name("the chunk id", row[0])
+        check_name("the document", row[1])
         if row[0] in self._births:
             raise in_use(row[0])
         self._births[row[0]] = Birth(row, origin, vector)
@@ -248,6 +256,11 @@ class Writer:
         births, self._births = list(self._births.values()), {}
         self._waiting.clear()
         if births:
+            if self._analyser is None:
+                raise StoreError(
+                    "the words of this store were analysed by another version of Assay; nothing was written",
+                    "use one version everywhere, then: assay optimize",
+                )
             self.length += bear(self.db, births, self.version, self._vectors, self._analyser)
             self.born += len(births)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assay.bench.report.gather import Board, Report
 from assay.bench.scored import Scored
+from assay.preflight import barred
 
 COLUMNS = 6
 """Metrics of a board's table; receipts hold them all."""
@@ -52,11 +53,14 @@ def strata(board: Board) -> Table:
 
 def legs(board: Board) -> Table | None:
     """What each leg brought to the answers of every system with several: first places it had a part in, and those
-    that nobody else had found. None when no receipt says so."""
+    that nobody else had found, unless it could have found none. None when no receipt says so."""
     rows = []
     for run in board.systems:
-        for leg, found in board.receipts[run.system].measured.get("legs", {}).items():
-            rows.append((run.system, str(leg), f"{found['chosen']:,}", f"{found['alone']:,}"))
+        receipt = board.receipts[run.system]
+        shut = barred(receipt.canonical["preflight"])
+        for leg, found in receipt.measured.get("legs", {}).items():
+            alone = "not measured" if leg in shut and not found["alone"] else f"{found['alone']:,}"
+            rows.append((run.system, str(leg), f"{found['chosen']:,}", alone))
     return Table(("system", "leg", "found", "found alone"), tuple(rows)) if rows else None
 
 
