@@ -196,6 +196,16 @@ def test_explain_an_absence(run: Run, made_store: Path) -> None:
     assert found["reasons"] == []
 
 
+def test_a_step_may_be_called_like_a_leg(run: Run, made_store: Path, tmp_path: Path) -> None:
+    pipeline = tmp_path / "p.toml"
+    legs = "[legs.exact]\n[legs.bm25]\n[fuse]\nuse = 'rrf'\n"
+    pipeline.write_text(f"{legs}[[step]]\nuse = 'importance'\nname = 'exact'\n[[step]]\nuse = 'top_k'\nk = 1\n")
+    with kb.open(made_store) as base:
+        last = base.search("signing key", pipeline="bm25")[-1].id
+    shown = run("explain", "signing key", "--id", last, "--store", made_store, "--pipeline", pipeline).stdout
+    assert "• exact finds nothing of the query in it" in shown
+
+
 def test_explain_needs_one_chunk(run: Run, made_store: Path) -> None:
     for beginning, said in (("zzzz", "no chunk here has the id"), ("", "6 chunks begin with")):
         result = run("explain", "x", "--id", beginning, "--store", made_store)
