@@ -134,11 +134,12 @@ class KnowledgeBase(Closing):
 
     def check_settings(self, embedder: str, language: str, profile: str, triples: str = "none") -> None:
         """Refuse to open a store under other settings than it was made with."""
-        move = f"move it: assay reembed --embedder {embedder}"
+        anew = "make a new store with it"
+        move = anew if embedder == "none" else f"move it: assay reembed --embedder {embedder}"
         asked = {
             "embedder": (embedder, self.spec, "auto", self.backend.no_vectors.partition("; cure: ")[2] or move),
-            "language": (language, self.language, "english", "make a new store with it"),
-            "profile": (profile, self.profile.name, "default", "make a new store with it"),
+            "language": (language, self.language, "english", anew),
+            "profile": (profile, self.profile.name, "default", anew),
             "triples": (triples, self.triples, "none", f"read them: assay optimize --triples {triples}"),
         }
         for name, (wanted, made, unsaid, cure) in asked.items():

@@ -42,12 +42,25 @@ def test_a_bad_file_is_listed_with_its_cure_and_the_rest_is_in(run: Run, handboo
     result = run("add", handbook, "--store", tmp_path / "kb", "--embedder", "none")
     assert result.exit_code == 1
     assert "4 added" in result.stdout
-    assert "1 problem; these are not in the store:\n  handbook/bad.docx  " in result.stdout
+    assert "1 problem; left out, and what the store had of them before stays:\n  handbook/bad.docx  " in result.stdout
     assert "    cure: " in result.stdout
     assert "passed over 1 file: nothing here reads files ending in .png (1)" in result.stdout
     said = json.loads(run("add", handbook, "--store", tmp_path / "kb", "--json").stdout)
     assert (said["unchanged"], said["added"]) == (4, 0)
     assert [problem["file"] for problem in said["problems"]] == ["handbook/bad.docx"]
+
+
+def test_a_file_that_went_bad_keeps_its_place_and_nobody_says_otherwise(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Walrus\nIt sleeps.")
+    run("add", notes, "--store", tmp_path / "kb", "--embedder", "none")
+    (notes / "a.md").write_bytes(b"\0\0")
+    result = run("add", notes, "--store", tmp_path / "kb")
+    assert result.exit_code == 1
+    assert "0 files: none could be read" in result.stdout
+    assert "what the store had of them before stays:\n  notes/a.md  contains NUL bytes" in result.stdout
+    assert "Walrus" in run("search", "walrus", "-q", "--store", tmp_path / "kb").stdout
 
 
 def test_nothing_is_made_for_a_path_that_is_not_there(run: Run, handbook: Path, tmp_path: Path) -> None:

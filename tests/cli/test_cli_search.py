@@ -108,7 +108,8 @@ def test_broken_never_looks_empty(run: Run, made_store: Path, tmp_path: Path) ->
     assert "nothing found, degraded" in result.stdout
     empty = tmp_path / "empty"
     kb.open(empty, embedder="none").close()
-    assert "This store is empty; fill it: assay add" in run("search", "x", "--store", empty).stdout
+    assert "This store is empty at v0; fill it: assay add" in run("search", "x", "--store", empty).stdout
+    assert "This store is empty at v0;" in run("search", "x", "--store", made_store, "--snapshot", "v0").stdout
     assert "the query is empty" in run("search", "", "--store", made_store).stdout
 
 
