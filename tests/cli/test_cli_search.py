@@ -149,6 +149,15 @@ def test_budget_and_snapshot(run: Run, store: Path, handbook: Path) -> None:
         assert "Signing" in run("search", "signing key", "-q", "--store", store, "--snapshot", name).stdout
 
 
+def test_a_column_with_a_blank_in_its_name_can_be_asked_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("First Name,text\nAda,keeps the vault\nBob,guards the vault\n")
+    run("add", tmp_path / "people.csv", "--store", tmp_path / "kb", "--embedder", "none")
+    found = run("search", "vault", "--store", tmp_path / "kb", "--where", '`First Name` = "Ada"', "--json")
+    assert [hit["meta"]["First Name"] for hit in json.loads(found.stdout)["hits"]] == ["Ada"]
+    slip = run("search", "vault", "--store", tmp_path / "kb", "--where", '`First Nam` = "Ada"')
+    assert "did you mean '`First Name`'?" in slip.stderr
+
+
 def test_the_clock_is_read_at_the_edge(run: Run, made_store: Path) -> None:
     said = json.loads(run("search", "key", "--store", made_store, "--at", "now", "--json").stdout)
     assert said["query"]["at"] > 1_700_000_000
