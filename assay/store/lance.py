@@ -27,6 +27,7 @@ from assay.store.locks import in_turn
 from assay.store.record import Extent, Head, State, Tally
 from assay.store.refusals import embedded_anew, forgotten, version_of
 from assay.store.sqlite import SETTINGS
+from assay.store.weight import weight
 from assay.text.analyse import Analyser
 from assay.text.spell import spelt
 from assay.types import Chunk, Vector, Vectors
@@ -238,7 +239,7 @@ class LanceRecord(StagesVectors):
         return len({known.docs[place] for place in live}), len(live)
 
     def sizes(self) -> dict[str, int]:
-        return {"tables": sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())}
+        return {"tables": weight(self.folder)}
 
     def has_document(self, doc_id: str) -> bool:
         known = self.look()

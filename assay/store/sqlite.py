@@ -24,6 +24,7 @@ from assay.store.schema import FORMAT, TABLES
 from assay.store.staging import StagesVectors
 from assay.store.tallies import COLUMNS, as_row
 from assay.store.told import COMPLAINTS, in_words, telling, told
+from assay.store.weight import weight
 from assay.store.writer import Writer
 
 __all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
@@ -279,8 +280,7 @@ class Store(StagesVectors):
 
     def sizes(self) -> dict[str, int]:
         path = self.database(self.place)
-        files = [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
-        return {"database": sum(file.stat().st_size for file in files if file.is_file())}
+        return {"database": weight(*(path.with_name(path.name + end) for end in ("", "-wal", "-shm")))}
 
     @telling
     def has_document(self, doc_id: str) -> bool:
