@@ -33,6 +33,9 @@ def backup(store: Record, target: Path, *, replace: bool = False, progress: Prog
             f"{store.address} is no SQLite database, so `assay backup` cannot copy it",
             "use its own means (PostgreSQL: pg_dump; see docs/backends.md), or: assay export",
         )
+    store.check_elsewhere(target)
+    if target.is_dir():
+        raise StoreError(f"{target} is a folder", "name the file to write")
     if target.exists() and not replace:
         raise StoreError(f"{target} is already there", "give another name, or replace it: --force")
     with _made_aside(target) as aside:
@@ -69,7 +72,8 @@ def restore(source: Path, address: str | Path, *, progress: Progress = lambda *_
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with _made_aside(path) as aside:
-            with contextlib.closing(sqlite3.connect(f"file:{quote(str(source.resolve()))}?mode=ro", uri=True)) as db:
+            from_file = f"file:{quote(str(source.resolve()))}?mode=ro"
+            with _told(source, place), contextlib.closing(sqlite3.connect(from_file, uri=True)) as db:
                 _check(db, source)
                 _copy(db, aside, progress)
             with contextlib.closing(sqlite3.connect(aside)) as db, db:

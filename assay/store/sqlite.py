@@ -32,6 +32,8 @@ __all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
 """What every store remembers of how it was made."""
+_ENDS = ("", "-wal", "-shm")
+"""What SQLite appends to a database's name for the files beside it."""
 
 
 class Store(StagesVectors):
@@ -280,7 +282,13 @@ class Store(StagesVectors):
 
     def sizes(self) -> dict[str, int]:
         path = self.database(self.place)
-        return {"database": weight(*(path.with_name(path.name + end) for end in ("", "-wal", "-shm")))}
+        return {"database": weight(*(path.with_name(path.name + end) for end in _ENDS))}
+
+    def check_elsewhere(self, target: Path) -> None:
+        """Refuse to write over the files this store lives in, by whatever path they are reached."""
+        own = self.database(self.place).resolve()
+        if target.resolve() in [own.with_name(own.name + end) for end in _ENDS]:
+            raise StoreError(f"{target} belongs to the store itself", "give another name")
 
     @telling
     def has_document(self, doc_id: str) -> bool:
