@@ -34,8 +34,8 @@ def backup(store: Record, target: Path, *, replace: bool = False, progress: Prog
             "use its own means (PostgreSQL: pg_dump; see docs/backends.md), or: assay export",
         )
     store.check_elsewhere(target)
-    if target.is_dir():
-        raise StoreError(f"{target} is a folder", "name the file to write")
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{target} is not a file", "name the file to write")
     if target.exists() and not replace:
         raise StoreError(f"{target} is already there", "give another name, or replace it: --force")
     with _made_aside(target) as aside:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -138,8 +139,10 @@ def test_the_file_that_is_wrong_is_the_one_that_is_named(store: Path, handbook: 
     with pytest.raises(StoreError, match="poem is damaged, or not a backup"):
         restore(tmp_path / "poem", tmp_path / "new")
     source = Store.open(store)
-    with pytest.raises(StoreError, match="handbook is a folder"):
-        backup(source, handbook, replace=True)
+    os.mkfifo(tmp_path / "pipe")
+    for target in (handbook, tmp_path / "pipe"):
+        with pytest.raises(StoreError, match=f"{target.name} is not a file"):
+            backup(source, target, replace=True)
     source.close()
 
 
