@@ -201,6 +201,15 @@ def test_explain_an_absence(run: Run, made_store: Path) -> None:
     )
     assert (said["id"], said["rank"], said["hit"]) == (kitchen, None, None)
     assert said["reasons"] == ['the filter hides it: title = "x"']
+    hidden = run("explain", "kitchen", "--id", kitchen, "--scope", "team", "--store", made_store).stdout
+    assert "• it is not in the scope 'team'" in hidden
+    with kb.open(made_store) as base:
+        last = [hit.id for hit in base.search("signing key", pipeline="bm25") if hit.title == "Signing keys"][-1]
+    asked = ("explain", "signing key", "--id", last, "-k", 1, "--store", made_store, "--at")
+    assert "• it was created after the moment asked about (--at)" in run(*asked, "2025-02-28").stdout
+    on_the_day = run(*asked, "2025-03-01").stdout
+    assert "• it is in the ranking, below the 1 that were asked for" in on_the_day
+    assert "created after" not in on_the_day
     found = json.loads(run("explain", "kitchen", "--id", kitchen, "--store", made_store, "--json").stdout)
     assert found["rank"] == found["hit"]["rank"] == 1
     assert found["reasons"] == []
