@@ -127,10 +127,11 @@ class LanceRecord(StagesVectors):
         return self.look().oldest
 
     def resolve(self, snapshot: str) -> int:
-        return version_of(snapshot, self.tags(), self.version())
+        return version_of(snapshot, self.tags(), self.oldest(), self.version())
 
     def tags(self) -> dict[str, int]:
-        return dict(sorted(self.look().said["tag"].items()))
+        oldest = self.oldest()  # what a tag named may have been forgotten
+        return {name: version for name, version in sorted(self.look().said["tag"].items()) if version >= oldest}
 
     def setting(self, key: str) -> Any:
         return self.look().said["setting"].get(key)

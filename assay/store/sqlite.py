@@ -166,7 +166,7 @@ class Store(StagesVectors):
     @telling
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        return version_of(snapshot, self.tags(), self.version())
+        return version_of(snapshot, self.tags(), self.oldest(), self.version())
 
     @telling
     def setting(self, key: str) -> Any:
