@@ -50,6 +50,12 @@ def test_two_steps_of_one_name_are_judged_each_by_its_own_threshold() -> None:
     assert said == ["0.6", "0.6", "0.4 is below every possible score (at least 0.6): it drops nothing"]
 
 
+def test_a_leg_alone_must_look_as_deep_as_the_answer_is_long() -> None:
+    assert warnings("k = 10\n[legs.bm25]\nk = 10") == []
+    (finding,) = warnings("k = 10\n[legs.bm25]\nk = 9")
+    assert (finding.where, finding.text) == ("legs.bm25", "looks 9 deep, but an answer has k = 10")
+
+
 def test_a_threshold_on_raw_scores_is_refused_when_the_pipeline_is_built() -> None:
     with pytest.raises(ConfigError, match="unit"):
         loads("[legs.bm25]\n[[step]]\nuse = 'min_score'\nthreshold = 0.35")
