@@ -64,7 +64,11 @@ def open(
     place, address = place_of(path)
     if place.exists(address):
         kb = KnowledgeBase(place.open(address), path)
-        kb.check_settings(embedder, language, profile, triples)
+        try:
+            kb.check_settings(embedder, language, profile, triples)
+        except StoreError:
+            kb.close()
+            raise
         return kb
     if not create:
         said = hidden(str(path))
@@ -364,7 +368,10 @@ class KnowledgeBase(Closing):
         if missing_ok:
             return beginning
         if not found:
-            raise StoreError(f"no chunk here has the id {beginning!r}", "ids are shown by: assay search, assay ls -v")
+            raise StoreError(
+                f"no chunk of v{view.version} has the id {beginning!r}",
+                "ids are shown by: assay search, assay ls -v; what was removed since is in an older one (--snapshot)",
+            )
         raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
 
     def _remarks(self, view: KeptSnapshot) -> tuple[str, ...]:

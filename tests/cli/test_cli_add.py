@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
 from assay import kb
+from assay.errors import StoreError
 
 Run = Callable[..., Result]
 
@@ -101,3 +104,12 @@ def test_settings_of_a_store_are_not_changed_by_accident(run: Run, store: Path, 
     unknown = run("add", handbook, "--store", store.parent / "new", "--profile", "fin", "--embedder", "none")
     assert unknown.exit_code == 2
     assert "did you mean 'fine'" in unknown.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="this system does not list open files")
+def test_a_store_that_is_refused_is_closed(store: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        kb.open(store, profile="fine")
+    held = [os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()]
+    assert not [path for path in held if path.startswith(str(store))]
+    assert "made with profile" in caught.value.message

@@ -226,7 +226,7 @@ def test_a_step_may_be_called_like_a_leg(run: Run, made_store: Path, tmp_path: P
 
 
 def test_explain_needs_one_chunk(run: Run, made_store: Path) -> None:
-    for beginning, said in (("zzzz", "no chunk here has the id"), ("", "6 chunks begin with")):
+    for beginning, said in (("zzzz", "no chunk of v1 has the id"), ("", "6 chunks begin with")):
         result = run("explain", "x", "--id", beginning, "--store", made_store)
         assert result.exit_code == 3
         assert said in result.stderr

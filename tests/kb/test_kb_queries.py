@@ -208,7 +208,7 @@ def test_an_empty_store(tmp_path: Path) -> None:
                     assert "nothing found" in answer.verdict.word
             assert list(base.chunks()) == []
             assert list(base.export()) == []
-            with pytest.raises(StoreError, match="no chunk here"):
+            with pytest.raises(StoreError, match="no chunk of v"):
                 base.explain("x", "abc")
             base.optimize(force=True)
 
