@@ -42,6 +42,8 @@ from assay.where import Filter, parse
 FOREIGN_SHARE = 0.2
 """From this share of chunks in other languages on, answers say that the default model reads English."""
 ENGLISH_MODELS = ("minilm", "minilm-exact")
+_LOOKED_AT = 20
+"""Ids that begin alike, at most, before we say that there are more."""
 
 
 def open(
@@ -362,7 +364,7 @@ class KnowledgeBase(Closing):
 
     def full_id(self, beginning: str, view: KeptSnapshot, missing_ok: bool = False) -> str:
         """A chunk's id from its beginning, when only one chunk begins so."""
-        found = view.ids_from(beginning)
+        found = view.ids_from(beginning, _LOOKED_AT)
         if len(found) == 1 or beginning in found:
             return beginning if beginning in found else found[0]
         if missing_ok:
@@ -372,7 +374,8 @@ class KnowledgeBase(Closing):
                 f"no chunk of v{view.version} has the id {beginning!r}",
                 "ids are shown by: assay search, assay ls -v; what was removed since is in an older one (--snapshot)",
             )
-        raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
+        many = f"{len(found)} or more" if len(found) == _LOOKED_AT else f"{len(found)}"
+        raise StoreError(f"{many} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
 
     def _remarks(self, view: KeptSnapshot) -> tuple[str, ...]:
         share = view.foreign_share

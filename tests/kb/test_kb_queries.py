@@ -289,6 +289,12 @@ def test_explaining_anything(base: KnowledgeBase) -> None:
         assert caught.value.cure
 
 
+def test_a_beginning_that_many_share(base: KnowledgeBase) -> None:
+    assert base.snapshot().size > 20
+    with pytest.raises(StoreError, match=r"^20 or more chunks begin with ''"):
+        base.explain("signing key", "")
+
+
 def test_removing_what_is_not_there(base: KnowledgeBase) -> None:
     before = base.store.version()
     for target in ("", "zzzz", "\ud800", "%", "records/", "\0"):
