@@ -44,7 +44,7 @@ def _too_deep(answer: Answer, pipeline: Pipeline, chunk_id: str) -> Iterator[str
     query, view = answer.query, answer.snapshot
     me = Compare("id", "=", chunk_id)
     alone = replace(query, where=me if query.where is None else query.where & me)
-    spans = {span.name: span for span in answer.trace}
+    spans = {span.name: span for span in answer.trace if span.kind == "leg"}  # a step may be called like a leg
     for plan in pipeline.legs:
         if getattr(plan.leg, "elsewhere", False) or spans[plan.name].skipped or chunk_id in spans[plan.name].gave.ids:
             continue

@@ -34,6 +34,9 @@ def backup(store: Record, target: Path, *, replace: bool = False, progress: Prog
             f"{store.address} is no SQLite database, so `assay backup` cannot copy it",
             "use its own means (PostgreSQL: pg_dump; see docs/backends.md), or copy what is alive: assay copy ./kb",
         )
+    store.check_elsewhere(target)
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{target} is not a file", "name the file to write")
     if target.exists() and not replace:
         raise StoreError(f"{target} is already there", "give another name, or replace it: --force")
     with _made_aside(target) as aside:
@@ -70,7 +73,8 @@ def restore(source: Path, address: str | Path, *, progress: Progress = lambda *_
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with _made_aside(path) as aside:
-            with contextlib.closing(sqlite3.connect(f"file:{quote(str(source.resolve()))}?mode=ro", uri=True)) as db:
+            from_file = f"file:{quote(str(source.resolve()))}?mode=ro"
+            with _told(source, place), contextlib.closing(sqlite3.connect(from_file, uri=True)) as db:
                 _check(db, source)
                 _check_kind(db, source, kind)
                 _copy(db, aside, progress)

@@ -125,7 +125,7 @@ def _fuser(given: Any) -> Fuser:
     """A fuser; with `by`, one candidate for each value of that field."""
     settings = dict(table(given, "fuse"))
     by = settings.pop("by", None)
-    fuser: Fuser = build("fuser", used(settings, "fuse"), settings, "fuse")
+    fuser: Fuser = build("fuser", used(settings, "fuse"), settings, "fuse", ("use", "by"))
     return fuser if by is None else cast(Fuser, Grouped(fuser, by))  # its class attributes are its inner one's
 
 

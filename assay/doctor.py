@@ -24,6 +24,7 @@ from assay.index.generation import Generation
 from assay.kb import ENGLISH_MODELS, FOREIGN_SHARE
 from assay.store.record import COPYING, STAGED, Record
 from assay.store.sqlite import Store
+from assay.store.weight import weight
 from assay.text.analyse import Analyser
 
 State = Literal["ok", "warn", "fail"]
@@ -185,8 +186,7 @@ def _disk(backend: LocalBackend) -> Check:
     """Room for the next index, which is written beside the present one."""
     store = backend.store
     free = shutil.disk_usage(store.folder).free
-    files = (store.folder / "generations").rglob("*")
-    needed = LEAST_FREE + 2 * sum(file.stat().st_size for file in files if file.is_file())
+    needed = LEAST_FREE + 2 * weight(store.folder / "generations")
     text = f"{free / 1e9:,.1f} GB free"
     if free < LEAST_FREE:
         return Check("disk", "fail", f"{text}: the next write may fail", "free some space")

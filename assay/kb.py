@@ -42,6 +42,8 @@ from assay.where import Filter, parse
 FOREIGN_SHARE = 0.2
 """From this share of chunks in other languages on, answers say that the default model reads English."""
 ENGLISH_MODELS = ("minilm", "minilm-exact")
+_LOOKED_AT = 20
+"""Ids that begin alike, at most, before we say that there are more."""
 
 
 def open(
@@ -64,7 +66,11 @@ def open(
     place, address = place_of(path)
     if place.exists(address):
         kb = KnowledgeBase(place.open(address), path)
-        kb.check_settings(embedder, language, profile, triples)
+        try:
+            kb.check_settings(embedder, language, profile, triples)
+        except StoreError:
+            kb.close()
+            raise
         return kb
     if not create:
         said = hidden(str(path))
@@ -134,11 +140,12 @@ class KnowledgeBase(Closing):
 
     def check_settings(self, embedder: str, language: str, profile: str, triples: str = "none") -> None:
         """Refuse to open a store under other settings than it was made with."""
-        move = f"move it: assay reembed --embedder {embedder}"
+        anew = "make a new store with it"
+        move = anew if embedder == "none" else f"move it: assay reembed --embedder {embedder}"
         asked = {
             "embedder": (embedder, self.spec, "auto", self.backend.no_vectors.partition("; cure: ")[2] or move),
-            "language": (language, self.language, "english", "make a new store with it"),
-            "profile": (profile, self.profile.name, "default", "make a new store with it"),
+            "language": (language, self.language, "english", anew),
+            "profile": (profile, self.profile.name, "default", anew),
             "triples": (triples, self.triples, "none", f"read them: assay optimize --triples {triples}"),
         }
         for name, (wanted, made, unsaid, cure) in asked.items():
@@ -357,14 +364,18 @@ class KnowledgeBase(Closing):
 
     def full_id(self, beginning: str, view: KeptSnapshot, missing_ok: bool = False) -> str:
         """A chunk's id from its beginning, when only one chunk begins so."""
-        found = view.ids_from(beginning)
+        found = view.ids_from(beginning, _LOOKED_AT)
         if len(found) == 1 or beginning in found:
             return beginning if beginning in found else found[0]
         if missing_ok:
             return beginning
         if not found:
-            raise StoreError(f"no chunk here has the id {beginning!r}", "ids are shown by: assay search, assay ls -v")
-        raise StoreError(f"{len(found)} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
+            raise StoreError(
+                f"no chunk of v{view.version} has the id {beginning!r}",
+                "ids are shown by: assay search, assay ls -v; what was removed since is in an older one (--snapshot)",
+            )
+        many = f"{len(found)} or more" if len(found) == _LOOKED_AT else f"{len(found)}"
+        raise StoreError(f"{many} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
 
     def _remarks(self, view: KeptSnapshot) -> tuple[str, ...]:
         share = view.foreign_share

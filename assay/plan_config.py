@@ -28,6 +28,7 @@ from assay.registry import Kind, build, component_class, is_source, settings_of,
 T = TypeVar("T")
 
 _LEG = ("use", "source", "k", "priority", "when", "after", "cap_ms", "cost_ms", "required")
+_STEP = ("use", "name", "cap_ms", "cost_ms")
 _INNER = ("complete", "legs", "fuse", "step")
 _COMBINED = ("any_of", "all_of")
 Inner = Callable[[Mapping[str, Any], str], Pipeline]
@@ -44,7 +45,7 @@ def leg_plan(name: str, given: Any, inner: Inner) -> LegPlan:
     ways = [key for key in ("use", "source") if key in plan] + (["legs"] if nested else [])
     if len(ways) > 1:
         raise ConfigError(f"{where} has both {ways[0]!r} and {ways[1]!r}", "a leg looks in one place: keep one of them")
-    k = positive(typed(plan, "k", int, 100), f"{where}.k")
+    k = positive(typed(plan, "k", int, 100, where), f"{where}.k")
     after = plan.get("after", [])
     if not isinstance(after, list) or not all(isinstance(a, str) for a in after):
         raise ConfigError(f"{where}.after must be a list of leg names", 'after = ["bm25"]')
@@ -55,17 +56,17 @@ def leg_plan(name: str, given: Any, inner: Inner) -> LegPlan:
         source = {**table(plan["source"], f"{where}.source"), **settings}
         leg = build("source", used(source, f"{where}.source"), source, f"{where}.source")
     else:
-        leg = build("leg", typed(plan, "use", str, name), settings, where)
+        leg = build("leg", typed(plan, "use", str, name, where), settings, where, _LEG)
     return LegPlan(
         name=name,
         leg=leg,
         k=k,
-        priority=typed(plan, "priority", int, 0),
+        priority=typed(plan, "priority", int, 0, where),
         when=trigger(plan["when"], f"{where}.when") if "when" in plan else None,
         after=tuple(after),
         cap_ms=milliseconds(plan, "cap_ms", where),
         cost_ms=milliseconds(plan, "cost_ms", where),
-        required=typed(plan, "required", bool, False),
+        required=typed(plan, "required", bool, False, where),
     )
 
 
@@ -88,10 +89,12 @@ def step_plan(index: int, given: Any) -> StepPlan:
     where = f"step {index + 1}"
     settings = dict(table(given, where))
     use = used(settings, where)
-    name = settings.pop("name", use)
+    name = typed(settings, "name", str, use, where)
+    if not name.strip():
+        raise ConfigError(f"{where}.name is empty", "give it a name for the trace, or leave it out")
     cap, cost = (milliseconds(settings, key, where) for key in ("cap_ms", "cost_ms"))
-    own = {key: value for key, value in settings.items() if key not in ("cap_ms", "cost_ms")}
-    return StepPlan(str(name), build("step", use, own, where), cap, cost)
+    own = {key: value for key, value in settings.items() if key not in _STEP}
+    return StepPlan(name, build("step", use, own, where, _STEP), cap, cost)
 
 
 # -- and back
@@ -141,10 +144,11 @@ def table(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def typed(config: Mapping[str, Any], key: str, kind: type[T], default: T) -> T:
+def typed(config: Mapping[str, Any], key: str, kind: type[T], default: T, where: str = "") -> T:
     value = config.get(key, default)
     if type(value) is not kind:
-        raise ConfigError(f"{key} = {value!r} should be of type {kind.__name__}", f"got {type(value).__name__}")
+        place = f"{where}.{key}" if where else key
+        raise ConfigError(f"{place} = {value!r} should be of type {kind.__name__}", f"got {type(value).__name__}")
     return value
 
 

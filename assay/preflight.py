@@ -94,9 +94,8 @@ def _times(pipeline: Pipeline) -> list[Finding]:
 
 def _thresholds(pipeline: Pipeline) -> list[Finding]:
     findings: list[Finding] = []
-    steps = {plan.name: plan.step for plan in pipeline.steps}
-    for name, given, _ in check_scales(pipeline)[1:]:
-        threshold = getattr(steps[name], "threshold", None)
+    for plan, (name, given, _) in zip(pipeline.steps, check_scales(pipeline)[1:], strict=True):
+        threshold = getattr(plan.step, "threshold", None)
         if threshold is None:
             continue
         if threshold > given.hi:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import UnionType
@@ -48,15 +48,16 @@ def component_class(kind: Kind, name: str) -> type[Any]:
     raise ConfigError(f"there is no {kind} called {name!r}", nearest(name, [*table, *others]))
 
 
-def build(kind: Kind, name: str, settings: Mapping[str, Any], where: str) -> Any:
-    """A component from its config; an unknown, missing or ill-typed key is an error naming the place."""
+def build(kind: Kind, name: str, settings: Mapping[str, Any], where: str, beside: Sequence[str] = ()) -> Any:
+    """A component from its config; an unknown, missing or ill-typed key is an error naming the place and the nearest
+    real key, also among those that may stand `beside` the component's own."""
     cls = component_class(kind, name)
     fields = {f.name: f for f in dataclasses.fields(cls)}
     hints = typing.get_type_hints(cls)
     values: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in fields:
-            raise ConfigError(f"{where}: {name!r} has no setting {key!r}", nearest(key, fields))
+            raise ConfigError(f"{where}: {name!r} has no setting {key!r}", nearest(key, [*fields, *beside]))
         values[key] = _fit(value, hints[key], f"{where}.{key}")
     required = dataclasses.MISSING
     lacking = [n for n, f in fields.items() if f.default is required and f.default_factory is required]

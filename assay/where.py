@@ -8,6 +8,7 @@ Grammar, loosest first:
     test    := "(" or ")" | field compare value | field ["not"] "in" "(" value ("," value)* ")"
              | field "is" ["not"] "missing"
     compare := = != < <= > >= ~          (~ is: the text contains, ignoring case)
+    field   := name | `any name`         (as tables have them: `First Name` = "Ada")
     value   := "text" | 'text' | number | true | false | 2025-06-01 | 2025-06-01T12:00[:00][Z|+02:00]
 
 A comparison with a field that a chunk lacks is false, and so is `!=`: say `is missing` when you mean it.
@@ -66,7 +67,7 @@ class Compare(Filter):
         return columns.compare(self.field, self.op, self.value)
 
     def __str__(self) -> str:
-        return f"{self.field} {self.op} {_literal(self.value, self.is_date)}"
+        return f"{spelt(self.field)} {self.op} {_literal(self.value, self.is_date)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Missing(Filter):
         return columns.missing(self.field)
 
     def __str__(self) -> str:
-        return f"{self.field} is missing"
+        return f"{spelt(self.field)} is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +160,18 @@ _TOKEN = re.compile(
       | (?P<op>!=|<=|>=|=|<|>|~)
       | (?P<mark>[(),])
       | (?P<word>[^\W\d][\w.-]*)
+      | `(?P<field>[^`]+)`
     )""",
     re.VERBOSE,
 )
 _WORDS = {"and", "or", "not", "in", "is", "missing", "true", "false"}
+
+
+def spelt(field: str) -> str:
+    """A field's name as a filter writes it: in backquotes where it is not one plain word."""
+    found = _TOKEN.fullmatch(field)
+    plain = found is not None and found["word"] == field and field.lower() not in _WORDS
+    return field if plain else f"`{field}`"
 
 
 class _Parser:
@@ -249,7 +258,7 @@ class _Parser:
             self._need("mark", ")")
             return inner
         kind, field, at = self._next()
-        if kind != "word":
+        if kind not in ("word", "field"):
             raise self._wrong(at, "expected a field name")
         if self._take("key", "is"):
             negative = self._take("key", "not")

@@ -42,6 +42,20 @@ def test_thresholds_against_ranges() -> None:
     assert "drops nothing" in warnings(hybrid.format(t=0.0))[0].text
 
 
+def test_two_steps_of_one_name_are_judged_each_by_its_own_threshold() -> None:
+    steps = "".join(f"[[step]]\nuse = 'min_score'\nthreshold = {t}\n" for t in (0.6, 0.4))
+    found = warnings(f"[legs.bm25]\n[legs.dense]\n[fuse]\nuse = 'rrf'\n{steps}")
+    # one of two legs lost: at most .5, below the first threshold and not below the second; after the first all have .6
+    said = [f.text.partition("threshold ")[2] for f in found]
+    assert said == ["0.6", "0.6", "0.4 is below every possible score (at least 0.6): it drops nothing"]
+
+
+def test_a_leg_alone_must_look_as_deep_as_the_answer_is_long() -> None:
+    assert warnings("k = 10\n[legs.bm25]\nk = 10") == []
+    (finding,) = warnings("k = 10\n[legs.bm25]\nk = 9")
+    assert (finding.where, finding.text) == ("legs.bm25", "looks 9 deep, but an answer has k = 10")
+
+
 def test_a_threshold_on_raw_scores_is_refused_when_the_pipeline_is_built() -> None:
     with pytest.raises(ConfigError, match="unit"):
         loads("[legs.bm25]\n[[step]]\nuse = 'min_score'\nthreshold = 0.35")

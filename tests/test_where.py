@@ -32,6 +32,9 @@ MARCH = 1_740_787_200.0  # 2025-03-01T00:00:00Z
             Or((Compare("a", "=", 1.0), And((Compare("b", "=", 2.0), Compare("c", "=", 3.0))))),
         ),
         ("AND_x = 1 AND b = 2", And((Compare("AND_x", "=", 1.0), Compare("b", "=", 2.0)))),
+        ('`First Name` = "Ada"', Compare("First Name", "=", "Ada")),
+        ("`in` is missing and `2024`>3", And((Missing("in"), Compare("2024", ">", 3.0)))),
+        ("`a` = 1", Compare("a", "=", 1.0)),
     ],
 )
 def test_reads(text: str, expected: Filter | None) -> None:
@@ -51,6 +54,9 @@ def test_reads(text: str, expected: Filter | None) -> None:
         "lang = ",
         "lang = en",
         "= 1",
+        "`` = 1",
+        "`a = 1",
+        "a = `b`",
         "(a = 1",
         "a = 1)",
         "a = 1 b = 2",
@@ -74,8 +80,10 @@ def test_refuses_with_the_place_and_a_cure(text: str) -> None:
     assert "write it like" in caught.value.cure
 
 
-names = st.from_regex(r"[a-z_][a-z0-9_.]{0,6}", fullmatch=True).filter(
-    lambda n: n not in {"and", "or", "not", "in", "is", "missing", "true", "false"}
+names = st.one_of(
+    st.from_regex(r"[a-z_][a-z0-9_.]{0,6}", fullmatch=True),
+    st.sampled_from(["and", "IN", "missing", "true", "First Name", " x", "2024", "2024-01-01", "a=b", "x\n", "é é"]),
+    st.text(min_size=1, max_size=6).filter(lambda name: "`" not in name),
 )
 values = st.one_of(st.text(max_size=6), st.booleans(), st.floats(-1e6, 1e6))
 tests = st.one_of(

@@ -10,7 +10,7 @@ import numpy as np
 from assay.errors import QueryError, nearest
 from assay.index.columns import NUMBERS, FilterColumns, kind_of
 from assay.index.tail_columns import TailColumns
-from assay.where import Mask, Value
+from assay.where import Mask, Value, spelt
 
 _SAID = {"text": "text", "number": "numbers or dates", "flag": "true or false"}
 
@@ -18,7 +18,9 @@ _SAID = {"text": "text", "number": "numbers or dates", "flag": "true or false"}
 def check_field(kinds: Mapping[str, set[str]], field: str) -> None:
     """QueryError for a field that no chunk has: a typing slip must not look like an empty answer."""
     if field not in kinds:
-        raise QueryError(f"filter: no chunk of this store has a field {field!r}", nearest(field, kinds))
+        raise QueryError(
+            f"filter: no chunk of this store has a field {field!r}", nearest(spelt(field), map(spelt, kinds))
+        )
 
 
 def check_comparison(kinds: Mapping[str, set[str]], field: str, op: str, value: Value) -> None:

@@ -24,6 +24,7 @@ from assay.store.locks import in_turn, only_one, unused
 from assay.store.refusals import check_unit, check_version, embedded_anew
 from assay.store.sqlite import Row, Store
 from assay.store.told import told
+from assay.store.weight import weight
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Rows, Vector, Vectors
 from assay.where import Mask
@@ -248,7 +249,7 @@ class LocalBackend:
 
     def sizes(self) -> dict[str, int]:
         kept = {"index": self.folder, "older snapshots": self.store.place / "snapshots"}
-        return {**self.store.sizes(), **{name: _weight(folder) for name, folder in kept.items()}}
+        return {**self.store.sizes(), **{name: weight(folder) for name, folder in kept.items()}}
 
     @property
     def pending(self) -> int:
@@ -353,11 +354,6 @@ def _index_errors() -> Iterator[None]:
         raise StoreError(
             f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
         ) from error
-
-
-def _weight(folder: Path) -> int:
-    """Bytes of everything under a folder; 0 where there is none."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _age(path: Path) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.backend.local import LocalBackend
+from assay.errors import StoreError
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 
@@ -19,6 +20,8 @@ class LocalPlace:
     no_vectors = ""
 
     def exists(self, address: str) -> bool:
+        if Path(address).is_file():
+            raise StoreError(f"{address} is a file, no store", "name a folder, or one file that ends in .sqlite")
         return Store.exists(Path(address))
 
     def create(self, address: str, settings: Mapping[str, Any]) -> LocalBackend:

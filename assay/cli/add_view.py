@@ -29,7 +29,8 @@ def _files(report: AddReport) -> Text:
     line = Text(f"{count(report.files + report.removed, 'file')}: ")
     counted = [(word, getattr(report, word)) for word in _STYLES]
     said = [Text(f"{number:,} {word}", _STYLES[word]) for word, number in counted if number]
-    return line.append_text(Text(", ").join(said) if said else Text("there is nothing to read there", "yellow"))
+    none = "none could be read" if report.problems else "there is nothing to read there"
+    return line.append_text(Text(", ").join(said) if said else Text(none, "yellow"))
 
 
 def _chunks(report: AddReport, spent: float) -> Text:
@@ -57,7 +58,8 @@ def _passed_over(report: AddReport) -> Iterator[Text]:
 
 def _problems(report: AddReport) -> Iterator[Text]:
     if report.problems:
-        yield Text(f"{count(len(report.problems), 'problem')}; these are not in the store:", "bold yellow")
+        left_out = f"{count(len(report.problems), 'problem')}; left out, and what the store had of them before stays:"
+        yield Text(left_out, "bold yellow")
     for name, reason in report.problems[:MOST_LISTED]:
         what, _, cure = reason.partition("; cure: ")
         what = what.rpartition(f"{name}: ")[2]  # the reason names the file by its whole path; once is enough

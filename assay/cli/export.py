@@ -23,12 +23,15 @@ def export(output: Path | None, vectors: bool, store: str) -> None:
     """
     from assay.atomic import whole
     from assay.cli.terminal import escaped, safe
+    from assay.store.sqlite import Store
 
     with opened(store) as base:
         if output is None:
             for line in base.export(with_vectors=vectors):
                 sys.stdout.write(f"{escaped(line)}\n")
             return
+        if isinstance(base.store, Store):
+            base.store.check_elsewhere(output)
         with whole(output) as file:
             for line in base.export(with_vectors=vectors):
                 file.write(f"{line}\n".encode())

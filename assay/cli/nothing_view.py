@@ -26,15 +26,16 @@ def nothing_found(answer: Answer) -> Iterator[Text]:
 
 def _reasons(answer: Answer) -> Iterator[str]:
     size = answer.snapshot.size
+    view = kept(here(answer.snapshot))
     if not size:
-        yield "This store is empty; fill it: assay add ./my-docs"
+        at = f" at v{view.version}" if view is not None else ""
+        yield f"This store is empty{at}; fill it: assay add ./my-docs"
         return
     legs = [span for span in answer.trace if span.kind == "leg"]
     ran = [f"{safe(span.name)} found {len(span.gave):,}" for span in legs if not span.skipped]
     not_run = [safe(span.name) for span in legs if span.skipped]
     searched = f"The store has {count(size, 'chunk')}; {', '.join(ran) if ran else 'no leg could run'}"
     yield searched + (f"; {', '.join(not_run)} did not run" if not_run and ran else "")
-    view = kept(here(answer.snapshot))
     if view is not None:
         yield from _hidden(answer, view)
     for span in answer.trace:

@@ -54,7 +54,7 @@ def optimize(
     processes left behind.
     """
     from assay.cli.progress import bars
-    from assay.cli.terminal import count
+    from assay.cli.terminal import count, safe
     from assay.errors import StoreError
     from assay.retention import forget_before as forget
 
@@ -71,7 +71,10 @@ def optimize(
         if triples:
             said.append(f"read the triples of {count(base.read_triples(triples, bar.step), 'chunk')}")
         if forget_before:
+            tags = base.store.tags()
             said.append(f"forgot {count(forget(base, forget_before, bar.step), 'dead chunk')}")
+            if lost := sorted(tags.keys() - base.store.tags().keys()):
+                said.append(f"tags of older snapshots went with them: {safe(', '.join(lost))}")
         if base.optimize(bar.step, force):
             said.append(f"indexed {count(base.snapshot().size, 'chunk')}")
         if graph:

@@ -85,9 +85,11 @@ def _is_ours(path: Path, root: Path, store: Path | None) -> bool:
 
 def _was_folder(path: Path, root: Path, source: str, base: KnowledgeBase) -> bool:
     """Did a folder vanish from which the store holds files?"""
+    from assay.ingest.walk import plain_name
+
     if path.exists():
         return False
-    below = f"{source}/{path.relative_to(root).as_posix()}/"
+    below = f"{source}/{plain_name(path.relative_to(root).as_posix())}/"
     return any(origin.startswith(below) for origin in base.store.files(source))
 
 

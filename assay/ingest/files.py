@@ -67,6 +67,8 @@ def tidy(text: str) -> str:
 
 def kind_of(head: bytes) -> str:
     """What the first bytes of a file say it is; empty when they do not say."""
+    if not head:
+        return "an empty file"
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
@@ -120,7 +122,7 @@ def text_file(path: Path, *, html: bool = False) -> TextFile:
     with path.open("rb") as file:
         head = file.read(BLOCK)
         marked = next((name for mark, name in _MARKS if head.startswith(mark)), "")
-        kind = "" if marked else kind_of(head)
+        kind = "" if marked or not head else kind_of(head)  # a text may be empty
         if kind and not (html and kind == "an HTML page"):
             raise bad_file(path, f"is {kind}, not what its name says", "rename it to what it is, or remove it")
         decoder = codecs.getincrementaldecoder(marked or "utf-8")()

@@ -27,6 +27,7 @@ from assay.store.locks import in_turn
 from assay.store.record import Extent, Head, State, Tally
 from assay.store.refusals import embedded_anew, forgotten, version_of
 from assay.store.sqlite import SETTINGS
+from assay.store.weight import weight
 from assay.text.analyse import Analyser
 from assay.text.spell import spelt
 from assay.types import Chunk, Vector, Vectors
@@ -126,10 +127,11 @@ class LanceRecord(StagesVectors):
         return self.look().oldest
 
     def resolve(self, snapshot: str) -> int:
-        return version_of(snapshot, self.tags(), self.version())
+        return version_of(snapshot, self.tags(), self.oldest(), self.version())
 
     def tags(self) -> dict[str, int]:
-        return dict(sorted(self.look().said["tag"].items()))
+        oldest = self.oldest()  # what a tag named may have been forgotten
+        return {name: version for name, version in sorted(self.look().said["tag"].items()) if version >= oldest}
 
     def setting(self, key: str) -> Any:
         return self.look().said["setting"].get(key)
@@ -238,7 +240,7 @@ class LanceRecord(StagesVectors):
         return len({known.docs[place] for place in live}), len(live)
 
     def sizes(self) -> dict[str, int]:
-        return {"tables": sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())}
+        return {"tables": weight(self.folder)}
 
     def has_document(self, doc_id: str) -> bool:
         known = self.look()

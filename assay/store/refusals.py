@@ -40,7 +40,7 @@ def check_version(version: int, oldest: int, newest: int) -> None:
         raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest}")
 
 
-def version_of(snapshot: str, tags: Mapping[str, int], newest: int) -> int:
+def version_of(snapshot: str, tags: Mapping[str, int], oldest: int, newest: int) -> int:
     """A version from its tag or its number (`12` or `v12`)."""
     if snapshot in tags:
         return tags[snapshot]
@@ -49,7 +49,7 @@ def version_of(snapshot: str, tags: Mapping[str, int], newest: int) -> int:
         return int(number)
     raise StoreError(
         f"this store has no snapshot {snapshot!r}",
-        f"versions v0 to v{newest}; tags: {', '.join(tags) or 'none'} (assay stats)",
+        f"versions v{oldest} to v{newest}; tags: {', '.join(tags) or 'none'} (assay stats)",
     )
 
 

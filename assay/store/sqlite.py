@@ -24,6 +24,7 @@ from assay.store.schema import FORMAT, TABLES
 from assay.store.staging import StagesVectors
 from assay.store.tallies import COLUMNS, as_row
 from assay.store.told import COMPLAINTS, in_words, telling, told
+from assay.store.weight import weight
 from assay.store.writer import Writer
 
 __all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
@@ -31,6 +32,8 @@ __all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
 """What every store remembers of how it was made."""
+_ENDS = ("", "-wal", "-shm")
+"""What SQLite appends to a database's name for the files beside it."""
 
 
 class Store(StagesVectors):
@@ -163,7 +166,7 @@ class Store(StagesVectors):
     @telling
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        return version_of(snapshot, self.tags(), self.version())
+        return version_of(snapshot, self.tags(), self.oldest(), self.version())
 
     @telling
     def setting(self, key: str) -> Any:
@@ -279,8 +282,13 @@ class Store(StagesVectors):
 
     def sizes(self) -> dict[str, int]:
         path = self.database(self.place)
-        files = [path.with_name(path.name + end) for end in ("", "-wal", "-shm")]
-        return {"database": sum(file.stat().st_size for file in files if file.is_file())}
+        return {"database": weight(*(path.with_name(path.name + end) for end in _ENDS))}
+
+    def check_elsewhere(self, target: Path) -> None:
+        """Refuse to write over the files this store lives in, by whatever path they are reached."""
+        own = self.database(self.place).resolve()
+        if target.resolve() in [own.with_name(own.name + end) for end in _ENDS]:
+            raise StoreError(f"{target} belongs to the store itself", "give another name")
 
     @telling
     def has_document(self, doc_id: str) -> bool:

@@ -37,7 +37,7 @@ def in_words(error: Exception, folder: Path) -> StoreError:
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in said:
         return StoreError(f"{folder} was closed", "open it again")
     if isinstance(error, sqlite3.Error | ValueError):
-        return StoreError(f"{folder} is damaged: {error}", "restore a backup: assay restore")
+        return StoreError(f"{folder} is damaged: {error}", "restore a backup: assay restore BACKUP --store NEW")
     if isinstance(error, PermissionError):
         return StoreError(f"{folder} cannot be written: {error}", "check the folder's permissions")
     if isinstance(error, OSError) and error.errno in _FULL:

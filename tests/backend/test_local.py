@@ -8,6 +8,7 @@ from assay.backend.local import LocalBackend
 from assay.store.sqlite import Store
 from assay.testing.stores import DIM, check_backend
 from assay.text.analyse import Analyser
+from assay.types import Chunk, Query
 
 
 def backend(folder: Path, tantivy_from: int = 20_000, ivf_from: int = 10_000) -> LocalBackend:
@@ -28,3 +29,17 @@ def test_tantivy_proposes(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("assay.backend.lexical._SCAN", 0)
     monkeypatch.setattr("assay.backend.lexical._FEW_ROWS", 0)
     check_backend(lambda: backend(tmp_path / "kb", tantivy_from=0), seed)
+
+
+def test_what_tantivy_cannot_tell_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tantivy keeps a length in one byte, so 505 and 535 terms are the same to it, and the first rows win: its proposal
+    is not proven, and more is looked at until the shorter chunks, which score more, are found."""
+    monkeypatch.setattr("assay.backend.lexical._SCAN", 0)
+    made = backend(tmp_path / "kb", tantivy_from=0)
+    texts = {"a": f"walrus {'x ' * 534}", "b": f"walrus {'x ' * 504}"}
+    made.put((Chunk(f"{kind}{n:03}", "d", text, 1), None) for kind, text in texts.items() for n in range(200))
+    made.compact(force=True)
+    view = made.snapshot()
+    found = view.lexical(Query("walrus"), 10)
+    assert view.ids(found.rows).tolist() == [f"b{n:03}" for n in range(10)]
+    made.close()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from assay import kb
 from assay.backup import backup, restore
 from assay.errors import StoreError
 from assay.store.sqlite import Store
+
+Run = Callable[..., Result]
 
 
 def test_one_moment_while_others_write(store: Path, tmp_path: Path) -> None:
@@ -122,3 +127,39 @@ def test_nowhere_to_write(store: Path, tmp_path: Path) -> None:
         backup(source, tmp_path / "no" / "such" / "b")
     source.close()
     assert caught.value.cure
+
+
+def test_nothing_is_written_over_the_store_itself(run: Run, store: Path, handbook: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(store)
+    one = tmp_path / "one.sqlite"
+    run("add", handbook, "--store", one)
+    own = [(store, store / "assay.sqlite"), (store, tmp_path / "link" / "assay.sqlite-wal"), (one, one)]
+    for address, target in own:
+        with kb.open(address) as base:
+            before = base.store.version()
+        for command in (("backup", target, "--force"), ("export", "-o", target)):
+            result = run(*command, "--store", address)
+            assert result.exit_code == 3
+            assert f"{target} belongs to the store itself" in result.stderr
+        with kb.open(address) as base:
+            assert base.store.version() == before
+            assert base.store.damage(deep=True) == ""
+
+
+def test_the_file_that_is_wrong_is_the_one_that_is_named(store: Path, handbook: Path, tmp_path: Path) -> None:
+    (tmp_path / "poem").write_bytes(b"a poem" * 1000)
+    with pytest.raises(StoreError, match="poem is damaged, or not a backup"):
+        restore(tmp_path / "poem", tmp_path / "new")
+    source = Store.open(store)
+    os.mkfifo(tmp_path / "pipe")
+    for target in (handbook, tmp_path / "pipe"):
+        with pytest.raises(StoreError, match=f"{target.name} is not a file"):
+            backup(source, target, replace=True)
+    source.close()
+
+
+def test_a_file_is_no_folder(run: Run, handbook: Path) -> None:
+    for command in (("search", "x"), ("add", handbook)):
+        result = run(*command, "--store", handbook / "food.md")
+        assert result.exit_code == 3
+        assert "food.md is a file, no store" in result.stderr

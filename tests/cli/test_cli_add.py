@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
 from assay import kb
+from assay.errors import StoreError
 
 Run = Callable[..., Result]
 
@@ -42,12 +45,25 @@ def test_a_bad_file_is_listed_with_its_cure_and_the_rest_is_in(run: Run, handboo
     result = run("add", handbook, "--store", tmp_path / "kb", "--embedder", "none")
     assert result.exit_code == 1
     assert "4 added" in result.stdout
-    assert "1 problem; these are not in the store:\n  handbook/bad.docx  " in result.stdout
+    assert "1 problem; left out, and what the store had of them before stays:\n  handbook/bad.docx  " in result.stdout
     assert "    cure: " in result.stdout
     assert "passed over 1 file: nothing here reads files ending in .png (1)" in result.stdout
     said = json.loads(run("add", handbook, "--store", tmp_path / "kb", "--json").stdout)
     assert (said["unchanged"], said["added"]) == (4, 0)
     assert [problem["file"] for problem in said["problems"]] == ["handbook/bad.docx"]
+
+
+def test_a_file_that_went_bad_keeps_its_place_and_nobody_says_otherwise(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Walrus\nIt sleeps.")
+    run("add", notes, "--store", tmp_path / "kb", "--embedder", "none")
+    (notes / "a.md").write_bytes(b"\0\0")
+    result = run("add", notes, "--store", tmp_path / "kb")
+    assert result.exit_code == 1
+    assert "0 files: none could be read" in result.stdout
+    assert "what the store had of them before stays:\n  notes/a.md  contains NUL bytes" in result.stdout
+    assert "Walrus" in run("search", "walrus", "-q", "--store", tmp_path / "kb").stdout
 
 
 def test_nothing_is_made_for_a_path_that_is_not_there(run: Run, handbook: Path, tmp_path: Path) -> None:
@@ -88,3 +104,12 @@ def test_settings_of_a_store_are_not_changed_by_accident(run: Run, store: Path, 
     unknown = run("add", handbook, "--store", store.parent / "new", "--profile", "fin", "--embedder", "none")
     assert unknown.exit_code == 2
     assert "did you mean 'fine'" in unknown.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="this system does not list open files")
+def test_a_store_that_is_refused_is_closed(store: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        kb.open(store, profile="fine")
+    held = [os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()]
+    assert not [path for path in held if path.startswith(str(store))]
+    assert "made with profile" in caught.value.message

@@ -38,7 +38,12 @@ def test_a_store_goes_through_every_command(run: Run, place: str, handbook: Path
     assert "Rotation" in run("search", "rotate the signing key", "--snapshot", "before", *at).stdout
     assert run("optimize", "--force", *at).exit_code == 0
     assert run("doctor", "--deep", *at).exit_code == 0
-    assert "forgot 2 dead chunks" in run("optimize", "--forget-before", f"v{_version(run, place)}", *at).stdout
+    newest = f"v{_version(run, place)}"
+    assert "forgot 2 dead chunks" in run("optimize", "--forget-before", newest, *at).stdout
+    gone = run("search", "x", "--snapshot", "before", *at).stderr
+    assert "no snapshot 'before'" in gone
+    assert f"versions {newest} to v" in gone
+    assert "tags: none" in gone
     assert run("search", "kitchen", *at).exit_code == 0
 
 

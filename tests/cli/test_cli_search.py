@@ -108,7 +108,8 @@ def test_broken_never_looks_empty(run: Run, made_store: Path, tmp_path: Path) ->
     assert "nothing found, degraded" in result.stdout
     empty = tmp_path / "empty"
     kb.open(empty, embedder="none").close()
-    assert "This store is empty; fill it: assay add" in run("search", "x", "--store", empty).stdout
+    assert "This store is empty at v0; fill it: assay add" in run("search", "x", "--store", empty).stdout
+    assert "This store is empty at v0;" in run("search", "x", "--store", made_store, "--snapshot", "v0").stdout
     assert "the query is empty" in run("search", "", "--store", made_store).stdout
 
 
@@ -146,6 +147,15 @@ def test_budget_and_snapshot(run: Run, store: Path, handbook: Path) -> None:
     assert "Signing" not in run("search", "signing key", "-q", "--store", store).stdout
     for name in ("before", "v1", "1"):
         assert "Signing" in run("search", "signing key", "-q", "--store", store, "--snapshot", name).stdout
+
+
+def test_a_column_with_a_blank_in_its_name_can_be_asked_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("First Name,text\nAda,keeps the vault\nBob,guards the vault\n")
+    run("add", tmp_path / "people.csv", "--store", tmp_path / "kb", "--embedder", "none")
+    found = run("search", "vault", "--store", tmp_path / "kb", "--where", '`First Name` = "Ada"', "--json")
+    assert [hit["meta"]["First Name"] for hit in json.loads(found.stdout)["hits"]] == ["Ada"]
+    slip = run("search", "vault", "--store", tmp_path / "kb", "--where", '`First Nam` = "Ada"')
+    assert "did you mean '`First Name`'?" in slip.stderr
 
 
 def test_the_clock_is_read_at_the_edge(run: Run, made_store: Path) -> None:
@@ -191,13 +201,32 @@ def test_explain_an_absence(run: Run, made_store: Path) -> None:
     )
     assert (said["id"], said["rank"], said["hit"]) == (kitchen, None, None)
     assert said["reasons"] == ['the filter hides it: title = "x"']
+    hidden = run("explain", "kitchen", "--id", kitchen, "--scope", "team", "--store", made_store).stdout
+    assert "• it is not in the scope 'team'" in hidden
+    with kb.open(made_store) as base:
+        last = [hit.id for hit in base.search("signing key", pipeline="bm25") if hit.title == "Signing keys"][-1]
+    asked = ("explain", "signing key", "--id", last, "-k", 1, "--store", made_store, "--at")
+    assert "• it was created after the moment asked about (--at)" in run(*asked, "2025-02-28").stdout
+    on_the_day = run(*asked, "2025-03-01").stdout
+    assert "• it is in the ranking, below the 1 that were asked for" in on_the_day
+    assert "created after" not in on_the_day
     found = json.loads(run("explain", "kitchen", "--id", kitchen, "--store", made_store, "--json").stdout)
     assert found["rank"] == found["hit"]["rank"] == 1
     assert found["reasons"] == []
 
 
+def test_a_step_may_be_called_like_a_leg(run: Run, made_store: Path, tmp_path: Path) -> None:
+    pipeline = tmp_path / "p.toml"
+    legs = "[legs.exact]\n[legs.bm25]\n[fuse]\nuse = 'rrf'\n"
+    pipeline.write_text(f"{legs}[[step]]\nuse = 'importance'\nname = 'exact'\n[[step]]\nuse = 'top_k'\nk = 1\n")
+    with kb.open(made_store) as base:
+        last = base.search("signing key", pipeline="bm25")[-1].id
+    shown = run("explain", "signing key", "--id", last, "--store", made_store, "--pipeline", pipeline).stdout
+    assert "• exact finds nothing of the query in it" in shown
+
+
 def test_explain_needs_one_chunk(run: Run, made_store: Path) -> None:
-    for beginning, said in (("zzzz", "no chunk here has the id"), ("", "6 chunks begin with")):
+    for beginning, said in (("zzzz", "no chunk of v1 has the id"), ("", "6 chunks begin with")):
         result = run("explain", "x", "--id", beginning, "--store", made_store)
         assert result.exit_code == 3
         assert said in result.stderr

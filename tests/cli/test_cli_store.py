@@ -135,7 +135,12 @@ def test_forgetting_is_for_good(run: Run, store: Path) -> None:
     assert "Kitchen" in run("search", "kitchen", "-q", "--snapshot", "v1", "--store", store).stdout
     secret = b"Bring your own cup"
     assert any(secret in path.read_bytes() for path in store.glob("assay.sqlite*"))
-    assert "forgot 1 dead chunk" in run("optimize", "--forget-before", "v2", "--store", store).stdout
+    run("tag", "now", "--store", store)
+    with sqlite3.connect(store / "assay.sqlite") as db:
+        db.execute("INSERT INTO tag VALUES ('then', 1)")
+    db.close()
+    told = run("optimize", "--forget-before", "v2", "--store", store).stdout
+    assert "forgot 1 dead chunk; tags of older snapshots went with them: then" in told
     assert run("search", "kitchen", "-q", "--snapshot", "v1", "--store", store).exit_code == 3
     assert run("search", "kitchen", "-q", "--store", store).stdout == ""
     assert run("search", "signing", "-q", "--store", store).stdout != ""

@@ -71,14 +71,15 @@ def test_a_folder_in_step(watching: Watching, handbook: Path, tmp_path: Path) ->
     (handbook / ".hidden.md").write_text("nobody sees this")
     (handbook / "new.md").unlink()
     watching.hear("removed new.md")
-    (handbook / "deep").mkdir()
-    (handbook / "deep" / "a.md").write_text("first")
-    (handbook / "deep" / "b.md").write_text("second")
+    deep = handbook / "de\u0301pot"  # two characters to the file system, one in the store
+    deep.mkdir()
+    (deep / "a.md").write_text("first")
+    (deep / "b.md").write_text("second")
     watching.hear("added")
     with kb.open(tmp_path / "kb") as base:
-        while {o for o in base.store.files() if "deep" in o} != {"handbook/deep/a.md", "handbook/deep/b.md"}:
+        while {o for o in base.store.files() if "pot" in o} != {"handbook/dépot/a.md", "handbook/dépot/b.md"}:
             watching.hear("added")
-    shutil.move(handbook / "deep", tmp_path / "elsewhere")
+    shutil.move(deep, tmp_path / "elsewhere")
     watching.hear("removed")
     watching.process.send_signal(signal.SIGINT)
     watching.hear("stopped")

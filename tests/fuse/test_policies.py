@@ -60,6 +60,8 @@ def test_append_fill_keeps_a_legs_own_tiers():
     deferred = replace(found({"a": 0.9, "b": 0.8}), tier=np.array([0, 3], np.int32))
     fused = fuse(AppendFill(), one=deferred, two=found({"c": 1.0}, priority=1))
     assert table(fused) == [("a", 0, 0.9), ("b", 3, 0.8), ("c", 4, 1.0)]
+    late = replace(deferred, tier=np.array([2, 3], np.int32))  # the best of it was dropped
+    assert table(fuse(AppendFill(), one=late)) == [("a", 0, 0.9), ("b", 1, 0.8)]
 
 
 def test_append_fill_is_raw_when_any_leg_is():

@@ -128,7 +128,7 @@ def test_weighted_merge_refuses_raw_scores():
 
 def test_minima_are_checked_against_ranges():
     convex = Convex(norm="tm2c2")
-    assert convex.gives({"bm25": RAW, "dense": COSINE}) == UNIT
+    assert convex.gives({"bm25": RAW, "dense": COSINE, "graph": UNIT}) == UNIT
     with pytest.raises(ConfigError, match=r"lowest score that leg 'beam' can give\n.*beam = 0 "):
         convex.gives({"bm25": RAW, "beam": RAW})
     with pytest.raises(ConfigError, match=r"minima\.dense = 0 is above the lowest score of that leg, -1"):

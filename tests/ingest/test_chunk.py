@@ -130,6 +130,36 @@ def test_what_fits_is_not_cut():
     assert texts(text) == [text]
 
 
+def row(tokens):
+    """A table of one row that weighs so much: the bar is a token, and so is every letter."""
+    return "|" + " a" * (tokens - 1)
+
+
+def test_the_model_reads_256_tokens_and_adds_two_of_them():
+    (whole,) = chunk_document(document(row(254), title="", path=()), DEFAULT)
+    assert count(whole.indexed_text) + 2 == 256
+    assert len(texts(row(255), title="", path=())) == 2
+    titled = chunk_document(document(row(253), title="T", path=()), DEFAULT)
+    assert [count(chunk.indexed_text) + 2 for chunk in titled] == [256]
+    assert len(texts(row(254), title="T", path=())) == 2
+
+
+def test_a_fine_chunk_holds_at_most_90():
+    assert len(texts(row(90), profile=FINE)) == 1
+    assert len(texts(row(91), profile=FINE)) == 2
+
+
+def test_a_header_line_has_32_tokens_at_most():
+    assert trimmed(words(32, "a"), HEADER_LINE) == words(32, "a")
+    assert trimmed(words(33, "a"), HEADER_LINE) == words(31, "a") + "…"
+
+
+def test_a_chunk_that_is_less_than_half_full_takes_sentences_of_the_next_paragraph():
+    paragraph = " ".join([f"This {words(7)} end."] * 18)  # of ten tokens each
+    assert [count(chunk) for chunk in texts(f"{words(80)}\n\n{paragraph}")] == [200, 60]
+    assert [count(chunk) for chunk in texts(f"{words(100)}\n\n{paragraph}")] == [100, 180]
+
+
 def test_sections_are_never_joined():
     assert texts("one.", "two.") == ["one.", "two."]
 

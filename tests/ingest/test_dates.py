@@ -98,3 +98,10 @@ def test_any_text_is_a_moment_or_a_query_error(text):
 def test_iso_round_trip(moment):
     assert parse_moment(moment.isoformat()) == moment.timestamp()
     assert parse_moment(moment.isoformat(sep=" ").replace("+00:00", " Z")) == moment.timestamp()
+
+
+def test_where_seconds_end_and_milliseconds_begin():
+    assert parse_moment(99_999_999_999) == 99_999_999_999.0
+    assert parse_moment(100_000_000_000) == 100_000_000.0
+    assert parse_moment("500000000000") == 500_000_000.0
+    assert parse_moment(-500_000_000_000) == -500_000_000.0

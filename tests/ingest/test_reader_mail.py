@@ -114,7 +114,7 @@ def test_a_mail_without_a_readable_date_is_undated(read, date):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "mail headers"),
+        (b"", "is an empty file, not a mail"),
         (b"just text", "mail headers"),
         (b"%PDF-1.4", "is a PDF"),
         (b"<html><p>", "is an HTML page"),

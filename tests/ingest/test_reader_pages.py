@@ -172,8 +172,8 @@ def test_pdf_encrypted(read):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "not a PDF"),
         (b"hello", "is something else, not a PDF"),
+        (b"", "is an empty file, not a PDF"),
         (b"<!doctype html><p>Please log in", "is an HTML page, not a PDF"),
         (b"PK\x03\x04", "zip archive"),
         (b"%PDF-1.7\n", "cannot be opened"),
@@ -269,7 +269,7 @@ def zipped(**parts):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "not a .docx"),
+        (b"", "is an empty file, not a .docx"),
         (b"<html><p>", "is an HTML page, not a .docx"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "password-protected Office file"),
         (b"PK\x03\x04 and then nothing", "damaged"),

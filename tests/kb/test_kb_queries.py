@@ -208,7 +208,7 @@ def test_an_empty_store(tmp_path: Path) -> None:
                     assert "nothing found" in answer.verdict.word
             assert list(base.chunks()) == []
             assert list(base.export()) == []
-            with pytest.raises(StoreError, match="no chunk here"):
+            with pytest.raises(StoreError, match="no chunk of v"):
                 base.explain("x", "abc")
             base.optimize(force=True)
 
@@ -287,6 +287,12 @@ def test_explaining_anything(base: KnowledgeBase) -> None:
         with pytest.raises(StoreError) as caught:
             base.explain("signing key", bad)
         assert caught.value.cure
+
+
+def test_a_beginning_that_many_share(base: KnowledgeBase) -> None:
+    assert base.snapshot().size > 20
+    with pytest.raises(StoreError, match=r"^20 or more chunks begin with ''"):
+        base.explain("signing key", "")
 
 
 def test_removing_what_is_not_there(base: KnowledgeBase) -> None:

@@ -51,6 +51,17 @@ def docs(tmp_path: Path) -> Path:
     return write(tmp_path / "docs", range(4))
 
 
+def test_the_cure_for_another_model_is_one_that_works(place: str, models: dict[str, Watched], docs: Path) -> None:
+    with assay.open(place, embedder="small") as base:
+        base.add(docs)
+    with pytest.raises(StoreError) as caught:
+        assay.open(place, embedder="large")
+    assert caught.value.cure == "leave embedder out, or move it: assay reembed --embedder large"
+    with pytest.raises(StoreError) as caught:  # vectors cannot be moved to nothing
+        assay.open(place, embedder="none")
+    assert caught.value.cure == "leave embedder out, or make a new store with it"
+
+
 def check_nearest(place: str, model: Hashing, text: str) -> None:
     """Every live chunk has the vector that this model gives it, and the nearest are found by it."""
     with assay.open(place) as base:

@@ -165,6 +165,12 @@ def test_title_match_weighs_terms_by_idf():
     assert by_id(ranking) == pytest.approx({"keys-1": 0.5 + 0.2 * share, "long-1": 0.5})
 
 
+def test_title_match_counts_a_term_once():
+    twice = Chunk("a", "d", "text", 1, meta={"title": "Keys", "section": "Keys > More keys"})
+    got = after(TitleMatch(weight=0.2), {"a": 0.5}, MemorySnapshot([twice]), Query("keys"))
+    assert by_id(got) == pytest.approx({"a": 0.7})
+
+
 @pytest.mark.parametrize("text", ["", "?!", "🔑" * 3])
 def test_title_match_without_terms(text):
     got = by_id(after(TitleMatch(), {"keys-1": 0.5, "odd-1": 0.4}, sample_snapshot(), Query(text)))
@@ -207,6 +213,12 @@ def test_exact_bonus_for_codes_alone():
     assert by_id(after(ExactBonus(keys="codes"), unchanged, Untouched(chunks), nobody)) == unchanged
     with pytest.raises(ConfigError, match="did you mean 'codes'"):
         ExactBonus(keys="code")  # type: ignore[arg-type]
+
+
+def test_exact_bonus_reads_so_deep():
+    snapshot = MemorySnapshot([Chunk(name, "d", "use API_KEY", 3) for name in "ab"])
+    got = by_id(after(ExactBonus(bonus=0.1, depth=1), {"a": 0.5, "b": 0.5}, snapshot, Query("API_KEY")))
+    assert got == pytest.approx({"a": 0.6, "b": 0.5})
 
 
 def test_exact_bonus_without_anything_exact():

@@ -158,7 +158,7 @@ class PostgresStore(StagesVectors):
 
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        return version_of(snapshot, self.tags(), self.version())
+        return version_of(snapshot, self.tags(), self.oldest(), self.version())
 
     def setting(self, key: str) -> Any:
         """A setting as it is now (`settings` is as it was when the store was opened, and as we changed it)."""
