@@ -96,6 +96,11 @@ def test_every_score_is_the_last_line_of_its_waterfall() -> None:
         assert hit.waterfall[-1].score == hit.score
 
 
+def test_who_names_no_k_gets_the_pipelines() -> None:
+    for k in (1, 2):
+        assert len(loads(f"k = {k}\n{HYBRID}").run(QUERIES[0], sample_snapshot())) == k
+
+
 def test_fewer_is_a_prefix() -> None:
     pipeline, snapshot = loads(HYBRID), sample_snapshot()
     most = pipeline.run(QUERIES[0], snapshot, k=8).chosen.ids.tolist()
