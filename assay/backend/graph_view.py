@@ -11,6 +11,7 @@ ln(1 + N / df), on a grid, so that sums do not depend on their order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,10 +21,9 @@ from numpy.typing import NDArray
 
 from assay.index.graph import GraphIndex, gather
 from assay.index.mentions import ADDRESS, FIRM, MARKDOWN, SOFT, SUPERSEDES, THING, WIKI
-from assay.index.tail import Tail
 from assay.index.tail_graph import Lists, TailGraph
 from assay.text.entities import query_keys
-from assay.types import Floats, Rows
+from assay.types import Chunk, Floats, Rows
 from assay.where import Mask
 
 LEAST_ROWS = 2
@@ -37,11 +37,12 @@ Things = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class GraphView:
-    """`dead` are rows of the generation, ascending; `tail_live` says which of the first tail rows live."""
+    """`chunks` are the tail's, read when first needed; `dead` are rows of the generation, ascending; `tail_live` says
+    which of the first tail rows live."""
 
     graph: GraphIndex | None
     tail: TailGraph
-    rows: Tail
+    chunks: Sequence[Chunk]
     dead: Rows
     tail_live: Mask
     language: str
@@ -61,7 +62,7 @@ class GraphView:
 
     @cached_property
     def _tail(self) -> Lists:
-        return self.tail.upto(self.rows.chunks, len(self.tail_live))
+        return self.tail.upto(self.chunks, len(self.tail_live))
 
     @cached_property
     def things(self) -> int:

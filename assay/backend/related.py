@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from assay.backend.graph_view import GraphView, Things
 from assay.backend.walk import Walked, walk
-from assay.protocols import Walk
+from assay.protocols import Found, Walk
 from assay.types import Floats, Part, Query, Rows
 from assay.where import Mask
 
 MOST_PARTS = 48
 """Things that have a part of their own; what the others sent is one part, "via others"."""
+
+
+def reached(
+    view: GraphView, query: Query, plan: Walk, allowed: Mask | None, best: Callable[[Rows, Floats], Rows]
+) -> Found:
+    """Rows of a view that a walk reaches, with the parts of their scores; `best` gives the places of the best, in
+    order."""
+    found = walked(view, query, plan, allowed)
+    if found is None:
+        return Found(np.empty(0, np.int64), (), ideal=1.0)
+    score = found.received if plan.keep == "all" else found.received - found.begun
+    if plan.keep == "new":
+        score[plan.seeds] = 0.0
+    rows = np.flatnonzero(score > 0.0)
+    rows = rows[best(rows, score[rows])]
+    return Found(rows, parts_of(view, found, rows, plan), ideal=1.0)
 
 
 def walked(view: GraphView, query: Query, plan: Walk, allowed: Mask | None) -> Walked | None:

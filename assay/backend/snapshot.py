@@ -18,7 +18,7 @@ from assay.backend.finding import asked_vector, best
 from assay.backend.graph_view import GraphView
 from assay.backend.keys import MOST_KEYS, keys_found, letter_for_letter, rarest
 from assay.backend.lexical import MOST_TERMS, LexicalView, rate, search
-from assay.backend.related import parts_of, walked
+from assay.backend.related import reached
 from assay.backend.remembered import Remembered
 from assay.index.columns import NUMBERS, number_of
 from assay.index.generation import Generation
@@ -157,24 +157,15 @@ class LocalSnapshot:
 
     def related(self, query: Query, k: int, walk: Walk) -> Found:
         """Rows that a walk over names, identifiers, word pairs and links reaches (see walk.py)."""
-        view = self._graph_view
         old, new = self._allowed(query)
         allowed = None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
-        found = walked(view, query, walk, allowed)
-        if found is None:
-            return Found(np.empty(0, np.int64), (), ideal=1.0)
-        score = found.received if walk.keep == "all" else found.received - found.begun
-        if walk.keep == "new":
-            score[walk.seeds] = 0.0
-        rows = np.flatnonzero(score > 0.0)
-        rows = rows[self._best(rows, score[rows], k)]
-        return Found(rows, parts_of(view, found, rows, walk), ideal=1.0)
+        return reached(self._graph_view, query, walk, allowed, lambda rows, score: self._best(rows, score, k))
 
     @cached_property
     def _graph_view(self) -> GraphView:
         graph = self._generation.graph(self._store, self.analyser) if self._generation else None
         tail = self._tail.graph(graph)
-        return GraphView(graph, tail, self._tail, self._dead, self._tail_live, self.analyser.language)
+        return GraphView(graph, tail, self._tail.chunks, self._dead, self._tail_live, self.analyser.language)
 
     def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""

@@ -24,7 +24,7 @@ import numpy as np
 from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder
 from assay.index.graph import GraphIndex
-from assay.index.graph_build import build_graph
+from assay.index.graph_build import Source, build_graph
 from assay.index.rows import BLOCK, Work, blocks, seqs_of
 from assay.index.strings import Strings, StringsWriter
 from assay.index.vectors import VectorIndex
@@ -103,11 +103,16 @@ class Generation:
         if store.readonly:
             aside = tempfile.mkdtemp(prefix="assay-graph-")
             weakref.finalize(self, shutil.rmtree, aside, ignore_errors=True)
-            return build_graph(store, self.folder, self.words, Path(aside) / "graph", analyser, progress)
+            return build_graph(self._rows_in(store), Path(aside) / "graph", analyser, progress)
         with in_turn(self.folder / ".graph.lock"):
             with contextlib.suppress(OSError, ValueError):
                 return GraphIndex(self.graph_folder)  # built while we waited
-            return build_graph(store, self.folder, self.words, self.graph_folder, analyser, progress)
+            return build_graph(self._rows_in(store), self.graph_folder, analyser, progress)
+
+    def _rows_in(self, store: Store) -> Source:
+        """These rows, as a graph is built from them."""
+        words = self.words
+        return Source(store, store.folder, self.folder, words.size, lambda term: words.frequency(words.term(term)))
 
 
 def build_generation(

@@ -26,14 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index.graph import GRAPH_FORMAT, GraphIndex
-from assay.index.graph_rows import GraphWork, gathered
+from assay.index.graph_rows import GraphWork, Reads, gathered
 from assay.index.mentions import CLASSES, FIRM, PAIR, SOFT
 from assay.index.postings import merge_postings
 from assay.index.rows import BLOCK, in_ranges
 from assay.index.strings import Strings, StringsWriter
 from assay.index.whole import whole, write_manifest
-from assay.index.words import Words, mapped
-from assay.store.sqlite import Store
+from assay.index.words import mapped
 from assay.text.analyse import Analyser
 
 PAIR_ROWS = 3
@@ -57,40 +56,49 @@ def npmi(both: int, one: int, other: int, size: int) -> float:
     return math.log(together * size * size / (one * other)) / -math.log(together)
 
 
-def build_graph(
-    store: Store, generation: Path, words: Words, folder: Path, analyser: Analyser, progress: Progress
-) -> GraphIndex:
-    """The graph of the generation in a folder, left in `folder`, which is there whole or not at all."""
+@dataclass(frozen=True)
+class Source:
+    """The rows that a graph is about: row r is the r-th of the file `seqs` in `listed`. `holding` says how many of
+    them hold a term; `helper` is the module that reads ranges of them in a process of its own, from `where`."""
+
+    store: Reads
+    where: Path | tuple[str, str]
+    listed: Path
+    size: int
+    holding: Callable[[str], int]
+    helper: str = "assay.index.graph_worker"
+
+
+def build_graph(source: Source, folder: Path, analyser: Analyser, progress: Progress) -> GraphIndex:
+    """The graph of these rows, left in `folder`, which is there whole or not at all."""
     with whole(folder) as aside:
         runs = aside / "runs"
         runs.mkdir()
-        work = GraphWork(store.folder, generation, runs, analyser.language, BLOCK)
+        work = GraphWork(source.where, source.listed, runs, analyser.language, BLOCK)
         done = 0
-        reading = in_ranges(words.size, BLOCK, lambda p: gathered(store, work, p), ("assay.index.graph_worker", work))
-        for rows in reading:
+        for rows in in_ranges(source.size, BLOCK, lambda p: gathered(source.store, work, p), (source.helper, work)):
             done += rows
-            progress("graph", done, words.size)
+            progress("graph", done, source.size)
         merge_postings(sorted(runs.glob("run-*")), runs)
-        _write_things(runs, aside, _Judge(words, analyser))
+        _write_things(runs, aside, _Judge(source, analyser))
         shutil.rmtree(runs)
-        _write_rows(aside, words.size)
-        write_manifest(aside, {"format": GRAPH_FORMAT, "rows": words.size})
+        _write_rows(aside, source.size)
+        write_manifest(aside, {"format": GRAPH_FORMAT, "rows": source.size})
     return GraphIndex(folder)
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """Which candidates the statistics of the generation let pass."""
+    """Which candidates the statistics of the rows let pass."""
 
-    words: Words
+    source: Source
     analyser: Analyser
     _seen: dict[str, int] = field(default_factory=dict)
 
     def _frequency(self, word: str) -> int:
         """Rows that hold a word in any of its forms."""
         if word not in self._seen:
-            numbers = [self.words.term(term) for term in self.analyser.terms(word)]
-            self._seen[word] = max([self.words.frequency(number) for number in numbers], default=0)
+            self._seen[word] = max(map(self.source.holding, self.analyser.terms(word)), default=0)
         return self._seen[word]
 
     def accepts(self, kind: str, key: bytes, rows: int) -> bool:
@@ -105,7 +113,7 @@ class _Judge:
         if rows < PAIR_ROWS:
             return False
         one, other = (max(self._frequency(word), rows) for word in key.split(" ", 1))
-        return npmi(rows, one, other, self.words.size) >= PAIR_NPMI
+        return npmi(rows, one, other, self.source.size) >= PAIR_NPMI
 
     def _is_name(self, key: str, rows: int) -> bool:
         """Is this a name, or a word that somebody wrote large once?"""

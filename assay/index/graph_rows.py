@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from assay.index.mentions import candidates
 from assay.index.postings import PostingsWriter
 from assay.index.rows import Place, seqs_of
-from assay.store.sqlite import Store
+from assay.store.facts import Row
+
+
+class Reads(Protocol):
+    """A record of truth, as far as the graph needs one."""
+
+    def rows(self, seqs: Sequence[int]) -> list[Row]: ...
 
 
 class GraphWork(NamedTuple):
-    """The store's folder, the generation's, the one for the runs, the language of names, rows in a block."""
+    """Where the store is (its folder, or a server's address and schema), the folder that lists its rows, the one for
+    the runs, the language of names, rows in a block."""
 
-    store: Path
-    generation: Path
+    store: Path | tuple[str, str]
+    listed: Path
     runs: Path
     language: str
     block: int
 
 
-def gathered(store: Store, work: GraphWork, place: Place) -> Iterator[int]:
+def gathered(store: Reads, work: GraphWork, place: Place) -> Iterator[int]:
     """How many rows of a range have been read, block by block; their candidates are left as runs."""
     first, end = place
     postings = PostingsWriter(work.runs, first)
     for start in range(first, end, work.block):
-        rows = store.rows(seqs_of(work.generation, start, min(start + work.block, end)))
+        rows = store.rows(seqs_of(work.listed, start, min(start + work.block, end)))
         for row in rows:
             postings.add(candidates(row.chunk, work.language))
         yield len(rows)

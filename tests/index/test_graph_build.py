@@ -134,14 +134,8 @@ def test_the_files_do_not_depend_on_history_helpers_or_runs(tmp_path: Path, monk
     monkeypatch.setattr("assay.index.graph_build._LOT", 3)
     seen: list[int] = []
     generation = one.generation
-    build_graph(
-        one.store,
-        generation.folder,
-        generation.words,
-        tmp_path / "again",
-        Analyser(),
-        lambda _, done, __: seen.append(done),
-    )
+    source = generation._rows_in(one.store)
+    build_graph(source, tmp_path / "again", Analyser(), lambda _, done, __: seen.append(done))
     assert digest(tmp_path / "again") == first
     assert seen[-1] == 300
     one.close()
