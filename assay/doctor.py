@@ -217,6 +217,17 @@ def _server(backend: PostgresBackend) -> Check:
     return Check("server", "ok", text)
 
 
+def _graph(backend: PostgresBackend) -> Check:
+    """Is there a graph for pipelines that walk one, and is it in step?"""
+    if backend.store.no_graph:
+        what, _, cure = backend.store.no_graph.partition("; cure: ")
+        return Check("graph", "warn", f"the graph leg is skipped: {what}", cure)
+    text = backend.graph_said()
+    if backend.graph_behind >= COMPACT_FROM:
+        return Check("graph", "warn", text, "assay optimize")
+    return Check("graph", "ok", text)
+
+
 def _leftovers(backend: LocalBackend) -> Check:
     store = backend.store
     left = sorted(leftovers(store))
@@ -263,6 +274,7 @@ def _alive(store: Store) -> int:
 
 CHECKS: tuple[Callable[[Any], Check], ...] = (
     _server,
+    _graph,
     _index,
     _tail,
     _vectors,
@@ -274,5 +286,5 @@ CHECKS: tuple[Callable[[Any], Check], ...] = (
 )
 OF_FOLDERS = frozenset({_index, _tail, _disk, _leftovers})
 """Checks of the embedded store, whose indexes lie beside its truth."""
-OF_SERVERS = frozenset({_server})
+OF_SERVERS = frozenset({_server, _graph})
 """Checks of a PostgreSQL store."""

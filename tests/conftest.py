@@ -3,10 +3,10 @@ to name a store wherever it is kept."""
 
 from hypothesis import settings
 
-from tests.places import any_store, vector_store
+from tests.places import any_store, graph_stores, vector_store
 from tests.servers import database, postgres
 
-__all__ = ["any_store", "database", "postgres", "vector_store"]
+__all__ = ["any_store", "database", "graph_stores", "postgres", "vector_store"]
 
 settings.register_profile("assay", deadline=None)
 settings.load_profile("assay")

@@ -18,7 +18,9 @@ from assay.where import Filter
 
 Progress = Callable[[str, int, int], None]
 """(what, done, in all)"""
-NO_GRAPH = "only a store in a folder keeps a graph of things and links; cure: copy it to one: assay copy ./kb"
+NO_GRAPH = (
+    "only stores in a folder or in PostgreSQL keep a graph of things and links; cure: copy it to one: assay copy ./kb"
+)
 """What a snapshot says for lack of the capability "graph"."""
 
 
@@ -86,7 +88,8 @@ class KeptBackend(Protocol):
         ...
 
     def index(self) -> Mapping[str, Any] | None:
-        """What the index says of itself (at least `name`, `chunks`, `version`); None when there is none."""
+        """What the index says of itself: at least `name`, `chunks`, `version`, and `waiting`, what is not in it, where
+        the number `pending` does not say it. None when there is none."""
         ...
 
     def sizes(self) -> Mapping[str, int]:

@@ -46,7 +46,8 @@ def _lines(store: str, found: Stats) -> list[tuple[str, str]]:
         model += f"; {found.without_vector:,} chunks without a vector" if found.without_vector else ""
     built = f"none; {count(found.pending, 'chunk')} are searched one by one"
     if index is not None:
-        built = f"{count(index['chunks'], 'chunk')} as of v{index['version']}; {count(found.pending, 'change')} since"
+        waiting = index.get("waiting") or f"{count(found.pending, 'change')} since"
+        built = f"{count(index['chunks'], 'chunk')} as of v{index['version']}; {waiting}"
     reader = settings.get("triples", "none")
     return [
         ("store", f"{store}, format {settings['format']}"),

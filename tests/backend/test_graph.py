@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.backend import graph_view
+from assay.backend.graph_view import GraphView
 from assay.backend.local import LocalBackend
+from assay.backend.snapshot import LocalSnapshot
 from assay.config import loads
 from assay.legs.graph import Graph
 from assay.protocols import Walk
@@ -23,22 +27,25 @@ from assay.testing.memory_snapshot import MemorySnapshot
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Query, Ranking
 from assay.where import parse
+from tests.places import PLAIN
 
-SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
-NO_SEEDS = np.empty(0, np.int64)
+Stores = Callable[[], Any]
 
 
 def opened(folder: Path) -> LocalBackend:
-    store = Store.open(folder) if Store.exists(folder) else Store.create(folder, SETTINGS)
+    store = Store.open(folder) if Store.exists(folder) else Store.create(folder, PLAIN)
     return LocalBackend(store, Analyser())
 
 
-def filled(folder: Path, *chunks: Chunk, compact: bool = True) -> LocalBackend:
-    backend = opened(folder)
+def put(backend: Any, *chunks: Chunk, compact: bool = True) -> Any:
     backend.put([(chunk, None) for chunk in chunks])
     if compact:
         backend.compact(force=True)
     return backend
+
+
+def filled(folder: Path, *chunks: Chunk) -> LocalBackend:
+    return put(opened(folder), *chunks)
 
 
 def chunk(name: str, text: str, **meta: object) -> Chunk:
@@ -52,17 +59,20 @@ def scores(snapshot, query: str = "", seeds: tuple[str, ...] = (), **settings) -
     return dict(zip(found.ids.tolist(), found.score.tolist(), strict=True))
 
 
+def graph_of(snapshot) -> GraphView:
+    """What a snapshot walks over."""
+    return snapshot._graph_view if isinstance(snapshot, LocalSnapshot) else snapshot._walking.graph
+
+
 @pytest.fixture(params=[True, False], ids=["generation", "tail"])
 def compact(request: pytest.FixtureRequest) -> bool:
     return request.param
 
 
-def test_four_nodes_by_hand(tmp_path: Path, compact: bool) -> None:
+def test_four_nodes_by_hand(graph_stores: Stores, compact: bool) -> None:
     # a and b both hold x and y, and the walk begins at a. By symmetry x = y and
     #   a = ½·1 + ½·x,  b = ½·x,  x = ½·(a/2 + b/2)   so x = 1/6, a = 7/12, b = 1/12
-    backend = filled(
-        tmp_path / "kb", chunk("a", "set X_ONE and Y_TWO"), chunk("b", "set X_ONE and Y_TWO"), compact=compact
-    )
+    backend = put(graph_stores(), chunk("a", "set X_ONE and Y_TWO"), chunk("b", "set X_ONE and Y_TWO"), compact=compact)
     assert scores(backend.snapshot(), seeds=("a",)) == pytest.approx({"a": 7 / 12, "b": 1 / 12}, abs=1e-12)
     # from the thing x instead:  x = ½ + ½·(a+b)/2,  y = ½·(a+b)/2,  a = b = ½·(x+y)/2   so a = b = 1/6
     assert scores(backend.snapshot(), "about x_one") == pytest.approx({"a": 1 / 6, "b": 1 / 6}, abs=1e-12)
@@ -73,7 +83,6 @@ def test_four_nodes_by_hand(tmp_path: Path, compact: bool) -> None:
     # "reached" leaves out the half of ½ that begins at a, and only that
     reached = scores(backend.snapshot(), seeds=("a",), keep="reached")
     assert reached == pytest.approx({"a": 1 / 12, "b": 1 / 12}, abs=1e-12)
-    backend.close()
 
 
 def dense(view, seeds: list[int], damping: float) -> np.ndarray:
@@ -98,63 +107,55 @@ few = settings(max_examples=12, deadline=None, suppress_health_check=list(Health
 
 @few
 @given(st.lists(said, min_size=2, max_size=12), st.sampled_from([0.2, 0.5, 0.85]), st.booleans())
-def test_pushing_equals_the_dense_solution(tmp_path_factory, lines: list[str], damping: float, compact: bool) -> None:
+def test_pushing_equals_the_dense_solution(
+    graph_stores: Stores, lines: list[str], damping: float, compact: bool
+) -> None:
     chunks = [chunk(f"c{i:02d}", line) for i, line in enumerate(lines)]
-    backend = filled(tmp_path_factory.mktemp("kb") / "kb", *chunks, compact=compact)
-    view = backend.snapshot()._graph_view
+    backend = put(graph_stores(), *chunks, compact=compact)
+    view = graph_of(backend.snapshot())
     want = dense(view, [0, 1], damping)
     got = scores(backend.snapshot(), seeds=("c00", "c01"), damping=damping)
     assert got == pytest.approx({f"c{i:02d}": w for i, w in enumerate(want) if w > 1e-12}, abs=1e-9)
-    backend.close()
 
 
 @few
 @given(st.lists(said, min_size=3, max_size=10), st.data())
-def test_order_of_arrival_and_where_rows_stand_change_no_bit(tmp_path_factory, lines: list[str], data) -> None:
+def test_order_of_arrival_and_where_rows_stand_change_no_bit(graph_stores: Stores, lines: list[str], data) -> None:
     chunks = [chunk(f"c{i:02d}", line) for i, line in enumerate(lines)]
     turned = data.draw(st.permutations(chunks))
     cut = data.draw(st.integers(0, len(chunks)))
-    base = tmp_path_factory.mktemp("kb")
-    one = filled(base / "one", *chunks)
-    other = filled(base / "other", *turned[:cut])
+    one = put(graph_stores(), *chunks)
+    other = put(graph_stores(), *turned[:cut])
     other.put([(c, None) for c in turned[cut:]])
     query = "did Anna meet Bob over acme-key?"
     assert scores(one.snapshot(), query, ("c01", "c00")) == scores(other.snapshot(), query, ("c01", "c00"))
-    one.close()
-    other.close()
 
 
 @few
 @given(st.lists(said, min_size=3, max_size=10), st.data())
-def test_the_dead_leave_nothing(tmp_path_factory, lines: list[str], data) -> None:
+def test_the_dead_leave_nothing(graph_stores: Stores, lines: list[str], data) -> None:
     chunks = [chunk(f"c{i:02d}", line) for i, line in enumerate(lines)]
     dead = data.draw(st.sets(st.sampled_from([c.id for c in chunks[2:]]), min_size=1))
-    base = tmp_path_factory.mktemp("kb")
-    one = filled(base / "one", *chunks, compact=data.draw(st.booleans()))
-    one.snapshot()._graph_view.weights  # noqa: B018  # made before the deletion
+    one = put(graph_stores(), *chunks, compact=data.draw(st.booleans()))
+    graph_of(one.snapshot()).weights  # noqa: B018  # made before the deletion
     one.remove(sorted(dead))
-    never = filled(base / "never", *[c for c in chunks if c.id not in dead])
+    never = put(graph_stores(), *[c for c in chunks if c.id not in dead])
     query = "did Anna meet Bob over acme-key?"
     found = Graph(least=0.0).find(Query(query), one.snapshot(), 100, Ranking.of(["c01", "c00"], (), "unit"))
     want = Graph(least=0.0).find(Query(query), never.snapshot(), 100, Ranking.of(["c01", "c00"], (), "unit"))
     assert found.ids.tolist() == want.ids.tolist()
     assert found.score.tobytes() == want.score.tobytes()
     assert [p.name for p in found.parts] == [p.name for p in want.parts]
-    one.close()
-    never.close()
 
 
-def test_contract_of_the_leg(tmp_path: Path) -> None:
-    backend = filled(
-        tmp_path / "kb", *[chunk(f"c{i}", f"we saw {NAMES[i % 3]} with {NAMES[i % 4]}") for i in range(30)]
-    )
+def test_contract_of_the_leg(graph_stores: Stores) -> None:
+    backend = put(graph_stores(), *[chunk(f"c{i}", f"we saw {NAMES[i % 3]} with {NAMES[i % 4]}") for i in range(30)])
     check_leg(Graph(), backend.snapshot(), (Query("Anna and Bob"), Query(""), Query("\ud800\0 Carl")))
-    backend.close()
 
 
-def test_links_join_documents_and_say_so(tmp_path: Path, compact: bool) -> None:
-    backend = filled(
-        tmp_path / "kb",
+def test_links_join_documents_and_say_so(graph_stores: Stores, compact: bool) -> None:
+    backend = put(
+        graph_stores(),
         chunk("a", "read [[Keys]] first", doc_id="docs/a.md"),
         chunk("b", "how to rotate them", doc_id="docs/keys.md", title="Rotation"),
         chunk("c", "see [the rest](b/c.md)", doc_id="docs/keys.md", title="Rotation"),
@@ -171,12 +172,11 @@ def test_links_join_documents_and_say_so(tmp_path: Path, compact: bool) -> None:
     found = Graph(least=0.0).find(Query(""), backend.snapshot(), 10, Ranking.of(["b"], (), "unit"))
     assert "a" not in found.ids.tolist()
     assert not any("keys" in part.name for part in found.parts)
-    backend.close()
 
 
-def test_aliases_are_names_and_addresses_of_a_document(tmp_path: Path, compact: bool) -> None:
-    backend = filled(
-        tmp_path / "kb",
+def test_aliases_are_names_and_addresses_of_a_document(graph_stores: Stores, compact: bool) -> None:
+    backend = put(
+        graph_stores(),
         chunk("a", "see [[AAL]] on engines", doc_id="a"),
         chunk("b", "she wrote the first program", doc_id="people/ada.md", title="Ada", aliases=["AAL", "Augusta King"]),
         chunk("c", "a letter to Augusta King", doc_id="c"),
@@ -186,7 +186,6 @@ def test_aliases_are_names_and_addresses_of_a_document(tmp_path: Path, compact: 
     assert scores(backend.snapshot(), "augusta king").keys() == {"a", "b", "c"}
     backend.remove(["b"])
     assert scores(backend.snapshot(), seeds=("a",)).keys() == {"a"}
-    backend.close()
 
 
 WORDS = ("signing key", "signing key rotation", "the First day", "first of all", "Acme Corp", "see [[c03]]", "v1.2.3")
@@ -196,21 +195,20 @@ settled = {"entities": ["Fay"], "aliases": ["Dora"], "triples": ["Emil | knows |
 
 @few
 @given(st.lists(lines, min_size=2, max_size=20), st.sampled_from(["all", "reached", "new"]), st.booleans())
-def test_a_store_walks_as_brute_force_does(tmp_path_factory, said: list[str], keep: str, given_more: bool) -> None:
+def test_a_store_walks_as_brute_force_does(graph_stores: Stores, said: list[str], keep: str, given_more: bool) -> None:
     chunks = [chunk(f"c{i:02d}", line, **(settled if given_more and i % 3 == 0 else {})) for i, line in enumerate(said)]
-    backend = filled(tmp_path_factory.mktemp("kb") / "kb", *chunks)
+    backend = put(graph_stores(), *chunks)
     oracle = MemorySnapshot(chunks)
     for query in ("", "did Anna meet Bob over acme-key?", "signing keys of the First", "Acme Corp v1.2.3"):
         for seeds in ((), ("c00",), ("c01", "c00")):
             mine, theirs = (scores(view, query, seeds, keep=keep) for view in (backend.snapshot(), oracle))
             assert mine == pytest.approx({n: s for n, s in theirs.items() if s > 1e-9}, abs=1e-9)
-    backend.close()
 
 
-def test_a_walk_keeps_to_what_the_query_may_see(tmp_path: Path, compact: bool) -> None:
+def test_a_walk_keeps_to_what_the_query_may_see(graph_stores: Stores, compact: bool) -> None:
     # b is of another team; the way from a to c leads over it alone
-    backend = filled(
-        tmp_path / "kb",
+    backend = put(
+        graph_stores(),
         chunk("a", "we saw Anna", scope="us"),
         chunk("b", "then Anna met Bob", scope="them"),
         chunk("c", "and Bob left", scope="us"),
@@ -222,14 +220,12 @@ def test_a_walk_keeps_to_what_the_query_may_see(tmp_path: Path, compact: bool) -
         assert view.ids(view.related(query, 10, walk).rows).tolist() == ["a"]
     assert view.ids(view.related(Query(""), 10, walk).rows).tolist() == ["a", "b", "c"]
     assert view.ids(view.related(Query("", scope="them"), 10, walk).rows).tolist() == []
-    backend.close()
 
 
-def test_a_thing_in_every_chunk_joins_nothing(tmp_path: Path) -> None:
-    backend = filled(tmp_path / "kb", *[chunk(f"c{i:04d}", "we love Acme Corp") for i in range(1000)])
+def test_a_thing_in_every_chunk_joins_nothing(graph_stores: Stores) -> None:
+    backend = put(graph_stores(), *[chunk(f"c{i:04d}", "we love Acme Corp") for i in range(1000)])
     assert scores(backend.snapshot(), "Acme Corp") == {}
     assert scores(backend.snapshot(), seeds=("c0000",)) == {"c0000": 0.5}
-    backend.close()
 
 
 @pytest.mark.parametrize(("size", "most", "at_most"), [(40, 16, 4_000), (1000, 20, 4_000), (1000, 18, 18)])
@@ -253,27 +249,25 @@ def test_the_band_of_frequencies_by_hand(
 
 
 @pytest.mark.parametrize("text", ["", "no names at all", "x" * 10_000_000, "A B C " * 100_000])
-def test_hostile_chunks(tmp_path: Path, text: str, compact: bool) -> None:
-    backend = filled(
-        tmp_path / "kb", chunk("a", text), chunk("b", "we saw Anna"), chunk("c", "so did Anna"), compact=compact
+def test_hostile_chunks(graph_stores: Stores, text: str, compact: bool) -> None:
+    backend = put(
+        graph_stores(), chunk("a", text), chunk("b", "we saw Anna"), chunk("c", "so did Anna"), compact=compact
     )
     assert scores(backend.snapshot(), "Anna").keys() == {"b", "c"}
     assert scores(backend.snapshot(), text[:1000], ("a",)).keys() == {"a"}
     assert scores(backend.snapshot()) == {}
-    backend.close()
 
 
-def test_an_empty_store(tmp_path: Path) -> None:
-    backend = opened(tmp_path / "kb")
+def test_an_empty_store(graph_stores: Stores) -> None:
+    backend = graph_stores()
     assert scores(backend.snapshot(), "Anna") == {}
     backend.compact(force=True)
     assert scores(backend.snapshot(), "Anna") == {}
-    backend.close()
 
 
-def test_parts_are_the_score(tmp_path: Path) -> None:
-    backend = filled(
-        tmp_path / "kb", *[chunk(f"c{i:02d}", f"we saw {NAMES[i % 3]} with {NAMES[i % 5]}") for i in range(24)]
+def test_parts_are_the_score(graph_stores: Stores) -> None:
+    backend = put(
+        graph_stores(), *[chunk(f"c{i:02d}", f"we saw {NAMES[i % 3]} with {NAMES[i % 5]}") for i in range(24)]
     )
     found = Graph().find(Query("Anna"), backend.snapshot(), 40, Ranking.of(["c07"], (), "unit"))
     assert found.parts[0].name == "seed"
@@ -281,16 +275,14 @@ def test_parts_are_the_score(tmp_path: Path) -> None:
     assert {"via anna", "via bob"} <= {part.name for part in found.parts}
     total = sum(part.column for part in found.parts[:-1])
     assert (total * 0.5 == found.score).all()
-    backend.close()
 
 
-def test_little_is_lost_by_stopping_early(tmp_path: Path) -> None:
+def test_little_is_lost_by_stopping_early(graph_stores: Stores) -> None:
     rng = np.random.default_rng(5)
     chunks = [chunk(f"c{i:03d}", "we saw " + " with ".join(rng.choice(NAMES, 2))) for i in range(60)]
-    backend = filled(tmp_path / "kb", *chunks)
+    backend = put(graph_stores(), *chunks)
     whole, early = (scores(backend.snapshot(), "Anna", ("c003",), least=least) for least in (0.0, 1e-4))
     assert all(0.0 <= whole[name] - early.get(name, 0.0) < 0.02 for name in whole)
-    backend.close()
 
 
 def test_the_graph_is_built_when_asked_for_and_then_kept_up(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from assay.backend.postgres.told import Disconnected
 from assay.errors import StoreError
+from assay.legs.graph import Graph
 from assay.testing.postgres import Server
 from assay.types import Chunk, Query
 from tests.backend.test_postgres import corpus, opened
@@ -142,4 +144,54 @@ def test_a_server_that_went_away_and_came_back(own: Server) -> None:
     assert told.value.cure
     own.run()
     assert backend.snapshot().size == 1
+    backend.close()
+
+
+def _walked(backend: Any) -> dict[str, float]:
+    found = Graph().find(Query("Anna Bell"), backend.snapshot(), 50)
+    return dict(zip(found.ids.tolist(), found.score.tolist(), strict=True))
+
+
+def test_a_server_killed_while_the_graph_is_written_keeps_the_old_one(
+    own: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = own.address("graph")
+    backend = opened(address, dim=0)
+    backend.put([(Chunk(f"c{i}", f"d{i}", f"we saw Anna Bell in {i}", 5), None) for i in range(5)])
+    backend.compact()
+    assert _walked(backend).keys() == {f"c{i}" for i in range(5)}
+    kept = backend._graphs.kept()
+    assert kept.made
+    backend.put([(Chunk("new", "new", "so did Anna Bell", 5), None)])
+
+    def killed(_: object) -> None:
+        own.kill()
+
+    with monkeypatch.context() as patched:
+        patched.setattr("assay.backend.postgres.graph_pages.lock", killed)  # pages sent, nothing committed
+        patched.setattr("assay.backend.postgres.connect._PATIENCE", 1.0)
+        with pytest.raises(Disconnected):
+            backend.compact()
+    own.run()
+    assert backend._graphs.kept() == kept
+    want = {*(f"c{i}" for i in range(5)), "new"}  # acknowledged, so it is there
+    other = opened(address, dim=0)
+    assert _walked(backend) == _walked(other)
+    assert _walked(other).keys() == want
+    assert other.compact()
+    assert other._graphs.kept().base == other.store.version()
+    assert _walked(backend).keys() == want
+    backend.close()
+    other.close()
+
+
+def test_a_cut_connection_is_replaced_for_walks(own: Server) -> None:
+    backend = opened(own.address("cut_walk"), dim=0)
+    backend.put([(Chunk(f"c{i}", f"d{i}", f"we saw Anna Bell in {i}", 5), None) for i in range(5)])
+    backend.compact()
+    view = backend.snapshot()
+    _cut(own)
+    assert len(Graph().find(Query("Anna Bell"), view, 50)) == 5
+    _cut(own)
+    assert len(_walked(backend)) == 5
     backend.close()

@@ -82,11 +82,19 @@ def test_by_command(database: str, docs: Path, tmp_path: Path) -> None:
         run("ls", "--store", asked),
         run("doctor", "--store", asked),
         run("optimize", "--store", asked),
+        run("optimize", "--graph", "--store", asked),
+        run("stats", "--store", asked),
+        run("doctor", "--store", asked),
         run("tag", "one", "--store", asked),
         run("rm", "docs/00001.md", "--yes", "--store", asked),
         run("optimize", "--forget-before", "v2", "--store", asked),
     ]
     assert "00002.md" in shown[2].output
+    assert "no graph yet" in shown[1].output
+    assert "no graph yet" in shown[3].output
+    assert shown[5].output == "built the graph of 15 chunks\n"
+    assert "15 chunks as of v1; graph as of v1, 0 changes since" in shown[6].output
+    assert "graph as of v1, 0 changes since" in shown[7].output
     assert "forgot 3 dead chunks" in shown[-1].output
     assert len(run("export", "--store", asked).stdout.splitlines()) == 12
     refused = CliRunner().invoke(cli, ["backup", str(tmp_path / "b"), "--store", asked])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from assay.backend.kept import Erased, Progress
-from assay.backend.postgres import textsearch, upkeep
+from assay.backend.local import COMPACT_FROM, MOST_TAIL
+from assay.backend.postgres import graph_pages, textsearch, upkeep
+from assay.backend.postgres.graphs import Graphs
 from assay.backend.postgres.hnsw import INDEX_FROM, index_name
 from assay.backend.postgres.server import Server, examined
 from assay.backend.postgres.snapshot import PostgresSnapshot
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.view import Names, View
+from assay.errors import StoreError
 from assay.store.refusals import check_unit, check_version, embedded_anew
 from assay.types import Chunk, Vector
 
@@ -21,8 +26,21 @@ _STATE = """
 SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'model'), {},
   (SELECT indexrelid::text || '.' || pg_relation_filenode(indexrelid) FROM pg_index
    WHERE indexrelid = to_regclass(%s) AND indisvalid),
-  (SELECT value FROM setting WHERE key = 'analyser')
+  (SELECT value FROM setting WHERE key = 'analyser'), {}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The newest version, what its indexes are, and which erasure was the last: a snapshot is of one of them."""
+
+    newest: int
+    index: str
+    """The identity of the vectors' index, "" where there is none."""
+    textsearch: bool
+    base: int | None
+    """The version that walks go by; None before the first upkeep."""
+    erasures: int
 
 
 class PostgresBackend:
@@ -35,39 +53,44 @@ class PostgresBackend:
         self._names = Names()
         self._lock = threading.Lock()
         self._current: PostgresSnapshot | None = None
-        self._stamp: tuple[int, str, bool] = (-1, "", False)
-        self._textsearch = False
+        self._stamp: _State | None = None
+        self._graphs = Graphs(store)
 
     # -- reading
 
     def snapshot(self, version: int | None = None) -> PostgresSnapshot:
         """The newest state, or the store as it was at a version."""
-        newest, index = self._state()
-        if version not in (None, newest):
-            check_version(version, self.store.oldest(), newest)
-            return self._view(version, index)
+        state = self._state()
+        if version is not None and version != state.newest:
+            check_version(version, self.store.oldest(), state.newest)
+            return self._view(version, state)
         with self._lock:
-            stamp = (newest, index, self._textsearch)
-            if self._current is None or self._stamp != stamp:
-                self._current = self._view(newest, index)
-                self._stamp = stamp
+            if self._current is None or self._stamp != state:
+                self._current = self._view(state.newest, state)
+                self._stamp = state
             return self._current
 
-    def _state(self) -> tuple[int, str]:
-        """The newest version and the identity of the vectors' index, "" where there is none. Notes what proposes."""
+    def _state(self) -> _State:
         table = self.store.settings.get("vectors") or "nothing"
-        statement = _STATE.format(textsearch.PRESENT)
+        graph = "NULL::bigint, 0" if self.store.no_graph else "(SELECT base FROM graph), (SELECT erasures FROM graph)"
+        statement = _STATE.format(textsearch.PRESENT, graph)
         found = self.store.read(lambda db: db.execute(statement, (index_name(table),)).fetchone())
         assert found is not None
         if json.loads(found[1]) != self.store.settings["model"]:
             raise embedded_anew(self.store.address)
-        self._textsearch = bool(found[2])
         self.store.settings["analyser"] = json.loads(found[4])  # another release may have analysed it anew
-        return int(found[0]), found[3] or ""
+        return _State(int(found[0]), found[3] or "", bool(found[2]), found[5], found[6])
 
-    def _view(self, version: int, index: str) -> PostgresSnapshot:
-        view = View(self.store, version, self._names, self._textsearch)
-        return PostgresSnapshot(view, self._no_vectors, index=index, index_from=self._index_from)
+    def _view(self, version: int, state: _State) -> PostgresSnapshot:
+        base = state.base if state.base is None else min(state.base, version)
+        return PostgresSnapshot(
+            View(self.store, version, self._names, state.textsearch),
+            self._no_vectors,
+            self._graphs,
+            base=base,
+            index=state.index,
+            index_from=self._index_from,
+        )
 
     # -- writing
 
@@ -92,16 +115,24 @@ class PostgresBackend:
 
     @property
     def pending(self) -> int:
-        """Rows that the next `compact` would index or analyse; the server keeps step with everything else by itself."""
-        newest, index = self._state()
-        if upkeep.is_outdated(self.store):
-            return self._view(newest, index).size
-        size = 0 if index or not self.store.settings["dim"] else self._view(newest, index).size
-        return size if size >= self._index_from else 0
+        """Rows that the next `compact` would index or analyse, or that walks would begin to go by; the server keeps
+        step with everything else by itself."""
+        return max(self._unindexed(), self._changes())
 
     @property
     def due(self) -> bool:
-        return self.pending > 0
+        return self._unindexed() > 0 or self._changes() >= COMPACT_FROM
+
+    def _unindexed(self) -> int:
+        """Rows whose words are to be analysed anew, or whose vectors are many enough for an index."""
+        state = self._state()
+        if upkeep.is_outdated(self.store):
+            return self._view(state.newest, state).size
+        size = 0 if state.index or not self.store.settings["dim"] else self._view(state.newest, state).size
+        return size if size >= self._index_from else 0
+
+    def _changes(self) -> int:
+        return 0 if self.store.no_graph else self.store.read(graph_pages.changes)
 
     @property
     def wants_index(self) -> bool:
@@ -109,10 +140,35 @@ class PostgresBackend:
 
     def index(self) -> dict[str, Any]:
         """What the server's indexes say of themselves; words are always in step, vectors once there are enough."""
-        newest, index = self._state()
-        near = f"vectors by HNSW in half precision ({index_name(self.store.settings['vectors'])})" if index else ""
-        kinds = ["words by GIN (holding)", *([near] if near else [])]
-        return {"name": ", ".join(kinds), "version": newest, "chunks": self.snapshot().size}
+        state = self._state()
+        near = f"vectors by HNSW in half precision ({index_name(self.store.settings['vectors'])})"
+        kinds = ["words by GIN (holding)", *([near] if state.index else [])]
+        waiting = [f"{many:,} to be indexed" for many in (self._unindexed(),) if many]
+        return {
+            "name": ", ".join(kinds),
+            "version": state.newest,
+            "chunks": self.snapshot().size,
+            "waiting": "; ".join([*waiting, self.graph_said()]),
+        }
+
+    def graph_said(self) -> str:
+        """What graph the database holds, in words."""
+        if not self._uses_graph:
+            return (
+                f"no graph: {self.store.no_graph.partition('; cure: ')[0]}" if self.store.no_graph else "no graph yet"
+            )
+        changes = self.graph_behind
+        since = "1 change" if changes == 1 else f"{changes:,} changes"
+        return f"graph as of v{self._graphs.kept().base}, {since} since"
+
+    @property
+    def graph_behind(self) -> int:
+        """Chunks born and dead since the graph was built; 0 where there is none."""
+        return self._changes() if self._uses_graph else 0
+
+    @property
+    def _uses_graph(self) -> bool:
+        return not self.store.no_graph and bool(self._graphs.kept().made)
 
     def server(self) -> Server:
         return self.store.read(examined)
@@ -130,27 +186,62 @@ class PostgresBackend:
         built = upkeep.build_index(self.store, self._index_from, progress)
         with self.store.alone() as db:
             built = textsearch.build(db) or built
+        built = self._renewed(progress, force) or built
         if outdated or built or force:
             upkeep.settle(self.store)
         return outdated or built or force
 
     def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
-        """Erase what was already dead at a version; older snapshots are gone for good. How many rows."""
+        """Erase what was already dead at a version; older snapshots are gone for good. How many rows.
+
+        The graph is brought into step first: it must not know what is about to vanish (law 10)."""
+        self._renewed(progress, force=False)
         with self.store.write(f"forget before v{version}") as writer:
             gone = writer.forget_dead(version)
         upkeep.sweep(self.store)
         return gone
 
     def erase(self, doc_ids: Sequence[str], note: str) -> Erased:
-        """Remove every row of documents from all versions and indexes, and their words from the list of terms."""
+        """Remove every row of documents from all versions and indexes, and their words from the list of terms. The
+        graph, which knows their names, goes with them; where there was one, another is built without them."""
+        used = self._uses_graph
         with self.store.write(note) as writer:
             gone = writer.erase(doc_ids)
         upkeep.sweep(self.store)
+        kept = ["the server's write-ahead log, replicas and backups keep them until they are recycled"]
+        if gone and used:
+            self._walked_again()
+            kept.append("other processes that walked the graph hold its names in memory until they walk again")
         rows = "1 row" if gone == 1 else f"{gone:,} rows"
         return Erased(
             [f"{self.store.address}: {rows} of all versions, swept out of tables and indexes"],
-            ["the server's write-ahead log, replicas and backups keep them until they are recycled"],
+            kept,
         )
+
+    def _walked_again(self) -> None:
+        """Build the graph anew; where that cannot be now, the next walk does."""
+        with contextlib.suppress(StoreError):
+            self._graphs.get(self._graphs.kept().base)
+
+    # -- the graph
+
+    def _renewed(self, progress: Progress, force: bool) -> bool:
+        return not self.store.no_graph and self._graphs.renew(progress, force)
+
+    @property
+    def graph_due(self) -> bool:
+        if self.store.no_graph or self._graphs.is_made(self._graphs.kept()):
+            return False
+        return self.snapshot().size > MOST_TAIL
+
+    def build_graph(self, progress: Progress = lambda *_: None) -> int:
+        """Build the graph now, instead of for the first question, and put it into the database; how many chunks it
+        covers. 0 when there has been no upkeep yet and the store is small: then a graph costs nothing."""
+        if self.store.no_graph:
+            raise StoreError(*self.store.no_graph.split("; cure: "))
+        state = self._state()
+        base = state.newest if state.base is None and self.snapshot().size > MOST_TAIL else state.base
+        return len(self._graphs.get(base, progress))
 
     def close(self) -> None:
         self._current = None

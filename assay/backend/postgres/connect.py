@@ -23,8 +23,9 @@ SCHEMA = "assay"
 """The schema of a store whose address names none."""
 MOST = 8
 """Connections that one process holds at most."""
+LOCK_PATIENCE = 30
+"""Seconds to wait for another writer."""
 _PATIENCE = 10.0  # seconds to wait for a connection
-_LOCK_PATIENCE = 30  # seconds to wait for another writer
 _T = TypeVar("_T")
 _HOST = r"(?:\[[^][@/?#]*\]|[^][@/?#:,]*)(?::\d*)?"
 _ADDRESS = re.compile(
@@ -112,7 +113,7 @@ class Connections:
         names = [self.address.schema, *([row[0]] if row else [])]
         db.execute(sql.SQL("SET search_path TO {}").format(sql.SQL(", ").join(map(sql.Identifier, names))))
         db.execute("SET jit TO off")  # compiling takes longer than any of our statements
-        db.execute(f"SET lock_timeout TO '{_LOCK_PATIENCE}s'")
+        db.execute(f"SET lock_timeout TO '{LOCK_PATIENCE}s'")
         if row:
             register(db)
         db.commit()

@@ -4,6 +4,8 @@ Rows of `chunk` are append-only: born in one version, perhaps dead in a later on
 What a search scans stands in `chunk`; texts stand apart in `body`, so that scanning reads few pages. `terms` are
 numbers of our own analyser's terms, ascending, `counts` how often each occurs. `fields` holds every value a filter
 can see as a list under its name; `folded` the same texts case-folded, where folding changes one.
+`graph` is one row about the graph that walks go over, `graph_page` its files in pages (`graph_pages.py`); whoever may
+use the chunks may use them.
 """
 
 from __future__ import annotations
@@ -63,9 +65,34 @@ MIGRATIONS: tuple[str, ...] = (
     );
     """,
     "CREATE INDEX dated ON chunk (created);",
+    """
+    CREATE TABLE graph (
+      base bigint, last bigint NOT NULL, kind text NOT NULL, made text NOT NULL, erasures bigint NOT NULL
+    );
+    INSERT INTO graph VALUES (NULL, 0, '', '', 0);
+    CREATE TABLE graph_page (
+      made text, name text COLLATE "C", part integer, held bytea NOT NULL, PRIMARY KEY (made, name, part)
+    );
+    ALTER TABLE graph_page ALTER COLUMN held SET STORAGE EXTERNAL;
+    DO $$
+    DECLARE one record;
+    BEGIN
+      FOR one IN SELECT grantee, privilege_type FROM information_schema.role_table_grants
+        WHERE table_schema = current_schema() AND table_name = 'chunk' AND grantee <> current_user
+          AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      LOOP
+        EXECUTE format(
+          'GRANT %s ON graph, graph_page TO %s', one.privilege_type,
+          CASE one.grantee WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(one.grantee) END
+        );
+      END LOOP;
+    END $$;
+    """,
 )
 """MIGRATIONS[n] makes format n + 1 out of format n; a new one is appended, none is ever changed."""
 
+GRAPH_FROM = 3
+"""The format from which a store can keep a graph."""
 SWITCHED_ON = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 AVAILABLE = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
 LEAST_SERVER = 14

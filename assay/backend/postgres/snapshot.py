@@ -10,15 +10,18 @@ from functools import cached_property
 import numpy as np
 
 from assay.backend.finding import asked_vector, best
-from assay.backend.kept import NO_GRAPH
 from assay.backend.keys import MOST_KEYS, keys_found, letter_for_letter, rarest
 from assay.backend.lexical import MOST_TERMS
 from assay.backend.postgres import lexical, vectors
 from assay.backend.postgres.filters import Condition, is_held
+from assay.backend.postgres.graph_made import OUTDATED
+from assay.backend.postgres.graphs import Graphs
 from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.view import View
+from assay.backend.postgres.walking import Walking
+from assay.errors import StoreError
 from assay.index.columns import NUMBERS, as_number
-from assay.protocols import Found
+from assay.protocols import Found, Walk
 from assay.text.analyse import Analyser, identifiers
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
@@ -30,8 +33,18 @@ class PostgresSnapshot:
     all_first = True
     """A query looks at the chunks that hold all of its terms before the others."""
 
-    def __init__(self, view: View, no_vectors: str, *, index: str = "", index_from: int = INDEX_FROM) -> None:
+    def __init__(
+        self,
+        view: View,
+        no_vectors: str,
+        graphs: Graphs,
+        *,
+        base: int | None = None,
+        index: str = "",
+        index_from: int = INDEX_FROM,
+    ) -> None:
         self._view = view
+        self._graphs, self._base = graphs, base
         self._settings = view.store.settings
         self._no_vectors = no_vectors
         self._index, self._index_from = index, index_from
@@ -41,18 +54,31 @@ class PostgresSnapshot:
 
     @cached_property
     def digest(self) -> str:
-        """Covers store, version, analyser, model, and the vectors' index, whose graph is not canonical."""
-        said = (self._settings["store"], self.version, self.analyser.digest, self._settings["model"], self._index)
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        """Covers store, version, analyser, model, the version whose statistics walks go by, and the vectors' index,
+        whose graph is not canonical."""
+        made = (self.analyser.digest, self._settings["model"], self._index, self._base)
+        return hashlib.sha256(json.dumps((self._settings["store"], self.version, *made)).encode()).hexdigest()
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return frozenset({"lexical", "exact", "dense"} if self._dim else {"lexical", "exact"})
+        more = (*(("dense",) if self._dim else ()), *(() if self._no_graph else ("graph",)))
+        return frozenset({"lexical", "exact", *more})
 
     def lacks(self, capability: str) -> str:
         if capability in self.capabilities:
             return ""
-        return {"dense": self._no_vectors, "graph": NO_GRAPH}.get(capability, f"this store cannot do {capability!r}")
+        said = {"dense": self._no_vectors, "graph": self._no_graph}
+        return said.get(capability, f"this store cannot do {capability!r}")
+
+    @property
+    def _no_graph(self) -> str:
+        """Why there is no graph here; "" when there is."""
+        return self._view.store.no_graph or ("" if self._is_current else OUTDATED)
+
+    @property
+    def _is_current(self) -> bool:
+        """Did this analyser read the words?"""
+        return bool(self._settings["analyser"] == self.analyser.digest)
 
     @property
     def size(self) -> int:
@@ -63,7 +89,7 @@ class PostgresSnapshot:
     @cached_property
     def _outdated(self) -> tuple[Note, ...]:
         """Said with every answer until it is cured: terms of another analyser may not be found."""
-        if self._settings["analyser"] == self.analyser.digest:
+        if self._is_current:
             return ()
         return (Note("degraded", "the words were analysed by another version of Assay; cure: assay optimize"),)
 
@@ -112,6 +138,16 @@ class PostgresSnapshot:
             if terms:
                 found.append((key, float(self._view.weights(terms).max()), self._holding(key, terms, seen)))
         return keys_found(found, lambda rows, score: self._best(rows, score, k))
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        """Rows that a walk over names, identifiers, word pairs and links reaches (see backend/walk.py)."""
+        if self._no_graph:
+            raise StoreError(*self._no_graph.split("; cure: "))
+        return self._walking.found(query, k, walk)
+
+    @cached_property
+    def _walking(self) -> Walking:
+        return Walking.over(self._view, self._graphs, self._base)
 
     def _holding(self, key: str, terms: Sequence[str], seen: Condition) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""
@@ -177,10 +213,7 @@ class PostgresSnapshot:
         return np.array([row_of.get(name, -1) for name in names], np.int64)
 
     def ids(self, rows: Rows) -> Ids:
-        return np.array(self._view.names.of(rows.tolist(), self._named), np.str_)
-
-    def _named(self, rows: list[int]) -> list[tuple[int, str]]:
-        return [(row[0], row[1]) for row in self._view.read("SELECT seq, id FROM chunk WHERE seq = ANY(%s)", (rows,))]
+        return np.array(self._view.ids(rows.tolist()), np.str_)
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         return [found.chunk for found in self._view.store.rows(rows.tolist())] if len(rows) else []

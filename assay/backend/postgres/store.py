@@ -17,6 +17,7 @@ import numpy as np
 from assay.backend.postgres import tallies
 from assay.backend.postgres.connect import Address, Connections, once
 from assay.backend.postgres.schema import (
+    GRAPH_FROM,
     MIGRATIONS,
     check_server,
     check_vectors,
@@ -52,9 +53,11 @@ class PostgresStore(StagesVectors):
     place: Path | None = None
     scratch: Path | None = None
 
-    def __init__(self, connections: Connections, settings: dict[str, Any], readonly: bool) -> None:
+    def __init__(self, connections: Connections, settings: dict[str, Any], readonly: bool, no_graph: str = "") -> None:
         self._connections = connections
         self.readonly = readonly
+        self.no_graph = no_graph
+        """Why this store keeps no graph here, with the cure behind "; cure: "; "" when it does."""
         self.settings = settings
         self.analyser = Analyser(language=settings["language"])
         self._held = threading.local()
@@ -101,7 +104,8 @@ class PostgresStore(StagesVectors):
                 settings["format"] = migrate(db, _settings(db)["format"], str(address))
             if settings["dim"]:
                 check_vectors(db, settings["vectors"], settings["dim"], str(address), readonly)
-        return PostgresStore(Connections(address), settings, readonly)
+            no_graph = _no_graph(db, settings["format"])
+        return PostgresStore(Connections(address), settings, readonly, no_graph)
 
     @property
     def address(self) -> str:
@@ -136,6 +140,10 @@ class PostgresStore(StagesVectors):
     def alone(self) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
         """A connection outside any transaction, for the upkeep of indexes."""
         return self._connections.alone()
+
+    def aside(self) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
+        """A transaction that makes no version: for what follows from the record."""
+        return self._connections.transaction()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
@@ -304,6 +312,16 @@ def _is_readonly(db: psycopg.Connection[Any]) -> bool:
         "OR NOT has_table_privilege('chunk', 'INSERT')"
     ).fetchone()
     return bool(row and row[0])
+
+
+def _no_graph(db: psycopg.Connection[Any], form: int) -> str:
+    if form < GRAPH_FROM:
+        return "its tables are of an older Assay, which kept no graph; cure: open it once as a user who may write"
+    row = db.execute("SELECT has_table_privilege('graph', 'SELECT') AND has_table_privilege('graph_page', 'SELECT')")
+    may = row.fetchone()
+    if may and may[0]:
+        return ""
+    return "this user may not read the graph's tables; cure: GRANT SELECT ON graph, graph_page TO USER, in its schema"
 
 
 def _settings(db: psycopg.Connection[Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def settle(store: PostgresStore) -> None:
 def sweep(store: PostgresStore) -> None:
     """Take dead rows out of tables and indexes."""
     with store.alone() as db:
-        for table in ("chunk", "body", "term", "version", store.settings.get("vectors")):
+        for table in ("chunk", "body", "term", "version", "graph", "graph_page", store.settings.get("vectors")):
             if table:
                 db.execute(f"VACUUM (ANALYZE) {table}")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled, is_he
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.remembered import Remembered
 from assay.index.words import idf
-from assay.types import Floats, Query
+from assay.types import Floats, Query, Rows
 from assay.where import Filter
 
 _MOST_NAMES = 200_000
@@ -70,7 +70,9 @@ class View:
     _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
     """term → (its number, -1 where it has none; live chunks that hold it)"""
 
-    def read(self, statement: str, given: Sequence[Any] = (), binary: bool = False) -> list[tuple[Any, ...]]:
+    def read(
+        self, statement: str, given: Sequence[Any] | Mapping[str, Any] = (), binary: bool = False
+    ) -> list[tuple[Any, ...]]:
         return self.store.read(lambda db: db.execute(statement, given, binary=binary).fetchall())
 
     @property
@@ -126,13 +128,34 @@ class View:
     def seen_by(self, query: Query) -> Condition:
         """The same, looked up once where few rows meet it: all legs of a question then share one scan, and the next
         question with the same filter needs none."""
-        # A moment that hides nothing is none: most questions are as of now, and every now is another.
-        at = None if query.at is not None and query.at >= self.newest else query.at
+        at = self.moment(query)
         if query.where is None and at is None and query.scope is None:
             return self.alive
         return self._seen.get(
             query.where, at, query.scope, lambda: self._looked_up(self.visible(query.where, at, query.scope))
         )
+
+    def moment(self, query: Query) -> float | None:
+        """A moment that hides nothing is none: most questions are as of now, and every now is another."""
+        return None if query.at is not None and query.at >= self.newest else query.at
+
+    def rows_seen(self, query: Query) -> Rows | None:
+        """The rows that a query may see; None when these are all that live."""
+        seen = self.seen_by(query)
+        if not seen.narrows:
+            return None
+        if seen.rows is not None:
+            return np.array(seen.given[0], np.int64)
+        packed = self.read(
+            f"SELECT string_agg(int8send(c.seq), '') FROM chunk c WHERE {seen.sql}", seen.given, binary=True
+        )[0][0]
+        return np.frombuffer(packed or b"", ">i8").astype(np.int64)
+
+    def ids(self, rows: list[int]) -> list[str]:
+        return self.names.of(rows, self._named)
+
+    def _named(self, rows: list[int]) -> list[tuple[int, str]]:
+        return [(row[0], row[1]) for row in self.read("SELECT seq, id FROM chunk WHERE seq = ANY(%s)", (rows,))]
 
     @cached_property
     def newest(self) -> float:

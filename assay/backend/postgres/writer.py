@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from assay.backend.postgres import graph_pages
 from assay.backend.postgres.births import Birth, bear, check_name
 from assay.backend.postgres.vector_type import Wire
 from assay.backend.postgres.words import let_go
@@ -165,6 +166,8 @@ class Writer:
     def forget_dead(self, before: int) -> int:
         """Erase rows that died at or before a version; snapshots older than it are gone for good."""
         gone = self.db.execute("DELETE FROM chunk WHERE died <= %s", (before,)).rowcount
+        if gone:
+            graph_pages.erased(self.db, None, before)
         self.db.execute("DELETE FROM version WHERE number < %s", (before,))
         self.db.execute("DELETE FROM tag WHERE version < %s", (before,))
         self._forget_terms()
@@ -182,6 +185,8 @@ class Writer:
         )
         self.db.execute("DELETE FROM file WHERE origin IN (SELECT origin FROM chunk WHERE doc_id = ANY(%s))", (names,))
         gone = self.db.execute("DELETE FROM chunk WHERE doc_id = ANY(%s)", (names,)).rowcount
+        if gone:
+            graph_pages.erased(self.db, self.version)  # it knows their names
         self._forget_terms()
         self._other = self._other or gone > 0
         return gone

@@ -1,0 +1,20 @@
+"""python -m assay.backend.postgres.graph_worker     reads ranges of a server's rows for the graph"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from assay.backend.postgres.connect import Address
+from assay.backend.postgres.store import PostgresStore
+from assay.index.graph_rows import GraphWork, gathered
+from assay.parallel import serve
+
+
+def _handler(work: GraphWork) -> Callable[[tuple[int, int]], Iterator[int]]:
+    assert isinstance(work.store, tuple)
+    store = PostgresStore.open(Address(*work.store))
+    return lambda place: gathered(store, work, place)
+
+
+if __name__ == "__main__":
+    serve(_handler)
