@@ -62,7 +62,7 @@ class Source:
     them hold a term; `helper` is the module that reads ranges of them in a process of its own, from `where`."""
 
     store: Reads
-    where: Path | tuple[str, str]
+    where: Path | tuple[str, ...]
     listed: Path
     size: int
     holding: Callable[[str], int]

@@ -19,10 +19,10 @@ class Reads(Protocol):
 
 
 class GraphWork(NamedTuple):
-    """Where the store is (its folder, or a server's address and schema), the folder that lists its rows, the one for
+    """Where the store is (its folder, or the parts of a server's address), the folder that lists its rows, the one for
     the runs, the language of names, rows in a block."""
 
-    store: Path | tuple[str, str]
+    store: Path | tuple[str, ...]
     listed: Path
     runs: Path
     language: str

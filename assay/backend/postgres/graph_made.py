@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def make(store: PostgresStore, version: int, folder: Path, progress: Progress) -
         raise StoreError(*OUTDATED.split("; cure: "))
     seqs = array("q", (seq for _, seq in store.live_at(version)))
     np.frombuffer(seqs, "<i8").tofile(folder / "seqs")
-    where = (store.where.url, store.where.schema)
+    where = astuple(store.where)
     source = Source(store, where, folder, len(seqs), _holding(store, version, folder), f"{__package__}.graph_worker")
     build_graph(source, folder / "graph", store.analyser, progress)
     for path in folder.glob("words*"):
