@@ -1,5 +1,10 @@
-"""What all tests share: property tests have no deadline, because a busy machine is no bug; one database server, one way
-to name a store wherever it is kept."""
+"""What all tests share: how property tests draw; one database server, one way to name a store wherever it is kept.
+
+Property tests have no deadline, because a busy machine is no bug, and draw the same examples in every run, so that a
+red run is about the change and can be repeated. `ASSAY_EXPLORE=1` draws new ones each time: for hunting.
+"""
+
+import os
 
 from hypothesis import settings
 
@@ -8,5 +13,5 @@ from tests.servers import database, postgres
 
 __all__ = ["any_store", "database", "graph_stores", "postgres", "vector_store"]
 
-settings.register_profile("assay", deadline=None)
+settings.register_profile("assay", deadline=None, derandomize="ASSAY_EXPLORE" not in os.environ)
 settings.load_profile("assay")
