@@ -110,6 +110,7 @@ class Request:
             response = connection.getresponse()
             answer = response.read(MOST_BYTES + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a name no address can have
+            self._refuse_when_cancelled()  # a connection that we closed ends in one error or another, or in none
             said = str(error) or type(error).__name__
             raise StoreError(f"QMD at {self._source.url} does not answer: {said}", "start it: qmd mcp --http") from None
         finally:
@@ -117,11 +118,15 @@ class Request:
             with self._lock:
                 self._socket = None
             connection.close()
-        if self._cancelled:
-            raise StoreError(f"QMD at {self._source.url} took too long, and was hung up on", "look at its log")
+        self._refuse_when_cancelled()
         if len(answer) > MOST_BYTES:
             raise StoreError(f"QMD answered with more than {MOST_BYTES:,} bytes", "ask for fewer results")
         return response.status, answer
+
+    def _refuse_when_cancelled(self) -> None:
+        if self._cancelled:
+            message = f"QMD at {self._source.url} took too long, and was hung up on"
+            raise StoreError(message, "look at its log") from None
 
     def cancel(self) -> None:
         with self._lock:

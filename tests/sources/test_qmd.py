@@ -1,5 +1,6 @@
 """QMD by its command line and over HTTP, against a real program and a real server that speak as it does."""
 
+import http.client
 import json
 import os
 import signal
@@ -265,6 +266,19 @@ def test_without_a_cap_a_server_that_never_ends_is_hung_up_on(server, monkeypatc
     with pytest.raises(StoreError, match="took too long, and was hung up on"):
         ask(QmdHttp(url=server.url))
     assert server.hung_up.wait(30)
+
+
+def test_a_connection_that_was_closed_under_it_may_end_in_an_error(server, monkeypatch):
+    """A server that writes at that moment makes a reset of it."""
+    request = QmdHttp(url=server.url).begin(KEY, sample_snapshot(), 2)
+
+    def reset(*_: object) -> bytes:
+        request.cancel()
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+    monkeypatch.setattr(http.client.HTTPResponse, "read", reset)
+    with pytest.raises(StoreError, match="took too long, and was hung up on"):
+        request.result()
 
 
 def test_a_password_stays_out_of_pipelines():
