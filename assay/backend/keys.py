@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.backend.lexical import MOST_TERMS
 from assay.protocols import Found
-from assay.text.analyse import normal
+from assay.text.holds import holds
 from assay.types import Chunk, Floats, Note, Part, Rows
 
 MOST_KEYS = 32
@@ -26,7 +26,7 @@ def rarest(terms: Sequence[str], weights: Floats) -> tuple[list[int], Note]:
 def letter_for_letter(key: str, rows: Rows, chunks: Callable[[Rows], Sequence[Chunk]]) -> Rows:
     """Those of these rows whose text holds the key itself, not only its words."""
     parts = [rows[start : start + _TEXTS] for start in range(0, len(rows), _TEXTS)]
-    held = [key in normal(chunk.indexed_text) for part in parts for chunk in chunks(part)]
+    held = [holds(chunk.indexed_text, key) for part in parts for chunk in chunks(part)]
     return rows[np.array(held, np.bool_)]
 
 

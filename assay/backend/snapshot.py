@@ -172,11 +172,9 @@ class LocalSnapshot:
         words = self._view.words
         rows = np.empty(0, np.int64)
         if words:
-            lists = sorted((words.postings(words.term(t))[0] for t in terms), key=len)
-            common = lists[0]
-            for other in lists[1:]:
-                common = common[np.isin(common, other, assume_unique=True)]
-            rows = common.astype(np.int64)
+            numbers = sorted(map(words.term, terms), key=words.frequency)  # the rarest says who is asked for the others
+            rarest_rows = words.postings(numbers[0])[0]
+            rows = rarest_rows[words.counts(numbers[1:], rarest_rows).all(axis=0)].astype(np.int64)
             rows = rows if old is None else rows[old[rows]]
         fresh = new.copy()
         for term in terms:
