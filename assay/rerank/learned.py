@@ -63,7 +63,10 @@ class Learned:
         if len(ranking) < 2 or high <= 0.0:
             return ranking
         found = standard(columns(pool_of(query, ranking, snapshot)))
-        shares = {name: weight * found[:, NAMES.index(name)] for name, weight in self.weights.items() if weight}
+        # In the order of NAMES, not of the weights: a sum's last bits hang on its order, and a record sorts its keys.
+        shares = {
+            name: weight * found[:, place] for place, name in enumerate(NAMES) if (weight := self.weights.get(name))
+        }
         total = sum(shares.values(), np.zeros(len(ranking)))
         spread = float(total.max() - total.min())
         if spread <= 0.0:

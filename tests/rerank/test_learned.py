@@ -171,6 +171,18 @@ def test_the_order_of_arrival_does_not_matter():
     assert one.ids.tolist() == other.ids.tolist()
 
 
+def test_the_order_of_the_weights_changes_no_bit():
+    """A receipt keeps settings by name, sorted: a replay must add what the run added, in the same order."""
+    weights = dict(zip(NAMES, (0.1, 0.7, 0.3, 0.02, 0.9, 0.06, 0.011, 0.4, 0.05), strict=True))
+    given = ranking(np.linspace(0.9, 0.2, 8), [c.id for c in CHUNKS])
+    one, other = (
+        Learned(weights=dict(order)).apply(QUERIES[0], given, sample_snapshot())
+        for order in (weights.items(), sorted(weights.items(), reverse=True))
+    )
+    assert one.score.tobytes() == other.score.tobytes()
+    assert [part.name for part in one.parts] == [part.name for part in other.parts]
+
+
 @pytest.mark.parametrize("text", ["", "the of and", "\ud800\0 ( 🔑", "x " * 5_000, "签名"])
 def test_hostile_queries(text):
     query = replace(QUERIES[0], text=text)
