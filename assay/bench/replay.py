@@ -45,12 +45,19 @@ def replay(receipt: Receipt, source: str | None = None, progress: Progress = lam
 
 
 def differences(old: Any, new: Any) -> list[str]:
-    """What differs between two canonical halves: inputs first, then the first query."""
+    """What differs between two canonical halves: inputs first, then what went wrong, then the first query."""
     found = [
         f"{part}.{key}: {_brief(old[part].get(key))} → {_brief(new[part].get(key))}"
         for part in ("dataset", "system", "index", "versions")
         for key in sorted({*old[part], *new[part]})
         if old[part].get(key) != new[part].get(key)
+    ]
+    failed = {query: said for query, said in new["failed"].items() if said != old["failed"].get(query)}
+    found += [f"query {query}: failed, the first of {len(failed)}: {said}" for query, said in list(failed.items())[:1]]
+    found += [
+        f"degraded: {reason} ({old['degraded'].get(reason, 0)} → {count} times)"
+        for reason, count in new["degraded"].items()
+        if old["degraded"].get(reason, 0) != count
     ]
     if old["queries"] != new["queries"]:
         return [*found, "the scored queries differ"]

@@ -31,3 +31,19 @@ def test_a_golden_receipt_comes_out_again(name: str, tmp_path: Path) -> None:
 
 def test_there_are_golden_receipts() -> None:
     assert FILES == ["tiny.test.bm25.json", "tiny.test.oracle.json", "tiny.test.random.json"]
+
+
+def test_a_replay_that_went_wrong_says_how_before_what_came_of_it() -> None:
+    golden = read(GOLDEN / "tiny.test.bm25.json").canonical
+    first, second, *rest = golden["queries"]
+    broken = {
+        **golden,
+        "failed": {first: "StoreError: there is no LanceDB folder at second.lance", second: "the same"},
+        "degraded": {"dense was skipped": len(rest)},
+        "rankings": ["0" * 16, *golden["rankings"][1:]],
+    }
+    assert differences(golden, broken) == [
+        f"query {first}: failed, the first of 2: StoreError: there is no LanceDB folder at second.lance",
+        f"degraded: dense was skipped (0 → {len(rest)} times)",
+        f"query {first}: its ranking differs, the first of 1",
+    ]
