@@ -37,6 +37,9 @@ HUMAN = (
     "scifact",
     "locomo",
     "locomo_sessions",
+    "chunking_eval",
+    "enron_berkeley",
+    "longmemeval_mini",
 )
 MADE = (*(f"exact_{name}" for name in EXACT), "paraphrase_nfcorpus")
 MOST = 350
