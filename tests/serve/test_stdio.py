@@ -94,7 +94,7 @@ def test_rubbish_on_the_wire_is_survived_and_stdout_is_protocol_only(store):
         + spoken(call(9, "memory_stats", at="no date"), call(10, "memory_stats"))
     )
     # calls may be answered in any order: these are waited for, then standard input is closed
-    process = started(store)
+    process = spawned(store)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(lines.encode())
@@ -132,7 +132,7 @@ def test_a_client_that_goes_in_the_middle_leaves_the_store_whole(store):
 
 
 def test_sigterm_leaves_the_store_whole(store):
-    process = started(store)
+    process = spawned(store)
     assert process.stdin is not None
     assert process.stdout is not None
     notes = [f"Heron number {number} nests at the south lake" for number in range(40)]
@@ -156,7 +156,7 @@ def test_sigterm_leaves_the_store_whole(store):
     whole(store, acknowledged, set(notes))
 
 
-def started(store: Path) -> subprocess.Popen[bytes]:
+def spawned(store: Path) -> subprocess.Popen[bytes]:
     """The server, its pipes not buffered: `communicate()` passes over what `readline()` has read ahead."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     return subprocess.Popen(command(store), bufsize=0, **pipes)
