@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from assay.text.analyse import Analyser
 from assay.types import Chunk, Query, Ranking
 from assay.where import parse
 from tests.places import PLAIN
+from tests.threads import at_once
 
 Stores = Callable[[], Any]
 
@@ -325,12 +326,7 @@ def test_threads_may_ask_at_once(tmp_path: Path) -> None:
     chunks = [chunk(f"c{i:03d}", f"we saw {NAMES[i % 3]} with {NAMES[i % 7]}") for i in range(200)]
     backend = filled(tmp_path / "kb", *chunks[:100])
     backend.put([(c, None) for c in chunks[100:]])
-    view, found = backend.snapshot(), []
-    asking = [threading.Thread(target=lambda: found.append(scores(view, "Anna with Bob"))) for _ in range(8)]
-    for thread in asking:
-        thread.start()
-    for thread in asking:
-        thread.join()
+    found = at_once([partial(scores, backend.snapshot(), "Anna with Bob")] * 8)
     assert len(found) == 8
     assert all(one == found[0] for one in found)
     backend.close()

@@ -4,7 +4,7 @@ import os
 import random
 import subprocess
 import sys
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from assay.testing.postgres import Server
 from assay.types import DAY, Chunk, Query
 from assay.where import parse
 from tests.places import PLAIN
+from tests.threads import at_once
 
 SAID = (
     *("Anna Bell", "Bob", "ACME_KEY", "v1.2.3", "World Health Organization", "[[Keys]]", "see [it](k1.md)", "Zoe"),
@@ -182,22 +183,14 @@ def test_builders_wait_for_each_other(database: str, monkeypatch: pytest.MonkeyP
     filled(database).close()
     built: list[int] = []
 
-    def slowly(*given: Any) -> None:
+    def counted(*given: Any) -> None:
         built.append(1)
-        begun.set()
         make(*given)
 
-    make, begun = graphs.make, threading.Event()
-    monkeypatch.setattr(graphs, "make", slowly)
+    make = graphs.make
+    monkeypatch.setattr(graphs, "make", counted)
     backends = [open_backend(database) for _ in range(4)]
-    found: list[dict[str, float]] = []
-    asking = [
-        threading.Thread(target=lambda b=backend: found.append(scores(b))) for backend in backends for _ in range(2)
-    ]
-    for thread in asking:
-        thread.start()
-    for thread in asking:
-        thread.join()
+    found = at_once([partial(scores, backend) for backend in backends for _ in range(2)])
     assert len(found) == 8
     assert all(one == found[0] for one in found)
     assert built == [1]
