@@ -26,15 +26,15 @@ lint: $(VENV)/.installed ## Style, types, import law, generated docs in step
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m assay.cli.reference docs/reference --check
-	$(BIN)/python -m assay.cli.mcp_reference docs/mcp.md --check
-	$(BIN)/python docs/check.py
+	$(BIN)/python -m tools.docs.cli_reference docs/reference --check
+	$(BIN)/python -m tools.docs.mcp_reference docs/mcp.md --check
+	$(BIN)/python -m tools.docs.check
 
 docs: $(VENV)/.installed ## Write the generated references anew
-	$(BIN)/python -m assay.cli.reference docs/reference
-	$(BIN)/python -m assay.cli.mcp_reference docs/mcp.md
-	$(BIN)/python docs/numbers_from_receipts.py
-	$(BIN)/python docs/pictures_from_receipts.py
+	$(BIN)/python -m tools.docs.cli_reference docs/reference
+	$(BIN)/python -m tools.docs.mcp_reference docs/mcp.md
+	$(BIN)/python -m tools.docs.numbers_from_receipts
+	$(BIN)/python -m tools.docs.pictures_from_receipts
 
 bench: $(VENV)/.installed model ## Search and ingest, compared in one run; writes receipts/ (needs ASSAY_DATA)
 	$(BIN)/python -m benchmarks.search --lance

@@ -12,15 +12,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.answer import Answer as Answer
-    from assay.answer import Hit as Hit
+    from assay.engine.answer import Answer as Answer
+    from assay.engine.answer import Hit as Hit
     from assay.kb import KnowledgeBase as KnowledgeBase
     from assay.kb import open as open
 
 __version__ = "0.1.0"
 __all__ = ["Answer", "Hit", "KnowledgeBase", "__version__", "open"]
 
-_HOMES = {"Answer": "assay.answer", "Hit": "assay.answer", "KnowledgeBase": "assay.kb", "open": "assay.kb"}
+_HOMES = {
+    "Answer": "assay.engine.answer",
+    "Hit": "assay.engine.answer",
+    "KnowledgeBase": "assay.kb",
+    "open": "assay.kb",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,35 +13,33 @@ from typing import Any, cast
 import numpy as np
 
 from assay import embed
-from assay.absence import reasons
-from assay.annotate import annotate
-from assay.answer import Answer, Passage
 from assay.backend.addresses import hidden, open_backend, place_of
-from assay.backend.kept import NO_GRAPH, Graphed, KeptBackend, KeptSnapshot, Progress
-from assay.beside import here
-from assay.closing import Closing
-from assay.deadlines import Deadlines
+from assay.backend.contract import NO_GRAPH, GraphBackend, StoreBackend, StoreSnapshot
+from assay.config.resolve import resolve
 from assay.embed.cache import CachedEmbedder
+from assay.embed.languages import ENGLISH_MODELS, FOREIGN_SHARE
+from assay.engine.answer import Answer, ChunkStep
+from assay.engine.deadline_executor import DeadlineKeeper
+from assay.engine.foreign_chunks import base_snapshot
+from assay.engine.missing_reasons import reasons
+from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
-from assay.export import exported
 from assay.ingest.chunk import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import document_from
 from assay.ingest.triples import reading
-from assay.pipeline import Pipeline
-from assay.prepared import prepared
-from assay.protocols import Asker, Embedder
-from assay.reembed import fill, move
-from assay.store.record import Record
+from assay.protocols import Embedder, Executor
+from assay.store.contract import ChunkStore
 from assay.sync import RECORDS, AddReport, Event, Sync, default_source
 from assay.text.analyse import Analyser
 from assay.text.fold import askable
-from assay.types import Chunk, Query, Vector, Vectors
+from assay.types import Chunk, Progress, Query, Vector, Vectors
+from assay.upkeep.annotate import annotate
+from assay.upkeep.export import exported
+from assay.upkeep.reembed import fill, move
+from assay.util.closing import Closing
 from assay.where import Filter, parse
 
-FOREIGN_SHARE = 0.2
-"""From this share of chunks in other languages on, answers say that the default model reads English."""
-ENGLISH_MODELS = ("minilm", "minilm-exact")
 _LOOKED_AT = 20
 """Ids that begin alike, at most, before we say that there are more."""
 
@@ -101,21 +99,21 @@ class Explanation:
     answer: Answer
     chunk: Chunk | None
     rank: int | None
-    passages: tuple[Passage, ...]
+    passages: tuple[ChunkStep, ...]
     reasons: tuple[str, ...]
 
 
 class KnowledgeBase(Closing):
     """One store with its indexes and model. Safe to share between threads; use as a context manager or close it."""
 
-    def __init__(self, backend: KeptBackend, address: str | Path) -> None:
+    def __init__(self, backend: StoreBackend, address: str | Path) -> None:
         self._address = address
         self._lock = threading.Lock()
         self._compactor: threading.Thread | None = None
-        self._deadlines = Deadlines(time.monotonic)
+        self._deadlines = DeadlineKeeper(time.monotonic)
         self._attach(backend)
 
-    def _attach(self, backend: KeptBackend) -> None:
+    def _attach(self, backend: StoreBackend) -> None:
         """Take a store's settings as they are now."""
         self.backend = backend
         settings = self.store.settings
@@ -128,7 +126,7 @@ class KnowledgeBase(Closing):
         self._embedder: Embedder | None = None
 
     @property
-    def store(self) -> Record:
+    def store(self) -> ChunkStore:
         """The record of truth."""
         return self.backend.store
 
@@ -263,10 +261,15 @@ class KnowledgeBase(Closing):
         """Build the indexes now; False when they already are in step."""
         return self.backend.compact(progress, force)
 
+    def forget_before(self, name: str, progress: Progress = lambda *_: None) -> int:
+        """Erase what was already dead at a version or tag; how many chunks. Snapshots older than it are gone for good,
+        and the file shrinks, so nothing lingers in it."""
+        return self.backend.forget(self.store.resolve(name), progress)
+
     def build_graph(self, progress: Progress = lambda *_: None) -> int:
         """Build the graph now that pipelines with a graph leg walk, instead of for the first question to one; how
         many chunks it covers. From then on every index is built with it."""
-        if not isinstance(self.backend, Graphed):
+        if not isinstance(self.backend, GraphBackend):
             what, _, cure = NO_GRAPH.partition("; cure: ")
             raise StoreError(f"{self.store.address}: {what}", cure)
         return self.backend.build_graph(progress)
@@ -300,7 +303,7 @@ class KnowledgeBase(Closing):
 
     # -- reading
 
-    def snapshot(self, name: str | None = None) -> KeptSnapshot:
+    def snapshot(self, name: str | None = None) -> StoreSnapshot:
         """The newest state, or an older one by version or tag."""
         return self.backend.snapshot(None if name is None else self.store.resolve(name))
 
@@ -335,7 +338,7 @@ class KnowledgeBase(Closing):
         answer = chosen.run(query, view, self._embed_query, k=k, clock=time.perf_counter, asker=self.asker(chosen))
         return replace(answer, remarks=self._remarks(view))
 
-    def asker(self, pipeline: Pipeline) -> Asker:
+    def asker(self, pipeline: Pipeline) -> Executor:
         """Keeps the deadlines of one query, which begins now. A model that is not loaded yet is loaded before: that
         belongs to no question."""
         if pipeline.budget_ms is not None and pipeline.needs("vector"):
@@ -345,12 +348,15 @@ class KnowledgeBase(Closing):
 
     def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
         """A pipeline by preset name, path or value, in another order than relevance, within a token budget."""
-        return prepared(pipeline, budget, sort)
+        return resolve(pipeline, budget, sort)
 
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk is at its place for a query, or why it is not there. `chunk_id` may be a unique beginning."""
         answer = self.search(text, **options)
-        view, own = answer.snapshot, cast(KeptSnapshot, here(answer.snapshot))  # search took it from `snapshot`
+        view, own = (
+            answer.snapshot,
+            cast(StoreSnapshot, base_snapshot(answer.snapshot)),
+        )
         elsewhere = chunk_id in {name for span in answer.trace for name in span.gave.ids.tolist()}
         full = chunk_id if elsewhere else self.full_id(chunk_id, own)
         row = view.rows(np.array([full]))
@@ -362,7 +368,7 @@ class KnowledgeBase(Closing):
         pipeline = self.pipeline(options.get("pipeline", "default"))
         return Explanation(answer, chunk, None, passages, tuple(reasons(answer, pipeline, full, chunk)))
 
-    def full_id(self, beginning: str, view: KeptSnapshot, missing_ok: bool = False) -> str:
+    def full_id(self, beginning: str, view: StoreSnapshot, missing_ok: bool = False) -> str:
         """A chunk's id from its beginning, when only one chunk begins so."""
         found = view.ids_from(beginning, _LOOKED_AT)
         if len(found) == 1 or beginning in found:
@@ -377,7 +383,7 @@ class KnowledgeBase(Closing):
         many = f"{len(found)} or more" if len(found) == _LOOKED_AT else f"{len(found)}"
         raise StoreError(f"{many} chunks begin with {beginning!r}", f"say more: {', '.join(found[:5])} …")
 
-    def _remarks(self, view: KeptSnapshot) -> tuple[str, ...]:
+    def _remarks(self, view: StoreSnapshot) -> tuple[str, ...]:
         share = view.foreign_share
         if self.spec in ENGLISH_MODELS and share >= FOREIGN_SHARE:
             return (

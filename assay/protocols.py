@@ -103,9 +103,13 @@ class Related(Protocol):
         """Rows that a walk over the things and links of chunks reaches, with the parts of their scores."""
         ...
 
+    def spelling(self, text: str, key: str) -> str:
+        """A key of the graph as a text writes it, for people to read; the key itself where the text does not."""
+        ...
+
 
 @runtime_checkable
-class Foreseeing(Protocol):
+class PredictsNext(Protocol):
     """A snapshot that may know which vector comes next (specification 001)."""
 
     def expected(self, query: Query) -> Vector | None:
@@ -230,14 +234,14 @@ class Cancellable(Protocol):
 
 
 @runtime_checkable
-class Prepared(Protocol):
+class Preparable(Protocol):
     """A leg or step with something to do once per process, before its first question."""
 
     def prepare(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class Job:
     """A leg or step about to run: how it is done and called off, what it may cost, what it is expected to cost.
 
     Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
@@ -254,10 +258,10 @@ class Errand:
     known_ms: Callable[[], float | None] = lambda: None
 
 
-class Asker(Protocol):
+class Executor(Protocol):
     """Sends errands, one after another, for one query; raises OutOfTime for one that is not run, or not to its end."""
 
-    def ask(self, errand: Errand) -> Ranking: ...
+    def ask(self, errand: Job) -> Ranking: ...
 
 
 @runtime_checkable

@@ -21,12 +21,12 @@ from assay.ingest.triples import Reading
 from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
 from assay.ingest.worker import Event as Given
 from assay.ingest.worker import Setup, Task, grouped, taken
-from assay.parallel import Crashed, Crew, NoHelpers, workers
-from assay.store.facts import FileFacts, stored
-from assay.store.record import Record
-from assay.store.refusals import Refused
+from assay.store.contract import ChunkStore
+from assay.store.rows import FileFacts, stored
 from assay.store.spool import Spool
+from assay.store.validation import RefusedWrite
 from assay.types import Chunk, Document, Vectors
+from assay.util.parallel import Crashed, Crew, NoHelpers, workers
 
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
@@ -83,7 +83,7 @@ class Sync:
 
     def __init__(
         self,
-        store: Record,
+        store: ChunkStore,
         encode: Callable[[Sequence[str]], Vectors] | None,
         profile: Profile,
         on_event: Callable[[Event], None] = lambda _: None,
@@ -315,11 +315,13 @@ class Sync:
         self._embed([one.rows for one in waiting])
         try:
             self._write(waiting)
-        except Refused:  # because of one of them, e.g. an id that another file has; the others must not suffer for it
+        except (
+            RefusedWrite
+        ):  # because of one of them, e.g. an id that another file has; the others must not suffer for it
             for one in waiting:
                 try:
                     self._write([one])
-                except Refused as error:
+                except RefusedWrite as error:
                     self.report.problems.append((one.facts.origin, f"{error.message}; cure: {error.cure}"))
 
     def _write(self, waiting: Sequence[_Waiting]) -> None:

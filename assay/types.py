@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from typing import Any, Literal
@@ -22,6 +22,8 @@ Vectors = NDArray[np.float32]  # shape [n, d]
 Scale = Literal["raw", "unit"]
 Op = Literal["add", "mul", "set"]
 Meta = Mapping[str, Any]
+Progress = Callable[[str, int, int], None]
+"""How long work reports on itself: (what it does, how many are done, how many there are)."""
 
 DAY = 86_400.0
 """Seconds in a day. A moment in Assay is a float: seconds since 1970-01-01 UTC; NaN means undated."""

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.backend.addresses import create_backend, open_backend
-from assay.backend.kept import KeptBackend
-from assay.config import load
+from assay.backend.contract import StoreBackend
+from assay.config.load import load
 from assay.types import Query
 from assay.where import parse
 from benchmarks.data import chunks, questions
@@ -61,7 +61,7 @@ def _weight(path: Path) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def first_times(backend: KeptBackend, queries: list[Query]) -> dict[str, float]:
+def first_times(backend: StoreBackend, queries: list[Query]) -> dict[str, float]:
     """Each question once, to a store that was just opened; the very first one is not counted."""
     pipeline = load("bm25")
     view = backend.snapshot()
@@ -126,7 +126,7 @@ def main() -> None:
     print(write_receipt(options.receipt, measured))
 
 
-def agreement(backends: dict[str, KeptBackend], queries: list[Query]) -> dict[str, float]:
+def agreement(backends: dict[str, StoreBackend], queries: list[Query]) -> dict[str, float]:
     """Share of questions whose hundred best by words are those of the embedded store, scores and all."""
     views = {name: backend.snapshot() for name, backend in backends.items()}
     found: dict[str, list[bool]] = {name: [] for name in views if name != "local"}

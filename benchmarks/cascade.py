@@ -42,8 +42,8 @@ import sys, json, faiss
 faiss.omp_set_num_threads(int(sys.argv[2]))
 from pathlib import Path
 from assay import cascade
-from assay.bank.sequences import open_sequences
-from assay.bench.hybrid.questions import questions
+from assay.cascade.bank.sequences import open_sequences
+from assay.cascade.evaluation.questions import questions
 folder = Path(sys.argv[1])
 made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
 asked = questions(made.snapshot, open_sequences(folder / "sequences.npz", made.snapshot.bank).val, 50)
@@ -59,15 +59,15 @@ def child(code: str, *arguments: str, threads: str = "1") -> Any:
 
 def built(folder: Path, size: int, dim: int, say: Callable[[str], None]) -> dict[str, Any]:
     """Bank, index and model in a folder, with the seconds each took."""
-    from assay.bank.bank import open_bank
-    from assay.bank.index_build import build_index
-    from assay.bank.planted import Plan, plant
-    from assay.bank.sequences import open_sequences
-    from assay.bank.train import train
+    from assay.cascade.bank.bank import open_bank
+    from assay.cascade.bank.index_build import build_index
+    from assay.cascade.bank.planted import PlantedPlan, plant
+    from assay.cascade.bank.sequences import open_sequences
+    from assay.cascade.bank.train import train
     from benchmarks.measure import timed
 
     say("planting")
-    planting, bank = timed(lambda: plant(folder, Plan(size, dim, topics=500, val_share=0.02)))
+    planting, bank = timed(lambda: plant(folder, PlantedPlan(size, dim, topics=500, val_share=0.02)))
     say("indexing")
     indexing, index = timed(lambda: build_index(bank, folder / "index"))
     sequences = open_sequences(folder / "sequences.npz", bank)
@@ -91,9 +91,9 @@ def latency(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """FAISS's own search and the whole cascade, in turns; of its rounds each question counts with its fastest."""
     import numpy as np
 
-    from assay import cascade
-    from assay.bank.sequences import open_sequences
-    from assay.bench.hybrid.questions import questions
+    from assay.cascade import service as cascade
+    from assay.cascade.bank.sequences import open_sequences
+    from assay.cascade.evaluation.questions import questions
 
     say("timing")
     made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
@@ -139,10 +139,10 @@ def _percentiles(values: list[float]) -> dict[str, float]:
 
 def quality(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """The recommended starting point against the next-vector model alone, and the rows every report has."""
-    from assay import cascade
-    from assay.bank.sequences import open_sequences
-    from assay.bench.hybrid.grid import Axes, run_grid
-    from assay.bench.hybrid.report import goal, headline
+    from assay.cascade import service as cascade
+    from assay.cascade.bank.sequences import open_sequences
+    from assay.cascade.evaluation.grid import Axes, run_grid
+    from assay.cascade.evaluation.report import goal, headline
 
     say("evaluating")
     made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")

@@ -12,14 +12,14 @@ import tempfile
 from pathlib import Path
 
 from assay import embed
-from assay.bank.build import Split, build
-from assay.bank.documents import ordered_documents
-from assay.bench.hybrid.evaluate import Job, evaluate
-from assay.bench.hybrid.grid import Axes
-from assay.bench.hybrid.report import TITLE
+from assay.cascade.bank.build import Split, build
+from assay.cascade.bank.documents import ordered_documents
+from assay.cascade.evaluation.evaluate import EvaluationJob, evaluate
+from assay.cascade.evaluation.grid import Axes
+from assay.cascade.evaluation.report import TITLE
+from assay.cascade.tmd.prototypes import prototypes
 from assay.embed.cache import CachedEmbedder
-from assay.tmd.layout import LAYOUTS
-from assay.tmd.prototypes import prototypes
+from assay.score.tmd_layout import LAYOUTS
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS
 
@@ -51,7 +51,7 @@ def main() -> None:
         names = {"real": "wiki, handbook, keps, peps", "planted": "planted"}
         for which, bank in banks.items():
             out = Path(aside) / which / "evals" / "grid.json"
-            said = evaluate(Job(bank=bank, most=given.queries, name=names[which]), Axes(), out)
+            said = evaluate(EvaluationJob(bank=bank, most=given.queries, name=names[which]), Axes(), out)
             print(said.splitlines()[-1])
             shutil.copyfile(out, given.out / f"{which}.json")
             page = f"{TITLE}.md" if which == "real" else f"{which}.md"

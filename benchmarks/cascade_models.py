@@ -17,26 +17,26 @@ from typing import Any
 
 import numpy as np
 
-from assay.bank.bank import Bank, open_bank
-from assay.bank.index_build import build_index
-from assay.bank.planted import plant
-from assay.bank.sequences import Sequences, open_sequences
-from assay.bank.snapshot import BankSnapshot
-from assay.bank.train import divided, train
-from assay.bank.windows import windows
-from assay.bench.hybrid.questions import questions
-from assay.bench.hybrid.runs import answered, columns
 from assay.bench.metrics import mean
 from assay.bench.systems import of
-from assay.cascade import Settings, cascade
-from assay.lvm.model import NextVector
-from assay.lvm.rank import deciding, reciprocal_rank
-from assay.lvm.ridge import ALPHAS, Ridge, fit, save_ridge
+from assay.cascade.bank.bank import Bank, open_bank
+from assay.cascade.bank.index_build import build_index
+from assay.cascade.bank.planted import plant
+from assay.cascade.bank.sequences import Sequences, open_sequences
+from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.bank.train import divided, train
+from assay.cascade.bank.windows import windows
+from assay.cascade.evaluation.questions import questions
+from assay.cascade.evaluation.runs import answered, columns
+from assay.cascade.lvm.model import NextVector
+from assay.cascade.lvm.rank import deciding, reciprocal_rank
+from assay.cascade.lvm.ridge import ALPHAS, Ridge, fit, save_ridge
+from assay.cascade.service import CascadeSettings, cascade
 from benchmarks.cascade_grids import MOST, real_bank
 from benchmarks.measure import timed, write_receipt
 
 CONTEXT = 8
-ALONE = Settings(k0=500, k1=50, k=10, weight=1.0)
+ALONE = CascadeSettings(k0=500, k1=50, k=10, weight=1.0)
 Trained = Callable[[Bank, Sequences, Path], NextVector]
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.local import LocalBackend
-from assay.config import loads
+from assay.backend.local.backend import LocalBackend
+from assay.config.load import loads
+from assay.engine.order import as_source, top
 from assay.legs.graph import Graph
-from assay.order import as_source, top
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Query
 from benchmarks.data import QUESTIONS, data_folder, text_of
@@ -52,7 +52,7 @@ def queries() -> list[Query]:
 
 
 def build(folder: Path, size: int) -> tuple[LocalBackend, dict[str, Any]]:
-    backend = LocalBackend(Store.create(folder, SETTINGS), Analyser())
+    backend = LocalBackend(SqliteStore.create(folder, SETTINGS), Analyser())
 
     def fill() -> None:
         for start in range(0, size, 5_000):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assay.bench import lab
 from assay.bench.datasets import load
-from assay.bench.runner import Plan
+from assay.bench.runner import RunPlan
 from assay.bench.systems import BASELINES, systems
 from assay.bench.workspace import prepare
 from assay.cli.progress import bars
@@ -30,14 +30,19 @@ IN_BUDGET = ("ER@400tok", "A@400tok")
 
 
 def recipes() -> list[str]:
-    """The baselines, the default, the learned ranker, and every file in recipes/."""
-    return [*BASELINES, "default", "learned", *sorted(str(path) for path in (ROOT / "recipes").glob("*.toml"))]
+    """The baselines, the default, the learned ranker, and every file in benchmarks/recipes/."""
+    return [
+        *BASELINES,
+        "default",
+        "learned",
+        *sorted(str(path) for path in (ROOT / "benchmarks" / "recipes").glob("*.toml")),
+    ]
 
 
 def measure(name: str, split: str, out: Path, timed: bool) -> None:
     dataset = load(name, split)
     marked = any(dataset.evidence.get(topic) for topic in dataset.scored)
-    plan = Plan(RANKED + (IN_BUDGET if marked else ()))
+    plan = RunPlan(RANKED + (IN_BUDGET if marked else ()))
     with bars() as bar, prepare(dataset, progress=bar.step) as workspace:
         done = lab.run(dataset, systems(recipes()), workspace, plan, out=out, timed=timed, progress=bar.step)
     means = {n: r.canonical["aggregates"]["all"]["nDCG@10"] for n, r in done.receipts.items()}

@@ -19,11 +19,11 @@ from typing import Any
 
 from assay.bench import lab
 from assay.bench.datasets import load
-from assay.bench.runner import Plan
+from assay.bench.runner import RunPlan
 from assay.bench.systems import System, of, system
 from assay.bench.workspace import prepare
 from assay.cli.progress import bars
-from assay.config import from_dict, source
+from assay.config.load import from_dict, source
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS
 
@@ -58,7 +58,7 @@ def measure(name: str, split: str, out: Path, timed: bool) -> None:
     dataset = load(name, split)
     chosen = [system(known) for known in ("random", "oracle", "bm25", "dense", "default", "learned")]
     with bars() as bar, prepare(dataset, progress=bar.step) as workspace:
-        plan = Plan(METRICS, abstention=True)
+        plan = RunPlan(METRICS, abstention=True)
         done = lab.run(dataset, [*chosen, *ablations()], workspace, plan, out=out, timed=timed, progress=bar.step)
     for known, receipt in sorted(done.receipts.items()):
         said = receipt.canonical

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.local import LocalBackend
+from assay.backend.local.backend import LocalBackend
 from assay.backend.postgres.backend import PostgresBackend
+from assay.backend.postgres.factory import FACTORY
 from assay.backend.postgres.hnsw import INDEX_FROM, index_name
-from assay.backend.postgres.place import PLACE
-from assay.backend.postgres.vector_type import Wire
-from assay.config import load
-from assay.store.sqlite import Store
-from assay.testing.postgres import Server
+from assay.backend.postgres.vector_type import VectorCodec
+from assay.config.load import load
+from assay.store.sqlite import SqliteStore
+from assay.testing.postgres import PostgresServer
 from assay.text.analyse import Analyser
 from assay.types import Query
 from assay.where import parse
@@ -67,9 +67,9 @@ def naive(backend: PostgresBackend) -> Callable[[str], Any]:
     return lambda text: backend.store.read(lambda db: db.execute(_RANKED, (text, POOL)).fetchall())
 
 
-def run(size: int, count: int, folder: Path, server: Server) -> dict[str, Any]:
-    local = LocalBackend(Store.create(folder / "kb", SETTINGS), Analyser(), "bench", DIM)
-    team = PLACE.create(server.address("bench"), SETTINGS)
+def run(size: int, count: int, folder: Path, server: PostgresServer) -> dict[str, Any]:
+    local = LocalBackend(SqliteStore.create(folder / "kb", SETTINGS), Analyser(), "bench", DIM)
+    team = FACTORY.create(server.address("bench"), SETTINGS)
     assert isinstance(team, PostgresBackend)
     made = {"postgres": filled(team, size), "local": filled(local, size)}
     ranked = naive(team)
@@ -152,7 +152,7 @@ def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int)
                 db.execute(f"SET LOCAL hnsw.ef_search = {2 * POOL}")
                 db.execute(f"SET LOCAL ivfflat.probes = {max(10, size // 10_000)}")
                 db.execute("SET LOCAL enable_seqscan = off")
-                return [row[0] for row in db.execute(statement, (Wire(vectors[i]),)).fetchall()]
+                return [row[0] for row in db.execute(statement, (VectorCodec(vectors[i]),)).fetchall()]
 
             return team.store.read(work)
 
@@ -174,7 +174,7 @@ def main() -> None:
     parser.add_argument("--receipt", default="postgres")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server goes, too
-    with tempfile.TemporaryDirectory() as folder, Server.start() as server:
+    with tempfile.TemporaryDirectory() as folder, PostgresServer.start() as server:
         found = run(options.size, options.questions, Path(folder), server)
     times = found["times"]
     ratios = {

@@ -19,13 +19,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from assay.config import from_dict
+from assay.config.load import from_dict
 from assay.embed.cache import CachedEmbedder
 from assay.ingest.chunk import PROFILES
 from assay.memory import service
 from assay.memory.config import convert
 from assay.memory.entries import chunks_of, made, new_id
-from assay.memory.service import Memory
+from assay.memory.service import MemoryService
 from assay.types import DAY, Query
 from benchmarks.data import questions, text_of, vectors
 from benchmarks.measure import in_turns, timed, write_receipt
@@ -35,7 +35,7 @@ SCOPES = ("global", "agent:heron", "user:ann")
 BATCH = 5_000
 
 
-def fill(memory: Memory, size: int) -> None:
+def fill(memory: MemoryService, size: int) -> None:
     """Memories as the service writes them, many at a time: storing one by one asks for duplicates each time."""
     profile = PROFILES["default"]
     for start in range(0, size, BATCH):
@@ -50,7 +50,7 @@ def fill(memory: Memory, size: int) -> None:
         memory.kb.backend.put(items)
 
 
-def measure(memory: Memory) -> dict[str, Any]:
+def measure(memory: MemoryService) -> dict[str, Any]:
     asked, _ = questions()
     pipeline = from_dict(convert({"rerank": "none"}).pipeline, "memory")
     model = memory.kb.embedder

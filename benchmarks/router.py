@@ -26,21 +26,21 @@ from typing import Any
 from assay.bench import lab
 from assay.bench.compare import comparisons
 from assay.bench.datasets import load
+from assay.bench.gates.rules import load as load_rules
 from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, write
 from assay.bench.router_report import arms, make_table, markdown, measure
 from assay.bench.router_report.assemble import metrics
 from assay.bench.router_report.measure import asked_all
-from assay.bench.rules import load as load_rules
-from assay.bench.runner import Bench, Plan, aggregate
-from assay.bench.scored import scored
+from assay.bench.run_columns import scored
+from assay.bench.runner import Bench, RunPlan, aggregate
 from assay.bench.stats import Paired
 from assay.bench.systems import System, of
 from assay.bench.types import ALL
 from assay.bench.workspace import prepare
 from assay.cli.progress import bars
-from assay.config import from_dict, source
-from assay.plan_config import trigger
+from assay.config.load import from_dict, source
+from assay.config.plans import trigger
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS, write_receipt
 
@@ -104,7 +104,7 @@ def run(name: str, bar: Any) -> dict[str, Any]:
     dataset, dev = load(name, "test"), load(name, "dev")
     with prepare(dataset, progress=bar.step) as workspace:
         make_table(workspace, from_dict(config("words", None, "rrf")), bar.step)
-        plan = Plan(metrics(10))
+        plan = RunPlan(metrics(10))
         whens = {first: calibrated(first, Bench(dev, workspace, plan)) for first in FIRSTS}
         alone = {first: arms(from_dict(config(first, None, "rrf")), first) for first in FIRSTS}
         rows = [row for first in FIRSTS for row in systems(first, whens[first])]

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.local import LocalBackend
-from assay.config import load
-from assay.store.sqlite import Store
+from assay.backend.local.backend import LocalBackend
+from assay.config.load import load
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
 from assay.types import Query
 from assay.where import parse
@@ -32,7 +32,7 @@ SELECTIVITY = {"0.5 %": "bucket < 5", "10 %": "bucket < 100", "50 %": "bucket < 
 
 def build(folder: Path, size: int) -> dict[str, Any]:
     settings = {"embedder": "minilm", "model": "bench", "dim": DIM, "language": "english", "profile": "default"}
-    backend = LocalBackend(Store.create(folder, settings), Analyser(), "bench", DIM)
+    backend = LocalBackend(SqliteStore.create(folder, settings), Analyser(), "bench", DIM)
 
     def fill() -> None:
         for part in chunks(size):
@@ -49,7 +49,7 @@ def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
     made = build(place, size)
 
     def reopened() -> LocalBackend:
-        fresh = LocalBackend(Store.open(place), Analyser(), "bench", DIM)
+        fresh = LocalBackend(SqliteStore.open(place), Analyser(), "bench", DIM)
         fresh.snapshot()
         return fresh
 

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from assay.bench.datasets import load
 from assay.bench.types import Dataset
 from assay.bench.workspace import Workspace, prepare
-from assay.config import loads
-from assay.pipeline import Pipeline
+from assay.config.load import loads
+from assay.engine.pipeline import Pipeline
 from assay.rerank.features import NAMES, columns
 from assay.rerank.learned import pool_of, standard
 from assay.types import Floats

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import assay
-from assay.config import load, with_digest
-from assay.facts import chunks_of
-from assay.order import arrange
-from assay.pipeline import StepPlan
+from assay.config.load import load, with_digest
+from assay.engine.facts import chunks_of
+from assay.engine.order import arrange
+from assay.engine.pipeline import StepPlan
 from assay.protocols import Snapshot
 from assay.testing.contracts import check_stage
 from assay.types import Part, Query, Range, Ranking

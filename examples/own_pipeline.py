@@ -4,8 +4,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assay
-from assay.config import load
-from assay.preflight import preflight
+from assay.config.load import load
+from assay.config.preflight import preflight
 
 HERE = Path(__file__).resolve().parent
 OWN = str(HERE / "own_pipeline.toml")

@@ -5,9 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assay
-from assay import served
-from assay.answer import Answer
-from assay.config import from_dict
+from assay import replay as served
+from assay.config.load import from_dict
+from assay.engine.answer import Answer
 from assay.sources.opened import close_all
 
 HANDBOOK = Path(__file__).resolve().parent / "handbook"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.backend.addresses import create_backend
-from assay.testing.postgres import Server
+from assay.testing.postgres import PostgresServer
 
 _NUMBERS = count(1)
 PLAIN = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
@@ -42,7 +42,7 @@ def graph_stores(
 ) -> Iterator[Callable[[], Any]]:
     """Makes a new, empty store without vectors, of a kind that keeps a graph, whenever it is called; the last two are
     open."""
-    server: Server | None = request.getfixturevalue("postgres") if request.param == "postgres" else None
+    server: PostgresServer | None = request.getfixturevalue("postgres") if request.param == "postgres" else None
     folder = tmp_path_factory.mktemp("stores")
     made: list[Any] = []
 

@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from assay.testing.postgres import FAST, Server, installed
+from assay.testing.postgres import FAST, PostgresServer, installed
 
 _NUMBERS = count(1)
 
@@ -33,14 +33,14 @@ def needed() -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> Iterator[PostgresServer]:
     """A server that every test of this process shares; nothing of it waits for the disk."""
     needed()
-    with Server.start(FAST) as server:
+    with PostgresServer.start(FAST) as server:
         yield server
 
 
 @pytest.fixture
-def database(postgres: Server) -> str:
+def database(postgres: PostgresServer) -> str:
     """The address of a store that does not exist yet."""
     return postgres.address(f"t{os.getpid()}_{next(_NUMBERS)}")

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.config import from_dict, load, loads, to_config
-from assay.deadlines import Deadlines
+from assay.config.load import from_dict, load, loads, to_config
+from assay.config.preflight import preflight
+from assay.engine.deadline_executor import DeadlineKeeper
+from assay.engine.order import as_source
 from assay.errors import ConfigError
 from assay.fuse.append_fill import AppendFill
 from assay.fuse.grouped import Grouped
 from assay.fuse.rrf import Rrf
 from assay.fuse.weighted_merge import WeightedMerge
-from assay.order import as_source
-from assay.preflight import preflight
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import sample_snapshot
@@ -225,7 +225,7 @@ def test_permuting_rows_of_equal_facts_changes_nothing(order, scores):
 TIED = """
 import json, sys
 import numpy as np
-from assay.config import from_dict
+from assay.config.load import from_dict
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.types import Chunk, Query
 
@@ -302,7 +302,7 @@ def test_any_number_of_threads_serves_the_same_answer(tmp_path):
         pipeline = from_dict({**config, "fuse": fusion})
         planned = json.dumps(pipeline.run(query, view).to_json())
         for threads in (1, 2, 8):
-            with Deadlines(time.monotonic) as keeper, ThreadPoolExecutor(threads) as pool:
+            with DeadlineKeeper(time.monotonic) as keeper, ThreadPoolExecutor(threads) as pool:
 
                 def served(_, pipeline=pipeline, keeper=keeper):
                     return pipeline.run(query, view, asker=keeper.query(pipeline.digest, 600_000.0)).to_json()

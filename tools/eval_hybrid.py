@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from assay.bench.hybrid.evaluate import Job, evaluate
-from assay.bench.hybrid.grid import Axes
+from assay.cascade.evaluation.evaluate import EvaluationJob, evaluate
+from assay.cascade.evaluation.grid import Axes
 from assay.cli.failures import tell
 from assay.cli.progress import bars
 from assay.cli.terminal import show_anything
@@ -50,7 +50,7 @@ def main() -> int:
     given = parser.parse_args()
     try:
         axes = Axes(tuple(given.k0), tuple(given.weight), tuple(given.nprobe), given.k1, max(given.k))
-        job = Job(given.bank, given.val, given.index, given.model, given.pipeline, given.queries, given.name)
+        job = EvaluationJob(given.bank, given.val, given.index, given.model, given.pipeline, given.queries, given.name)
         with bars() as bar:
             said = evaluate(job, axes, given.out, bar.step)
         print(said, flush=True)

@@ -5,7 +5,7 @@
     books.lance                     Lance tables          lance      (or lance:PATH)
     postgres://user@host/database   a server's database   postgres   (or postgresql://)
 
-Third parties name theirs through the entry point group `assay.backends` (name = scheme, value = a `Place`).
+Third parties name theirs through the entry point group `assay.backends` (name = scheme, value = a `BackendFactory`).
 An existing folder store keeps its kind whatever its name ends with.
 """
 
@@ -18,15 +18,15 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, cast
 
-from assay.backend.kept import KeptBackend, Place
+from assay.backend.contract import BackendFactory, StoreBackend
 from assay.errors import ConfigError, nearest
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 
 BACKENDS: Mapping[str, str] = {
-    "local": "assay.backend.local_place:PLACE",
-    "sqlite": "assay.backend.sqlite:PLACE",
-    "lance": "assay.backend.lance:PLACE",
-    "postgres": "assay.backend.postgres.place:PLACE",
+    "local": "assay.backend.local.factory:FACTORY",
+    "sqlite": "assay.backend.sqlite.backend:FACTORY",
+    "lance": "assay.backend.lance.backend:FACTORY",
+    "postgres": "assay.backend.postgres.factory:FACTORY",
 }
 """Scheme → module:attribute of its Place."""
 ALIASES: Mapping[str, str] = {"postgresql": "postgres", "folder": "local", "file": "local"}
@@ -51,27 +51,27 @@ def parsed(address: str | Path) -> tuple[str, str]:
             )
         return scheme, said if scheme in _BY_URL or scheme in _others() else found["rest"]
     suffix = Path(said).suffix.lower()
-    if suffix in SUFFIXES and SUFFIXES[suffix] in BACKENDS and not Store.exists(Path(said)):
+    if suffix in SUFFIXES and SUFFIXES[suffix] in BACKENDS and not SqliteStore.exists(Path(said)):
         return SUFFIXES[suffix], said
     return "local", said
 
 
-def place_of(address: str | Path) -> tuple[Place, str]:
+def place_of(address: str | Path) -> tuple[BackendFactory, str]:
     """The place that keeps an address, and the address as it takes it."""
     scheme, rest = parsed(address)
     if scheme in BACKENDS:
         module, _, attribute = BACKENDS[scheme].partition(":")
-        return cast(Place, getattr(import_module(module), attribute)), rest
-    return cast(Place, _others()[scheme].load()), rest
+        return cast(BackendFactory, getattr(import_module(module), attribute)), rest
+    return cast(BackendFactory, _others()[scheme].load()), rest
 
 
-def open_backend(address: str | Path) -> KeptBackend:
+def open_backend(address: str | Path) -> StoreBackend:
     """The store at an address; StoreError when there is none."""
     place, rest = place_of(address)
     return place.open(rest)
 
 
-def create_backend(address: str | Path, settings: Mapping[str, Any]) -> KeptBackend:
+def create_backend(address: str | Path, settings: Mapping[str, Any]) -> StoreBackend:
     """A new store; `settings` are embedder, model, dim, language and profile."""
     place, rest = place_of(address)
     return place.create(rest, settings)

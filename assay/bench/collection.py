@@ -12,7 +12,7 @@ so an offset into it is an offset into what `corpus.jsonl` says, whichever way t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -25,12 +25,10 @@ from assay.ingest.fields import NOTES
 from assay.ingest.walk import Skipped, discover, read_file
 from assay.kb import KnowledgeBase
 from assay.sync import default_source
-from assay.types import Chunk
+from assay.types import Chunk, Progress
 
 _OURS = frozenset({"title", "section", "start", NOTES})
 """Facts of a chunk that say where it stands, not what its document is."""
-
-Heard = Callable[[str, int, int], None]
 
 
 class CollectionError(AssayError):
@@ -54,7 +52,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class CollectionDocument:
     """One document of a collection."""
 
     id: str
@@ -72,7 +70,7 @@ class Document:
 class Collection:
     """Documents in id order; `problems` are files that could not be read, with the reason."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[CollectionDocument, ...]
     problems: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -80,7 +78,7 @@ class Collection:
         return sum(len(document.passages) for document in self.documents)
 
 
-def from_folder(root: Path, heard: Heard = lambda *_: None) -> Collection:
+def from_folder(root: Path, heard: Progress = lambda *_: None) -> Collection:
     """What `assay add` would take from a folder or a file, without a store."""
     if not root.exists():
         raise CollectionError(f"{root} does not exist", "name a folder or a file that is there")
@@ -123,12 +121,12 @@ def dataset_id(name: str) -> str:
     return "".join(f"%{ord(c):02X}" if c in "\t\n\r" else c for c in name)
 
 
-def _documents(chunks: Iterable[Chunk]) -> tuple[Document, ...]:
+def _documents(chunks: Iterable[Chunk]) -> tuple[CollectionDocument, ...]:
     ordered = sorted(chunks, key=lambda chunk: chunk.doc_id)  # stable: reading order stays within a document
     return tuple(_document(name, [*group]) for name, group in groupby(ordered, key=lambda chunk: chunk.doc_id))
 
 
-def _document(name: str, chunks: list[Chunk]) -> Document:
+def _document(name: str, chunks: list[Chunk]) -> CollectionDocument:
     pieces: list[str] = []
     passages: list[Passage] = []
     at = 0
@@ -140,7 +138,7 @@ def _document(name: str, chunks: list[Chunk]) -> Document:
         pieces += (gap, chunk.text)
         at, before = start + len(chunk.text), chunk
     head = chunks[0]
-    return Document(dataset_id(name), head.title, "".join(pieces), tuple(passages), _metadata(head))
+    return CollectionDocument(dataset_id(name), head.title, "".join(pieces), tuple(passages), _metadata(head))
 
 
 def _gap(before: Chunk | None, chunk: Chunk) -> str:

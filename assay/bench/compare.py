@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.bench.gates.rules import PERCENTILES
 from assay.bench.metrics import DEFAULTS, parse
 from assay.bench.receipt import Receipt, ReceiptError
-from assay.bench.rules import PERCENTILES
-from assay.bench.scored import Scored, check_fit, check_metric, latency_ratio, scored
+from assay.bench.run_columns import RunColumns, check_fit, check_metric, latency_ratio, scored
 from assay.bench.stats import Paired, benjamini_hochberg, holm, paired_rows
 from assay.bench.types import ALL
 from assay.errors import nearest
@@ -103,8 +103,8 @@ def compare(
 
 
 def comparisons(
-    base: Scored,
-    others: Sequence[Scored],
+    base: RunColumns,
+    others: Sequence[RunColumns],
     wanted: Iterable[tuple[str, str]],
     names: Sequence[str] = (),
     groups: NDArray[np.str_] | None = None,
@@ -145,13 +145,13 @@ def _adjusted(ps: Sequence[float], overall: Sequence[bool]) -> list[float]:
     return list(adjusted.tolist())
 
 
-def _names(runs: Sequence[Scored]) -> list[str]:
+def _names(runs: Sequence[RunColumns]) -> list[str]:
     """The systems' names; where two share one, with their place."""
     names = [run.system for run in runs]
     return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
-def _metrics(runs: Sequence[Scored], asked: Sequence[str] | None) -> list[str]:
+def _metrics(runs: Sequence[RunColumns], asked: Sequence[str] | None) -> list[str]:
     if asked is not None:
         return list(dict.fromkeys(str(parse(name)) for name in asked))
     shared = sorted(set.intersection(*(set(run.scores) for run in runs)))
@@ -161,7 +161,7 @@ def _metrics(runs: Sequence[Scored], asked: Sequence[str] | None) -> list[str]:
     return known + [name for name in shared if name not in known]
 
 
-def _scopes(base: Scored, asked: Sequence[str] | None) -> list[str]:
+def _scopes(base: RunColumns, asked: Sequence[str] | None) -> list[str]:
     known = list(base.scopes())
     for scope in asked or ():
         if scope not in known:
@@ -169,7 +169,7 @@ def _scopes(base: Scored, asked: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(asked)) if asked else known
 
 
-def _latency(base: Scored, others: Sequence[Scored], names: Sequence[str]) -> list[dict[str, Any]]:
+def _latency(base: RunColumns, others: Sequence[RunColumns], names: Sequence[str]) -> list[dict[str, Any]]:
     """Ratios of the whole search's percentiles, or why there are none."""
     found = []
     for run, name in zip(others, names, strict=True):

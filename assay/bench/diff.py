@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.answer import Answer
 from assay.bench.overlap import overlap, rbo
-from assay.bench.querylog import Asked
+from assay.bench.query_log import LoggedQuery
+from assay.engine.answer import Answer
+from assay.engine.pipeline import Pipeline
 from assay.errors import ModelError
 from assay.kb import KnowledgeBase
-from assay.pipeline import Pipeline
 from assay.protocols import Snapshot
 from assay.types import Chunk, Query, Vector
 
@@ -39,10 +39,10 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RankingChange:
     """One query under both pipelines. `moved` holds what entered, left or changed its rank, by rank."""
 
-    query: Asked
+    query: LoggedQuery
     overlap: float
     rbo: float
     top_changed: bool
@@ -69,7 +69,7 @@ class Difference:
 
     k: int
     digests: Mapping[str, str]
-    changes: tuple[Change, ...]
+    changes: tuple[RankingChange, ...]
     embed_ms: float
 
     @property
@@ -99,7 +99,7 @@ class Difference:
         """The median time of A and of B in milliseconds."""
         return (median(c.ms[0] for c in self.changes), median(c.ms[1] for c in self.changes)) if self.changes else None
 
-    def _share(self, holds: Callable[[Change], bool]) -> float:
+    def _share(self, holds: Callable[[RankingChange], bool]) -> float:
         return sum(map(holds, self.changes)) / len(self.changes) if self.changes else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def compare(
     base: KnowledgeBase,
     a: Pipeline,
     b: Pipeline,
-    queries: Sequence[Asked],
+    queries: Sequence[LoggedQuery],
     k: int,
     *,
     snapshot: str | None = None,
@@ -146,7 +146,7 @@ def compare(
     digests = {"a": a.digest, "b": b.digest, "snapshot": view.digest}
     if a.digest == b.digest:
         return Difference(k, digests, (), 0.0)
-    changes: list[Change] = []
+    changes: list[RankingChange] = []
     embedding: list[float] = []
     for pipeline in (a, b) if queries else ():  # the first run opens files and fills caches: it is nobody's time
         pipeline.run(Query(text=queries[0].text, vector=_vector(base, queries[0].text, view)), view, k=k)
@@ -179,7 +179,7 @@ def _vector(base: KnowledgeBase, text: str, view: Snapshot) -> Vector | None:
     return None if model is None else model.encode_query(text)
 
 
-def _change(asked: Asked, old: Answer, new: Answer, ms: tuple[float, float]) -> Change:
+def _change(asked: LoggedQuery, old: Answer, new: Answer, ms: tuple[float, float]) -> RankingChange:
     before, after = old.chosen.ids.tolist(), new.chosen.ids.tolist()
     ranks_before, ranks_after = _ranks(before), _ranks(after)
     different = [i for i in dict.fromkeys([*after, *before]) if ranks_before.get(i) != ranks_after.get(i)]
@@ -197,7 +197,9 @@ def _change(asked: Asked, old: Answer, new: Answer, ms: tuple[float, float]) -> 
         for name in different
     )
     degraded = tuple(dict.fromkeys([*old.verdict.degraded, *new.verdict.degraded]))
-    return Change(asked, overlap(before, after), rbo(before, after), before[:1] != after[:1], moved, degraded, ms)
+    return RankingChange(
+        asked, overlap(before, after), rbo(before, after), before[:1] != after[:1], moved, degraded, ms
+    )
 
 
 def why(answer: Answer, chunk_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from assay.bench.diff import Change, Difference, Moved
+from assay.bench.diff import Difference, Moved, RankingChange
 
 _STYLE = """
 :root { color-scheme: light dark; --in: #00734d; --out: #b3401a; --dim: #777; }
@@ -53,7 +53,7 @@ def _summary(found: Difference, a: str, b: str) -> Iterator[str]:
         yield f'<p class="out">{escape(said)}</p>'
 
 
-def _change(change: Change, *, unfolded: bool) -> Iterator[str]:
+def _change(change: RankingChange, *, unfolded: bool) -> Iterator[str]:
     first = ' <span class="out">first result changed</span>' if change.top_changed else ""
     yield f"<details{' open' if unfolded else ''}><summary>"
     yield f"<b>{escape(change.query.text)}</b>{first}"

@@ -7,7 +7,7 @@ import platform
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,14 +15,13 @@ from typing import Any
 
 from assay.bench import suspicion
 from assay.bench.receipt import Receipt, ReceiptError, read, write
-from assay.bench.runner import Bench, Plan, legs
+from assay.bench.runner import Bench, RunPlan, legs
 from assay.bench.systems import System
 from assay.bench.timing import latency
 from assay.bench.types import Dataset
 from assay.bench.workspace import Workspace
-from assay.preflight import Finding
-
-Progress = Callable[[str, int, int], None]
+from assay.config.preflight import Finding
+from assay.types import Progress
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def run(
     dataset: Dataset,
     systems: Sequence[System],
     workspace: Workspace,
-    plan: Plan | None = None,
+    plan: RunPlan | None = None,
     *,
     out: Path | None = None,
     again: bool = False,

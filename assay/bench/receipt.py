@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from assay.atomic import write_text
 from assay.errors import AssayError, nearest
+from assay.util.atomic import write_text
 
 SCHEMA = 1
 Kind = Literal["run", "comparison", "gate", "grid"]

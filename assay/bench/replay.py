@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from assay.bench import suspicion
 from assay.bench.datasets import load
 from assay.bench.receipt import Receipt, ReceiptError
-from assay.bench.runner import Bench, Plan
+from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import from_spec
-from assay.bench.workspace import Settings, prepare
-
-Progress = Callable[[str, int, int], None]
+from assay.bench.workspace import IndexSettings, prepare
+from assay.types import Progress
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReceiptReplay:
     """`differences` is empty when the digests agree; else it names what differs, causes before effects."""
 
     receipt: Receipt
@@ -29,19 +27,19 @@ class Replay:
         return self.receipt.digest == self.again.digest
 
 
-def replay(receipt: Receipt, source: str | None = None, progress: Progress = lambda *_: None) -> Replay:
+def replay(receipt: Receipt, source: str | None = None, progress: Progress = lambda *_: None) -> ReceiptReplay:
     """Run a receipt again. `source` says where its dataset is, where the receipt's own word does not find it."""
     if receipt.kind != "run":
         raise ReceiptError(f"a receipt of kind {receipt.kind!r} holds no run", "replay the runs it was made from")
     said = receipt.canonical
     dataset = load(source or said["dataset"]["source"], said["dataset"]["split"])
     index = said["index"]
-    plan = Plan(tuple(said["scores"]), said["depth"], said["seed"], "abstention" in said)
+    plan = RunPlan(tuple(said["scores"]), said["depth"], said["seed"], "abstention" in said)
     system = from_spec(said["system"]["name"], said["system"]["spec"])
-    with prepare(dataset, Settings(index["embedder"], index["language"], index["profile"]), progress) as workspace:
+    with prepare(dataset, IndexSettings(index["embedder"], index["language"], index["profile"]), progress) as workspace:
         bench = Bench(dataset, workspace, plan)
         again = bench.receipt(system, bench.run(system, progress), suspicion.of_dataset(dataset, workspace))
-    return Replay(receipt, again, tuple(differences(said, again.canonical)))
+    return ReceiptReplay(receipt, again, tuple(differences(said, again.canonical)))
 
 
 def differences(old: Any, new: Any) -> list[str]:

@@ -6,7 +6,7 @@ import hashlib
 import math
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -15,33 +15,31 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.answer import Answer
 from assay.bench.abstention import abstention
 from assay.bench.bounds import PIECES, drawn, known
 from assay.bench.metrics import defaults, parse, score
 from assay.bench.metrics import mean as mean_of
 from assay.bench.metrics import to_json as column
 from assay.bench.receipt import Receipt, canonical_bytes
-from assay.bench.remember import Remembering
+from assay.bench.snapshot_cache import Remembering
 from assay.bench.systems import ORACLE, System
 from assay.bench.types import ALL, Dataset, Piece, Retrieved, Run
 from assay.bench.workspace import Workspace
-from assay.beside import FIRST
+from assay.config.preflight import Finding, preflight
+from assay.engine.answer import Answer
+from assay.engine.foreign_chunks import FIRST_FOREIGN_ROW
+from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError
-from assay.pipeline import Pipeline
-from assay.preflight import Finding, preflight
 from assay.protocols import Snapshot
-from assay.types import Query, Rows
+from assay.types import Progress, Query, Rows
 
 DEPTH = 100
 """Documents kept for each topic; no metric may look deeper."""
 PACKAGES = ("numpy", "faiss-cpu", "tantivy", "onnxruntime", "ir_measures")
 
-Progress = Callable[[str, int, int], None]
-
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What a run measures, and how deep. The first metric is the one that decides; none named means the dataset's.
 
     With `abstention`, questions without an answer are asked too, see abstention.py.
@@ -52,7 +50,7 @@ class Plan:
     seed: int = 0
     abstention: bool = False
 
-    def fitted(self, dataset: Dataset) -> Plan:
+    def fitted(self, dataset: Dataset) -> RunPlan:
         """With every metric under its one name."""
         return replace(self, metrics=tuple(str(parse(name)) for name in self.metrics or defaults(dataset)))
 
@@ -60,10 +58,10 @@ class Plan:
 class Bench:
     """One dataset on one index. Look-ups are remembered, so a system costs only what no other has asked before."""
 
-    def __init__(self, dataset: Dataset, workspace: Workspace, plan: Plan | None = None) -> None:
+    def __init__(self, dataset: Dataset, workspace: Workspace, plan: RunPlan | None = None) -> None:
         self.dataset = dataset
         self.workspace = workspace
-        self.plan = (plan or Plan()).fitted(dataset)
+        self.plan = (plan or RunPlan()).fitted(dataset)
         self.snapshot = Remembering(workspace.snapshot)
         self._queries: dict[str, Query] = {}
 
@@ -128,7 +126,7 @@ class Bench:
         return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty, by_leg)
 
     def _documents(self, view: Snapshot, rows: Rows) -> list[str]:
-        own = rows < FIRST
+        own = rows < FIRST_FOREIGN_ROW
         if own.all():
             names: list[str] = self.workspace.documents[rows].tolist()
             return names

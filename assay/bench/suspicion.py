@@ -16,7 +16,7 @@ from assay.bench.receipt import Receipt
 from assay.bench.systems import BOUNDS, ORACLE, RANDOM
 from assay.bench.types import ALL, Dataset
 from assay.bench.workspace import Workspace
-from assay.preflight import Finding
+from assay.config.preflight import Finding
 from assay.text.fold import fold
 
 TOLERANCE = 1e-9

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.bench.receipt import digest_of
-from assay.config import from_dict, load, presets, source, to_config
+from assay.config.load import from_dict, load, presets, source, to_config
+from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
-from assay.pipeline import Pipeline
 
 RANDOM, ORACLE = "random", "oracle"
 BOUNDS = (RANDOM, ORACLE)

@@ -7,19 +7,17 @@ anew, nothing is remembered from another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from assay.bench.systems import System
 from assay.protocols import Snapshot
-from assay.types import Query
+from assay.types import Progress, Query
 
 MOST = 100
 """Topics that are timed, spread over all."""
-
-Progress = Callable[[str, int, int], None]
 
 
 def latency(

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,45 +20,43 @@ from typing import Any
 import numpy as np
 
 from assay import embed
-from assay.backend.kept import KeptSnapshot
+from assay.backend.contract import StoreSnapshot
 from assay.bench.types import Dataset, Topic
-from assay.closing import Closing
 from assay.embed.home import home
 from assay.errors import AssayError, StoreError
 from assay.ingest.files import tidy
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
 from assay.store.locks import in_turn
-from assay.types import Ids, Query
+from assay.types import Ids, Progress, Query
+from assay.util.closing import Closing
 from assay.where import parse
 
 FORMAT = 1
 """Raised when the same documents and settings would give other chunks than before."""
 
-Progress = Callable[[str, int, int], None]
-
 
 @dataclass(frozen=True)
-class Settings:
+class IndexSettings:
     """How documents become chunks and vectors; the same for every system of a run."""
 
     embedder: str = "auto"
     language: str = "english"
     profile: str = "default"
 
-    def resolved(self) -> Settings:
+    def resolved(self) -> IndexSettings:
         """With "auto" spelt out, so that a receipt says what was used."""
         spec = embed.default_spec() if self.embedder == "auto" else self.embedder
-        return Settings(spec, self.language, self.profile)
+        return IndexSettings(spec, self.language, self.profile)
 
 
 class Workspace(Closing):
     """An indexed corpus, ready to be asked. Close it, or use it as a context manager."""
 
-    def __init__(self, kb: KnowledgeBase, settings: Settings) -> None:
+    def __init__(self, kb: KnowledgeBase, settings: IndexSettings) -> None:
         self.kb = kb
         self.settings = settings
-        self.snapshot: KeptSnapshot = kb.snapshot()
+        self.snapshot: StoreSnapshot = kb.snapshot()
 
     def close(self) -> None:
         self.kb.close()
@@ -99,7 +97,7 @@ class Workspace(Closing):
 
 def prepare(
     dataset: Dataset,
-    settings: Settings | None = None,
+    settings: IndexSettings | None = None,
     progress: Progress = lambda *_: None,
     cache: Path | None = None,
 ) -> Workspace:
@@ -108,7 +106,7 @@ def prepare(
     It is kept in `cache` (the user's cache when none is named). A build that was killed leaves nothing that a later
     one would take for whole.
     """
-    chosen = (settings or Settings()).resolved()
+    chosen = (settings or IndexSettings()).resolved()
     folder = (cache or home() / "bench") / _key(dataset, chosen)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with in_turn(folder.with_suffix(".lock")):
@@ -124,7 +122,7 @@ def prepare(
     return Workspace(open_kb(folder, create=False), chosen)
 
 
-def _build(dataset: Dataset, settings: Settings, folder: Path, progress: Progress) -> None:
+def _build(dataset: Dataset, settings: IndexSettings, folder: Path, progress: Progress) -> None:
     with open_kb(folder, embedder=settings.embedder, language=settings.language, profile=settings.profile) as kb:
         report = kb.add(_counted(dataset, progress), compact=False)
         if report.problems:
@@ -144,7 +142,7 @@ def _counted(dataset: Dataset, progress: Progress) -> Iterator[Mapping[str, Any]
             yield record
 
 
-def _key(dataset: Dataset, settings: Settings) -> str:
+def _key(dataset: Dataset, settings: IndexSettings) -> str:
     model = embed.load(settings.embedder)
     said = [FORMAT, model.digest if model else "", settings.language, settings.profile]
     return hashlib.sha256(f"{corpus_digest(dataset)} {json.dumps(said)}".encode()).hexdigest()[:32]

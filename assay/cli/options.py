@@ -91,11 +91,11 @@ def opened(store: str) -> KnowledgeBase:
 
 def with_graph(base: KnowledgeBase, pipeline: str) -> None:
     """A pipeline that walks the graph of a large store gets it built now, where a person can watch."""
-    from assay.backend.kept import Graphed
+    from assay.backend.contract import GraphBackend
 
     if not any("graph" in plan.leg.needs for plan in base.pipeline(pipeline).legs):
         return
-    if isinstance(base.backend, Graphed) and base.backend.graph_due:
+    if isinstance(base.backend, GraphBackend) and base.backend.graph_due:
         from assay.cli.progress import bars
 
         with bars() as bar:

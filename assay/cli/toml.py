@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.config import to_config
-from assay.pipeline import Pipeline
+from assay.config.load import to_config
+from assay.engine.pipeline import Pipeline
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

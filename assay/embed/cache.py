@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.embed.home import home
-from assay.embed.shelf import Shelf
 from assay.protocols import Embedder
 from assay.types import Vector, Vectors
+from assay.util.disk_cache import DiskCache
 
 
 class CachedEmbedder:
@@ -27,7 +27,7 @@ class CachedEmbedder:
     def __init__(self, inner: Embedder, path: Path | None = None, max_bytes: int = 1 << 30) -> None:
         self.inner = inner
         self.hits = self.misses = 0
-        self._shelf = Shelf(home() / "vectors.sqlite" if path is None else path, max_bytes)
+        self._shelf = DiskCache(home() / "vectors.sqlite" if path is None else path, max_bytes)
 
     @property
     def name(self) -> str:

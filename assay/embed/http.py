@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from assay.embed.endpoint import Endpoint
-from assay.embed.spread import spread
 from assay.embed.vectors import digest_of, unit
 from assay.errors import ConfigError, ModelError
 from assay.types import Vector, Vectors
+from assay.util.thread_map import thread_map
 
 KEY_VARIABLE = "ASSAY_EMBED_KEY"
 
@@ -62,7 +62,7 @@ class HttpEmbedder:
     def _vectors(self, texts: Sequence[str]) -> Vectors:
         dim = self.dim
         batches = [texts[start : start + self.batch] for start in range(0, len(texts), self.batch)]
-        rows = [row for answer in spread(self._ask, batches, self.workers) for row in answer]
+        rows = [row for answer in thread_map(self._ask, batches, self.workers) for row in answer]
         if wrong := [len(row) for row in rows if len(row) != dim]:
             raise self._nonsense(f"a vector of {wrong[0]} numbers, where {dim} were expected")
         try:

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from assay.embed.install import EXACT, INT8, NAME
 from assay.embed.installed import CURE, find, verify
 from assay.embed.session import open_session
-from assay.embed.spread import cores, spread
 from assay.embed.vectors import digest_of, unit
 from assay.errors import ConfigError, ModelError
 from assay.text.wordpiece import CLS, SEP, pieces
 from assay.types import Vector, Vectors
+from assay.util.thread_map import cores, thread_map
 
 TIERS: Mapping[str, str] = MappingProxyType({"minilm": INT8, "minilm-exact": EXACT})
 
@@ -46,7 +46,7 @@ class MiniLM:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row per text, in the order of the texts."""
-        rows = spread(self._mean, texts, self.workers)
+        rows = thread_map(self._mean, texts, self.workers)
         return np.stack(rows) if rows else np.empty((0, self.dim), np.float32)
 
     def encode_query(self, text: str) -> Vector:
@@ -55,7 +55,7 @@ class MiniLM:
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """One unit vector per piece of each text, [CLS] and [SEP] left out: float32[t, 384], t ≤ 254."""
-        return spread(self._tokens, texts, self.workers)
+        return thread_map(self._tokens, texts, self.workers)
 
     def _mean(self, text: str) -> Vector:
         return unit(self._states(text).mean(axis=0, dtype=np.float64), self.name)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from assay.embed.encoder_folder import CURE, read_folder
 from assay.embed.session import open_session
-from assay.embed.spread import cores, spread
 from assay.embed.vectors import digest_of, unit
 from assay.errors import ConfigError, MissingExtra, ModelError, nearest
 from assay.types import Vector, Vectors
+from assay.util.thread_map import cores, thread_map
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class OnnxEmbedder:
     pooled: Callable[[str], Array] = field(repr=False, compare=False)  # text → its vector, not yet of unit length
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        rows = spread(self.pooled, [self.document_prefix + text for text in texts], self.workers)
+        rows = thread_map(self.pooled, [self.document_prefix + text for text in texts], self.workers)
         return unit(np.stack(rows), self.name) if rows else np.empty((0, self.dim), np.float32)
 
     def encode_query(self, text: str) -> Vector:

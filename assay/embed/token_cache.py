@@ -13,8 +13,8 @@ from pathlib import Path
 
 from assay.embed.cache import key_of
 from assay.embed.home import home
-from assay.embed.shelf import Shelf
 from assay.embed.tokens import Codes, TokenCoder
+from assay.util.disk_cache import DiskCache
 
 BATCH = 64  # texts between two reports of progress
 
@@ -30,7 +30,7 @@ class CachedTokens:
         self, coder: TokenCoder, path: Path | None = None, max_bytes: int = 4 << 30, memory: int = 64 << 20
     ) -> None:
         self.coder = coder
-        self.shelf = Shelf(home() / "tokens.sqlite" if path is None else path, max_bytes)
+        self.shelf = DiskCache(home() / "tokens.sqlite" if path is None else path, max_bytes)
         self.hits = self.misses = 0
         self._memory = memory
         self._lock = threading.Lock()

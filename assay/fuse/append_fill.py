@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_whole
+from assay.engine.checks import check_whole
+from assay.engine.order import arrange
 from assay.fuse.union import known_rows
-from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Note, Part, Query, Range, Ranking, Scale
 

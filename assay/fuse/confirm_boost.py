@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_number, require_unit
+from assay.engine.checks import check_number, require_unit
+from assay.engine.order import arrange
 from assay.errors import ConfigError, nearest
 from assay.fuse.union import unite
-from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 

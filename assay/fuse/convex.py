@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_choice, check_number
+from assay.engine.checks import check_choice, check_number
 from assay.errors import ConfigError, nearest
 from assay.fuse.weighted import check_planned, check_weights, weighted_sum
 from assay.protocols import Snapshot

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_number
+from assay.engine.checks import check_number
 from assay.fuse.weighted import check_planned, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Floats, Query, Range, Ranking

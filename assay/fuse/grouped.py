@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.engine.facts import chunks_of, rows_of
+from assay.engine.order import as_source
 from assay.errors import ConfigError
-from assay.facts import chunks_of, rows_of
-from assay.order import as_source
 from assay.protocols import Fuser, Snapshot
 from assay.types import Chunk, Note, Query, Range, Ranking, Rows
 

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.checks import check_number
+from assay.engine.checks import check_number
+from assay.engine.order import arrange
 from assay.errors import ConfigError, nearest
 from assay.fuse.union import unite
-from assay.order import arrange
 from assay.types import Floats, Part, Range, Ranking
 
 GRID = 2.0**-44

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from assay.checks import require_unit
+from assay.engine.checks import require_unit
 from assay.fuse.weighted import check_planned, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking

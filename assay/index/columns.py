@@ -7,8 +7,7 @@ apart, and a list is simply several entries of one row.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.engine.chunk_columns import NUMBERS, kind_of
 from assay.index.strings import Strings
-from assay.types import Chunk, Floats
+from assay.types import Floats
 from assay.where import Mask, Value
 
-NUMBERS = ("created", "importance", "tokens", "chars")
-"""Facts that every chunk has, dense; `created` is NaN where undated."""
 _OPS: Mapping[str, Any] = {
     "=": np.equal,
     "!=": np.not_equal,
@@ -30,51 +28,6 @@ _OPS: Mapping[str, Any] = {
     ">": np.greater,
     ">=": np.greater_equal,
 }
-
-
-_OWN = frozenset({"id", "doc_id", *NUMBERS})
-"""A chunk's own facts win over metadata of the same name."""
-
-
-def fields_of(chunk: Chunk) -> Iterator[tuple[str, Value]]:
-    """Every (field, value) a filter can see of a chunk, but its id; lists give several, nested tables none."""
-    yield "doc_id", chunk.doc_id
-    for key, value in chunk.meta.items():
-        if key in _OWN:
-            continue
-        for member in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(member, str | bool):
-                yield key, member
-            elif isinstance(member, int | float):
-                yield key, as_number(member)
-
-
-def as_number(value: float) -> float:
-    """A whole number beyond every float is infinite to a filter."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def numbers_of(chunk: Chunk) -> tuple[float, float, float, float]:
-    """The facts named in NUMBERS."""
-    return chunk.created, chunk.importance, float(chunk.tokens), float(len(chunk.text))
-
-
-def number_of(chunk: Chunk, name: str) -> float:
-    """A numeric fact of a chunk, of a list the first; NaN where it has none."""
-    if name in NUMBERS:
-        return numbers_of(chunk)[NUMBERS.index(name)]
-    value = chunk.meta.get(name)
-    for member in value if isinstance(value, list | tuple) else (value,):
-        if isinstance(member, int | float) and not isinstance(member, bool):
-            return as_number(member)
-    return float("nan")
-
-
-def kind_of(value: Value) -> str:
-    return "flag" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
 
 
 class FilterColumns:

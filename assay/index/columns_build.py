@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.index.columns import NUMBERS, fields_of, kind_of, numbers_of
+from assay.engine.chunk_columns import NUMBERS, fields_of, kind_of, numbers_of
 from assay.index.spill import Numbering, merged, write_run
 from assay.index.strings import StringsWriter
 from assay.types import Chunk

@@ -14,7 +14,6 @@ import tempfile
 import threading
 import weakref
 from array import array
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import numpy as np
 from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder
 from assay.index.graph import GraphIndex
-from assay.index.graph_build import Source, build_graph
+from assay.index.graph_build import GraphRows, build_graph
 from assay.index.rows import BLOCK, Work, blocks, seqs_of
 from assay.index.strings import Strings, StringsWriter
 from assay.index.vectors import VectorIndex
@@ -33,11 +32,11 @@ from assay.index.whole import read_manifest, whole, write_manifest
 from assay.index.words import TANTIVY_FROM, Words
 from assay.index.words_build import WordsBuilder
 from assay.store.locks import InUse, in_turn
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
+from assay.types import Progress
 
 FORMAT = 2
-Progress = Callable[[str, int, int], None]
 
 
 class Generation:
@@ -87,7 +86,7 @@ class Generation:
     def graph_folder(self) -> Path:
         return self.folder / "graph"
 
-    def graph(self, store: Store, analyser: Analyser, progress: Progress = lambda *_: None) -> GraphIndex:
+    def graph(self, store: SqliteStore, analyser: Analyser, progress: Progress = lambda *_: None) -> GraphIndex:
         """The graph of these rows; built now when nobody has asked for it before. Whoever else asks meanwhile waits.
 
         It follows from the rows and the analyser alone, so it changes no digest.
@@ -97,7 +96,7 @@ class Generation:
                 self._graph = self._opened_graph(store, analyser, progress)
             return self._graph
 
-    def _opened_graph(self, store: Store, analyser: Analyser, progress: Progress) -> GraphIndex:
+    def _opened_graph(self, store: SqliteStore, analyser: Analyser, progress: Progress) -> GraphIndex:
         with contextlib.suppress(OSError, ValueError):
             return GraphIndex(self.graph_folder)
         if store.readonly:
@@ -109,14 +108,14 @@ class Generation:
                 return GraphIndex(self.graph_folder)  # built while we waited
             return build_graph(self._rows_in(store), self.graph_folder, analyser, progress)
 
-    def _rows_in(self, store: Store) -> Source:
+    def _rows_in(self, store: SqliteStore) -> GraphRows:
         """These rows, as a graph is built from them."""
         words = self.words
-        return Source(store, store.folder, self.folder, words.size, lambda term: words.frequency(words.term(term)))
+        return GraphRows(store, store.folder, self.folder, words.size, lambda term: words.frequency(words.term(term)))
 
 
 def build_generation(
-    store: Store,
+    store: SqliteStore,
     version: int,
     folder: Path,
     analyser: Analyser,
@@ -173,7 +172,7 @@ def build_generation(
     return Generation(folder)
 
 
-def _write_ids(store: Store, version: int, folder: Path) -> int:
+def _write_ids(store: SqliteStore, version: int, folder: Path) -> int:
     """The ids alive at a version, in order, and the rows of the store they stand in; how many there are."""
     ids, seqs = StringsWriter(folder / "ids"), array("q")
     for name, seq in store.live_at(version):

@@ -34,6 +34,7 @@ from assay.index.strings import Strings, StringsWriter
 from assay.index.whole import whole, write_manifest
 from assay.index.words import mapped
 from assay.text.analyse import Analyser
+from assay.types import Progress
 
 PAIR_ROWS = 3
 """Rows that hold a pair before it can be a thing: below, chance alone makes pairs."""
@@ -41,7 +42,6 @@ PAIR_NPMI = 0.4
 NAME_SHARE = 0.3
 """Of the rows that hold a word, the share that write it as a name inside a sentence before it is one."""
 _LOT = 20_000  # lists written together
-Progress = Callable[[str, int, int], None]
 Held = tuple[NDArray[np.int32], NDArray[np.uint8]]
 """Rows, ascending, and the bits of each."""
 
@@ -57,7 +57,7 @@ def npmi(both: int, one: int, other: int, size: int) -> float:
 
 
 @dataclass(frozen=True)
-class Source:
+class GraphRows:
     """The rows that a graph is about: row r is the r-th of the file `seqs` in `listed`. `holding` says how many of
     them hold a term; `helper` is the module that reads ranges of them in a process of its own, from `where`."""
 
@@ -69,7 +69,7 @@ class Source:
     helper: str = "assay.index.graph_worker"
 
 
-def build_graph(source: Source, folder: Path, analyser: Analyser, progress: Progress) -> GraphIndex:
+def build_graph(source: GraphRows, folder: Path, analyser: Analyser, progress: Progress) -> GraphIndex:
     """The graph of these rows, left in `folder`, which is there whole or not at all."""
     with whole(folder) as aside:
         runs = aside / "runs"
@@ -91,7 +91,7 @@ def build_graph(source: Source, folder: Path, analyser: Analyser, progress: Prog
 class _Judge:
     """Which candidates the statistics of the rows let pass."""
 
-    source: Source
+    source: GraphRows
     analyser: Analyser
     _seen: dict[str, int] = field(default_factory=dict)
 

@@ -9,13 +9,13 @@ from typing import NamedTuple, Protocol
 from assay.index.mentions import candidates
 from assay.index.postings import PostingsWriter
 from assay.index.rows import Place, seqs_of
-from assay.store.facts import Row
+from assay.store.rows import ChunkRow
 
 
 class Reads(Protocol):
     """A record of truth, as far as the graph needs one."""
 
-    def rows(self, seqs: Sequence[int]) -> list[Row]: ...
+    def rows(self, seqs: Sequence[int]) -> list[ChunkRow]: ...
 
 
 class GraphWork(NamedTuple):

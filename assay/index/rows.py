@@ -17,9 +17,9 @@ import numpy as np
 
 from assay.index.columns_build import Entries, entries_of
 from assay.index.postings import PostingsWriter
-from assay.parallel import Crashed, Crew, NoHelpers, workers
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
+from assay.util.parallel import Crashed, Crew, NoHelpers, workers
 
 T = TypeVar("T")
 Place = tuple[int, int]
@@ -52,7 +52,7 @@ class Block(NamedTuple):
     facts: bytes
 
 
-def blocks(store: Store, work: Work, size: int) -> Generator[Block, None, None]:
+def blocks(store: SqliteStore, work: Work, size: int) -> Generator[Block, None, None]:
     """All rows of the generation whose `seqs` lie in the folder, in order."""
     return in_ranges(size, work.block, lambda place: indexed(store, work, place), ("assay.index.worker", work))
 
@@ -97,7 +97,7 @@ def _whole_range(parts: Iterator[T], done_here: Callable[[], Iterator[T]]) -> It
         yield from islice(done_here(), seen, None)
 
 
-def indexed(store: Store, work: Work, place: Place) -> Iterator[Block]:
+def indexed(store: SqliteStore, work: Work, place: Place) -> Iterator[Block]:
     """The blocks of one range (first row, beyond its last); its postings are left as runs."""
     first, end = place
     postings = PostingsWriter(work.folder, first)

@@ -14,10 +14,10 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.engine.chunk_columns import ChunkColumns
 from assay.index.graph import GraphIndex
-from assay.index.tail_columns import TailColumns
 from assay.index.tail_graph import TailGraph
-from assay.store.sqlite import Row
+from assay.store.sqlite import ChunkRow
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector, Vectors
 
@@ -30,13 +30,13 @@ class Tail:
     def __init__(self, analyser: Analyser, dim: int) -> None:
         self._analyser = analyser
         self.chunks: list[Chunk] = []
-        self.rows: list[Row] = []
+        self.rows: list[ChunkRow] = []
         self.marks: list[int] = []
         """A digest of each row with its vector, as a number: sums of them do not depend on the order of arrival."""
         self.lengths = array("I")
         self.newest = -math.inf
         """No row was created later than this moment."""
-        self.columns = TailColumns()
+        self.columns = ChunkColumns()
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
         self._graph: TailGraph | None = None
@@ -45,7 +45,7 @@ class Tail:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def add(self, row: Row, vector: Vector | None) -> None:
+    def add(self, row: ChunkRow, vector: Vector | None) -> None:
         place = len(self.rows)
         terms = self._analyser.terms(row.chunk.indexed_text)
         for term, count in Counter(terms).items():
@@ -85,7 +85,7 @@ class Tail:
         return self._vectors[:size]
 
 
-def _mark(row: Row, vector: Vector | None) -> int:
+def _mark(row: ChunkRow, vector: Vector | None) -> int:
     digest = hashlib.blake2b(row.facts, digest_size=16)
     if vector is not None:
         digest.update(np.asarray(vector, "<f4").tobytes())

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.ahead import shared
 from assay.types import Floats, Rows, Vector, Vectors
+from assay.util.leg_threads import run_all
 from assay.where import Mask
 
 DEPTH = 100
@@ -131,7 +131,7 @@ class VectorIndex:
             return found
         near, lists = self.inverted.quantizer.search(query, probes)
         some = [slice(part, None, _SHARES) for part in range(min(_SHARES, probes))]
-        shares = shared([partial(self._in_lists, query, fetch, lists[:, s], near[:, s], selector) for s in some])
+        shares = run_all([partial(self._in_lists, query, fetch, lists[:, s], near[:, s], selector) for s in some])
         best = np.argsort(-np.concatenate([scores for scores, _ in shares]), kind="stable")[:fetch]
         return np.concatenate([rows for _, rows in shares])[best]
 

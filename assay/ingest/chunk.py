@@ -71,7 +71,7 @@ def chunk_documents(documents: Sequence[Document], profile: Profile) -> list[lis
     return [list(_chunks(*each)) for each in zip(documents, pieces, tokens, facts, strict=True)]
 
 
-def _chunks(document: Document, pieces: list[_Piece], tokens: list[int], facts: dict[str, Any]) -> Iterator[Chunk]:
+def _chunks(document: Document, pieces: list[_ChunkPiece], tokens: list[int], facts: dict[str, Any]) -> Iterator[Chunk]:
     times: Counter[str] = Counter()
     for piece, size in zip(pieces, tokens, strict=True):
         identity = chunk_id(document.id, piece.path, piece.text, 0)
@@ -82,7 +82,7 @@ def _chunks(document: Document, pieces: list[_Piece], tokens: list[int], facts: 
         yield Chunk(identity, document.id, piece.text, size, document.created, document.importance, meta)
 
 
-class _Piece(NamedTuple):
+class _ChunkPiece(NamedTuple):
     """What will be a chunk: a text, where it stands, and the line that says so."""
 
     path: tuple[str, ...]
@@ -91,14 +91,14 @@ class _Piece(NamedTuple):
     text: str
 
 
-def _pieces(document: Document, title: str, profile: Profile) -> Iterator[_Piece]:
+def _pieces(document: Document, title: str, profile: Profile) -> Iterator[_ChunkPiece]:
     left = LIMIT - count(title)
     for section in document.sections:
         text = tidy(section.text)
         line = section_line(section.path, document.title)
         most = min(profile.most, left - count(line))
         for start, end in pack(text, Room(profile.least, min(profile.target, most), most)):
-            yield _Piece(section.path, line, start, text[start:end])
+            yield _ChunkPiece(section.path, line, start, text[start:end])
 
 
 _PAIRS = ["".join(pair) for pair in product("abcdefghijklmnopqrstuvwxyz234567", repeat=2)]

@@ -11,7 +11,7 @@ import numpy as np
 from assay.ingest.files import bad_file
 
 
-class Names:
+class UniqueNames:
     """Names seen with the place (line or row) of each."""
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Some files at a time: has each changed, and what are its chunks? The same here and in a helper process.
 
-python -m assay.ingest.worker     speaks `assay.parallel`'s protocol on its standard input and output
+python -m assay.ingest.worker     speaks `assay.util.parallel`'s protocol on its standard input and output
 
 Documents are chunked some at a time, also those of several small files: that is a fifth faster (see
 `chunk_documents`), and a message for every file would cost more than many a file.
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from assay.errors import BadFile, MissingExtra
 from assay.ingest.chunk import Profile, chunk_documents
 from assay.ingest.walk import content_hash, read_file
-from assay.parallel import serve
 from assay.types import Chunk, Document
+from assay.util.parallel import serve
 
 BLOCK = 2_048
 """Chunks handed over together, at most."""

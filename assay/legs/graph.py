@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_choice, check_number, check_whole
+from assay.engine.checks import check_choice, check_number, check_whole
+from assay.engine.facts import rows_of
+from assay.engine.order import top
 from assay.errors import StoreError
-from assay.facts import rows_of
-from assay.order import top
 from assay.protocols import Related, Snapshot, Walk
 from assay.types import Query, Range, Ranking
 

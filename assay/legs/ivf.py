@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from assay.checks import check_whole
+from assay.engine.checks import check_whole
 from assay.errors import ConfigError, QueryError
-from assay.protocols import Foreseeing, Snapshot
+from assay.protocols import PredictsNext, Snapshot
 from assay.types import Query, Range, Ranking
 
 
@@ -47,7 +47,7 @@ class Ivf:
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         vector = query.vector
         if self.probe == "yhat":
-            vector = snapshot.expected(query) if isinstance(snapshot, Foreseeing) else None
+            vector = snapshot.expected(query) if isinstance(snapshot, PredictsNext) else None
             if vector is None:
                 raise QueryError('ivf.probe = "yhat" needs a next-vector model', 'load one, or take probe = "x"')
         asked = replace(query, vector=vector, extra={**query.extra, "nprobe": self.probes(query)})

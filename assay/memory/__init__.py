@@ -1,6 +1,6 @@
 """What should an agent remember, and when should it look? Remember, recall, forget, over a knowledge base.
 
-open       the memory in a folder; `Memory` has store, recall, forget, update, list, stats, explain, history
+open       the memory in a folder; `MemoryService` has store, recall, forget, update, list, stats, explain, history
 adaptive   does this message need memory at all?
 config     the configuration of 002 under its own names, as a pipeline
 scopes     who may see what; window: the one boundary that enforces it
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.memory.service import Memory
-    from assay.pipeline import Pipeline
+    from assay.engine.pipeline import Pipeline
+    from assay.memory.service import MemoryService
 
 __all__ = ["open"]
 
@@ -30,7 +30,7 @@ def open(
     create: bool = True,
     clock: Callable[[], float] = time.time,
     pipeline: str | Pipeline = "memory",
-) -> Memory:
+) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet; see `assay.memory.service.open`."""
     from assay.memory import service  # adaptive retrieval and the config need no knowledge base
 

@@ -1,6 +1,6 @@
 """The configuration of 002 under its own names, checked and converted into a pipeline of ours, once, at the edge.
 
-    convert({"mode": "vector", "recencyWeight": 0.2}).pipeline      for assay.config.from_dict
+    convert({"mode": "vector", "recencyWeight": 0.2}).pipeline      for assay.config.load.from_dict
     configured("memory.json")                                       the same from a file, as a pipeline
 
 `convert({})` is the preset `memory`. An unknown key is an error that names the nearest. A key that is known but
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.config import from_dict
+from assay.config.load import from_dict
+from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
-from assay.pipeline import Pipeline
 from assay.rerank.providers.table import PROVIDERS
 
 
@@ -76,7 +76,7 @@ _ELSEWHERE = {"rerankApiKey": "keys stand in the environment, e.g. JINA_API_KEY,
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A pipeline as plain data, for `assay.config.from_dict`, and what the configuration says to no effect."""
+    """A pipeline as plain data, for `assay.config.load.from_dict`, and what the configuration says to no effect."""
 
     pipeline: dict[str, Any]
     warnings: tuple[str, ...]

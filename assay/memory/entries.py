@@ -15,7 +15,7 @@ from assay.ingest.chunk import Profile, chunk_document, chunk_id
 from assay.ingest.dates import brief, parse_moment
 from assay.ingest.files import tidy
 from assay.memory.scopes import SOURCE, checked
-from assay.memory.types import Entry, iso
+from assay.memory.types import MemoryEntry, iso
 from assay.types import Chunk, Document, Section
 
 LONGEST_LABEL = 100
@@ -33,9 +33,9 @@ def made(
     created: float,
     expires: float | None,
     now: float,
-) -> Entry:
+) -> MemoryEntry:
     """A new memory, checked, without an id yet; QueryError names what is wrong."""
-    return Entry(
+    return MemoryEntry(
         id="",
         text=clean(text),
         scope=checked(scope),
@@ -83,7 +83,7 @@ def moment(value: str | float | None, now: float) -> float:
     return round((now if value is None else parse_moment(value)) * _MICRO) / _MICRO
 
 
-def new_id(entry: Entry, times_before: int = 0) -> str:
+def new_id(entry: MemoryEntry, times_before: int = 0) -> str:
     """16 characters a-z2-7, derived from scope, creation date and text; the same text may be remembered twice."""
     return chunk_id(SOURCE, (entry.scope, iso(entry.created)), entry.text, times_before)
 
@@ -92,7 +92,7 @@ def document_id(memory_id: str) -> str:
     return f"{SOURCE}/{memory_id}"
 
 
-def chunks_of(entry: Entry, profile: Profile) -> list[Chunk]:
+def chunks_of(entry: MemoryEntry, profile: Profile) -> list[Chunk]:
     """The chunks that hold a memory."""
     document = Document(
         id=document_id(entry.id),
@@ -106,7 +106,7 @@ def chunks_of(entry: Entry, profile: Profile) -> list[Chunk]:
     return chunks if len(chunks) == 1 else [_piece(entry.text, chunks, place) for place in range(len(chunks))]
 
 
-def _facts(entry: Entry) -> dict[str, Any]:
+def _facts(entry: MemoryEntry) -> dict[str, Any]:
     facts: dict[str, Any] = {"scope": entry.scope, "category": entry.category, "updated": entry.updated}
     facts |= {"tags": list(entry.tags)} if entry.tags else {}
     facts |= {} if entry.expires is None else {"expires": entry.expires}
@@ -132,11 +132,11 @@ def pieces(chunk: Chunk) -> int:
     return int(chunk.meta["piece"]["of"]) if "piece" in chunk.meta else 1
 
 
-def entry_of(chunks: Sequence[Chunk]) -> Entry:
+def entry_of(chunks: Sequence[Chunk]) -> MemoryEntry:
     """The memory that these chunks are, in any order."""
     ordered = sorted(chunks, key=lambda chunk: chunk.meta["start"])
     first, meta = ordered[0], ordered[0].meta
-    return Entry(
+    return MemoryEntry(
         id=first.doc_id.removeprefix(f"{SOURCE}/"),
         text="".join(chunk.meta.get("piece", {}).get("space", "") + chunk.text for chunk in ordered),
         scope=str(meta["scope"]),

@@ -8,11 +8,11 @@ import json
 from collections.abc import Sequence
 
 from assay.errors import QueryError, StoreError
-from assay.memory.types import Entry, Forgotten
+from assay.memory.types import ForgetOutcome, MemoryEntry
 from assay.memory.window import Window
 
 
-def with_predecessors(window: Window, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def with_predecessors(window: Window, entries: Sequence[MemoryEntry]) -> tuple[MemoryEntry, ...]:
     """Memories, and all that they had superseded: those are only ever served as them."""
     found = {entry.id: entry for entry in entries}
     for entry in entries:
@@ -20,7 +20,7 @@ def with_predecessors(window: Window, entries: Sequence[Entry]) -> tuple[Entry, 
     return tuple(found.values())
 
 
-def named(window: Window, beginning: str, purge: bool) -> tuple[Entry, ...]:
+def named(window: Window, beginning: str, purge: bool) -> tuple[MemoryEntry, ...]:
     """The memory of an id with what it superseded; a purge also reaches those that were forgotten before."""
     try:
         found = with_predecessors(window, [window.get(beginning)])
@@ -31,7 +31,7 @@ def named(window: Window, beginning: str, purge: bool) -> tuple[Entry, ...]:
     return _with_buried(window, found) if purge else found
 
 
-def _with_buried(window: Window, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def _with_buried(window: Window, entries: Sequence[MemoryEntry]) -> tuple[MemoryEntry, ...]:
     """Memories, and all that they had superseded, forgotten or not."""
     found = {entry.id: entry for entry in entries}
     waiting = [name for entry in entries for name in entry.supersedes]
@@ -45,19 +45,19 @@ def _with_buried(window: Window, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(found.values())
 
 
-def token_for(entries: Sequence[Entry], purge: bool) -> str:
+def token_for(entries: Sequence[MemoryEntry], purge: bool) -> str:
     """Names exactly these memories in exactly this state, and what is to happen to them: 12 hex digits."""
     said = json.dumps([purge, sorted([entry.id, entry.updated, entry.text] for entry in entries)])
     return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
 
 
-def unconfirmed(entries: tuple[Entry, ...], purge: bool, token: str | None) -> Forgotten | None:
+def unconfirmed(entries: tuple[MemoryEntry, ...], purge: bool, token: str | None) -> ForgetOutcome | None:
     """None when the confirmation is good; else what to return. QueryError when it is for something else."""
     if not entries:
-        return Forgotten(False, ())
+        return ForgetOutcome(False, ())
     wanted = token_for(entries, purge)
     if token is None:
-        return Forgotten(False, entries, wanted)
+        return ForgetOutcome(False, entries, wanted)
     if token != wanted:
         raise QueryError(
             "this confirmation is for other memories, or they have changed since: nothing was forgotten",

@@ -16,7 +16,7 @@ from collections.abc import Set
 
 import numpy as np
 
-from assay.memory.types import Entry, Near
+from assay.memory.types import MemoryEntry, NearDuplicate
 from assay.memory.window import Window
 from assay.select.near import cosines
 from assay.text.analyse import Analyser
@@ -39,13 +39,13 @@ _NEGATION = re.compile(
 )
 
 
-def near(window: Window, text: str, vector: Vector | None, at: float) -> tuple[Near, ...]:
+def near(window: Window, text: str, vector: Vector | None, at: float) -> tuple[NearDuplicate, ...]:
     """Current memories of the window's scopes much like a text, most alike first.
 
     A superseded or expired memory is none of them: to say an old thing again is news.
     """
     analyser = window.view.analyser
-    found: dict[str, Near] = {}
+    found: dict[str, NearDuplicate] = {}
     rows = _neighbours(window, text, vector, at)
     vectors = window.view.vectors(rows).astype(np.float64)
     for chunk, theirs in zip(window.view.chunks(rows), vectors, strict=True):
@@ -67,7 +67,7 @@ def _neighbours(window: Window, text: str, vector: Vector | None, at: float) -> 
     return rows
 
 
-def judged(entry: Entry, text: str, cosine: float | None, analyser: Analyser) -> Near:
+def judged(entry: MemoryEntry, text: str, cosine: float | None, analyser: Analyser) -> NearDuplicate:
     """Does a memory already say this text, and why (not)?"""
     known, new = set(analyser.query_terms(entry.text)), set(analyser.query_terms(text))
     overlap = shared(known, new)
@@ -80,7 +80,7 @@ def judged(entry: Entry, text: str, cosine: float | None, analyser: Analyser) ->
     else:
         duplicate = cosine >= COSINE and overlap >= OVERLAP
         why = f"cosine {cosine:.2f} and overlap {overlap:.2f}; a duplicate has {COSINE:g} and {OVERLAP:g}"
-    return Near(entry, cosine, overlap, duplicate, why, tuple(sorted(new - known)))
+    return NearDuplicate(entry, cosine, overlap, duplicate, why, tuple(sorted(new - known)))
 
 
 def shared(these: Set[str], those: Set[str]) -> float:

@@ -11,15 +11,15 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.backend.kept import Erased
-from assay.backup import known_backups
+from assay.backend.contract import Erased
 from assay.embed.cache import key_of
 from assay.embed.home import home
-from assay.embed.shelf import Shelf
 from assay.kb import KnowledgeBase
 from assay.memory.entries import document_id
 from assay.memory.writing import noted
 from assay.store.erase import erase, rewrite
+from assay.upkeep.backup import known_backups
+from assay.util.disk_cache import DiskCache
 
 CACHES = {"vectors.sqlite": (b"document", b"query"), "tokens.sqlite": (b"tokens",)}
 """Caches beside the store, under `embed.home`, with the kinds of keys a text has in them."""
@@ -49,7 +49,7 @@ def _caches(texts: Sequence[str], done: Erased) -> None:
         path = home() / name
         if not path.exists():
             continue
-        with contextlib.closing(Shelf(path, 1 << 62)) as shelf:
+        with contextlib.closing(DiskCache(path, 1 << 62)) as shelf:
             gone = shelf.drop([key_of(kind, text) for kind in kinds for text in texts])
         if shelf.trouble:
             done.unreached.append(f"cache {name}: {shelf.trouble}")

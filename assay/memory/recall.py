@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from assay.absence import reasons
-from assay.answer import Answer, Hit, Verdict
+from assay.engine.answer import Answer, Hit, Status
+from assay.engine.missing_reasons import reasons
+from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.memory.adaptive import should_retrieve
-from assay.memory.types import Entry, Explained, Recalled, Recollection, iso
+from assay.memory.types import MemoryEntry, MemoryExplanation, RecallAnswer, RecalledMemory, iso
 from assay.memory.window import Window
-from assay.pipeline import Pipeline
 from assay.types import Query, Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecallQuery:
     """A recall, checked and complete."""
 
     text: str
@@ -42,16 +42,16 @@ class Asked:
         return sum(plan.k for plan in self.pipeline.legs)
 
 
-def recall(kb: KnowledgeBase, window: Window, asked: Asked, *, adaptive: bool) -> Recalled:
+def recall(kb: KnowledgeBase, window: Window, asked: RecallQuery, *, adaptive: bool) -> RecallAnswer:
     decision = should_retrieve(asked.text) if adaptive else None
     if decision is not None and not decision.yes:
-        return Recalled(asked.text, (), Verdict(0), skipped=f"{decision.category}: {decision.reason}")
+        return RecallAnswer(asked.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
     whole = _recalled(kb, window, asked)
     hits = whole.hits[: asked.k]
-    return replace(whole, hits=hits, verdict=Verdict(len(hits), whole.verdict.degraded))
+    return replace(whole, hits=hits, verdict=Status(len(hits), whole.verdict.degraded))
 
 
-def _recalled(kb: KnowledgeBase, window: Window, asked: Asked) -> Recalled:
+def _recalled(kb: KnowledgeBase, window: Window, asked: RecallQuery) -> RecallAnswer:
     """Every memory the pipeline finds, in order."""
     where = window.filter(*window.asked(asked.category, asked.tags, asked.at))
     query = Query(text=asked.text, at=asked.at, where=where)
@@ -60,7 +60,9 @@ def _recalled(kb: KnowledgeBase, window: Window, asked: Asked) -> Recalled:
     notes: list[str] = []
     served = _served(window, asked, answer, notes)
     hits = tuple(replace(hit, rank=place) for place, hit in enumerate(served, start=1))
-    return Recalled(asked.text, hits, answer.verdict, notes=tuple(notes), remarks=tuple(answer.told()), answer=answer)
+    return RecallAnswer(
+        asked.text, hits, answer.verdict, notes=tuple(notes), remarks=tuple(answer.told()), answer=answer
+    )
 
 
 def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
@@ -74,7 +76,7 @@ def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
     return embed
 
 
-def _served(window: Window, asked: Asked, answer: Answer, notes: list[str]) -> Iterator[Recollection]:
+def _served(window: Window, asked: RecallQuery, answer: Answer, notes: list[str]) -> Iterator[RecalledMemory]:
     """Each memory once, at the place of its best chunk, or of the best chunk of one it superseded."""
     seen: set[str] = set()
     for hit in _from_here(window, answer, notes):
@@ -87,7 +89,7 @@ def _served(window: Window, asked: Asked, answer: Answer, notes: list[str]) -> I
             if current is None:
                 notes.append(f"{found.id} is superseded, and its successor is gone: not served")
             else:
-                yield Recollection(0, hit.score, current, hit=hit)
+                yield RecalledMemory(0, hit.score, current, hit=hit)
             continue
         why_not = _unwanted(current, asked)
         if why_not:
@@ -97,7 +99,7 @@ def _served(window: Window, asked: Asked, answer: Answer, notes: list[str]) -> I
         else:
             seen.add(current.id)
             notes.append(f"{found.id} is superseded and served as {current.id}")
-            yield Recollection(0, hit.score, current, found.id, hit=hit)
+            yield RecalledMemory(0, hit.score, current, found.id, hit=hit)
 
 
 def _from_here(window: Window, answer: Answer, notes: list[str]) -> list[Hit]:
@@ -110,7 +112,7 @@ def _from_here(window: Window, answer: Answer, notes: list[str]) -> list[Hit]:
     return [hit for hit, own in zip(answer, here, strict=True) if own]
 
 
-def _unwanted(entry: Entry, asked: Asked) -> str:
+def _unwanted(entry: MemoryEntry, asked: RecallQuery) -> str:
     """Why a successor, which no filter has seen, may not be served; else ""."""
     if entry.expires is not None and entry.expires <= asked.at:
         return "has expired"
@@ -121,7 +123,7 @@ def _unwanted(entry: Entry, asked: Asked) -> str:
     return ""
 
 
-def explain(kb: KnowledgeBase, window: Window, asked: Asked, entry: Entry) -> Explained:
+def explain(kb: KnowledgeBase, window: Window, asked: RecallQuery, entry: MemoryEntry) -> MemoryExplanation:
     """The account of one memory in one recall."""
     whole = _recalled(kb, window, asked)
     assert whole.answer is not None
@@ -130,19 +132,24 @@ def explain(kb: KnowledgeBase, window: Window, asked: Asked, entry: Entry) -> Ex
     passages = whole.answer.passages(chunk_id)
     cut = replace(whole, hits=whole.hits[: asked.k])
     if hit is not None and hit.rank <= asked.k:
-        return Explained(entry, hit.rank, hit.score, passages, (), cut)
+        return MemoryExplanation(entry, hit.rank, hit.score, passages, (), cut)
     why = tuple(_reasons(window, asked, whole, entry, hit, chunk_id))
-    return Explained(entry, None, None, passages, why, cut)
+    return MemoryExplanation(entry, None, None, passages, why, cut)
 
 
-def _best_chunk(window: Window, answer: Answer, entry: Entry) -> str:
+def _best_chunk(window: Window, answer: Answer, entry: MemoryEntry) -> str:
     """The chunk of a memory that came furthest."""
     names = [str(name) for name in window.view.ids(window.rows_of(entry))]
     return max(names, key=lambda name: sum(name in span.gave.ids for span in answer.trace))
 
 
 def _reasons(
-    window: Window, asked: Asked, whole: Recalled, entry: Entry, hit: Recollection | None, chunk_id: str
+    window: Window,
+    asked: RecallQuery,
+    whole: RecallAnswer,
+    entry: MemoryEntry,
+    hit: RecalledMemory | None,
+    chunk_id: str,
 ) -> Iterator[str]:
     """Why a memory is not recalled, plainest first."""
     answer = whole.answer

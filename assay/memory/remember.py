@@ -10,21 +10,21 @@ from assay.kb import KnowledgeBase
 from assay.memory.entries import entry_of, new_id
 from assay.memory.near import near
 from assay.memory.scopes import Scopes
-from assay.memory.types import Entry, Near, OnDuplicate, Stored
+from assay.memory.types import MemoryEntry, NearDuplicate, OnDuplicate, StoreOutcome
 from assay.memory.window import Window
 from assay.memory.writing import Draft, drafted, is_taken, put, redrafted, renamed, turn
 from assay.text.noise import noise
 
 
 def remember(
-    kb: KnowledgeBase, entry: Entry, supersedes: Sequence[str], on_duplicate: OnDuplicate, now: float
-) -> Stored:
+    kb: KnowledgeBase, entry: MemoryEntry, supersedes: Sequence[str], on_duplicate: OnDuplicate, now: float
+) -> StoreOutcome:
     """Store one memory, or say why not."""
     if on_duplicate not in WAYS:
         raise ConfigError(f"there is no on_duplicate {on_duplicate!r}", nearest(on_duplicate, WAYS))
     verdict = noise(entry.text)
     if verdict.noisy:
-        return Stored("", "refused", f"noise ({verdict.category}): {verdict.reason}")
+        return StoreOutcome("", "refused", f"noise ({verdict.category}): {verdict.reason}")
     draft = drafted(kb, entry)  # before it is our turn: embedding takes longest
     with turn(kb):
         window = Window(kb, Scopes((entry.scope,)))
@@ -41,28 +41,30 @@ class _Case:
     kb: KnowledgeBase
     window: Window
     draft: Draft
-    replaced: tuple[Entry, ...]
-    close: tuple[Near, ...]
-    known: tuple[Near, ...]
+    replaced: tuple[MemoryEntry, ...]
+    close: tuple[NearDuplicate, ...]
+    known: tuple[NearDuplicate, ...]
     now: float
 
 
-def _current(window: Window, ids: Sequence[str]) -> list[Entry]:
+def _current(window: Window, ids: Sequence[str]) -> list[MemoryEntry]:
     """The memories that are named, each as what stands in its place by now."""
     named = [window.get(beginning) for beginning in ids]
     current = {found.id: found for found in (window.successor(entry, None) or entry for entry in named)}
     return list(current.values())
 
 
-def _skip(case: _Case) -> Stored:
+def _skip(case: _Case) -> StoreOutcome:
     """Nothing is stored that adds nothing. A duplicate that says more is stored: to skip it would lose that."""
     told = next((one for one in case.known if not one.adds), None)
     if told is None or case.replaced:
         return _store(case)
-    return Stored(told.entry.id, "skipped", f"{told.entry.id} says it already: {told.why}", case.close, told.entry)
+    return StoreOutcome(
+        told.entry.id, "skipped", f"{told.entry.id} says it already: {told.why}", case.close, told.entry
+    )
 
 
-def _merge(case: _Case) -> Stored:
+def _merge(case: _Case) -> StoreOutcome:
     """The nearest duplicate takes over what is new: the fuller text, all tags, the higher importance, the later end."""
     if not case.known:
         return _store(case)
@@ -80,16 +82,16 @@ def _merge(case: _Case) -> Stored:
     linked = _linked(case, merged)
     made = renamed(case.kb, case.draft, linked) if told.adds else redrafted(case.kb, case.window, old, linked)
     put(case.kb, [made, *_superseded(case, case.replaced, linked.id)], "merged", case.now)
-    return Stored(linked.id, "merged", f"into {linked.id}: {told.why}", case.close, entry_of(made.chunks))
+    return StoreOutcome(linked.id, "merged", f"into {linked.id}: {told.why}", case.close, entry_of(made.chunks))
 
 
-def _supersede(case: _Case) -> Stored:
+def _supersede(case: _Case) -> StoreOutcome:
     """The new memory takes the place of its duplicates."""
     every = {entry.id: entry for entry in (*case.replaced, *(one.entry for one in case.known))}
     return _store(replace(case, replaced=tuple(every.values())))
 
 
-def _store(case: _Case) -> Stored:
+def _store(case: _Case) -> StoreOutcome:
     entry = _linked(case, case.draft.entry)
     times = 0
     while is_taken(case.kb, entry.id):
@@ -101,10 +103,10 @@ def _store(case: _Case) -> Stored:
     said = f"in place of {names}" if names else _novelty(case)
     late = "it has expired already, and is not recalled" if _over(entry, case.now) else ""
     reason = "; ".join(part for part in (said, late, made.lacking) if part)
-    return Stored(entry.id, "superseded" if names else "stored", reason, case.close, entry_of(made.chunks))
+    return StoreOutcome(entry.id, "superseded" if names else "stored", reason, case.close, entry_of(made.chunks))
 
 
-def _over(entry: Entry, now: float) -> bool:
+def _over(entry: MemoryEntry, now: float) -> bool:
     return entry.expires is not None and entry.expires <= max(now, entry.created)
 
 
@@ -118,13 +120,13 @@ def _novelty(case: _Case) -> str:
     return f"beside {first.entry.id}, " + (f"which lacks: {', '.join(first.adds)}" if first.adds else "as asked")
 
 
-def _linked(case: _Case, entry: Entry) -> Entry:
+def _linked(case: _Case, entry: MemoryEntry) -> MemoryEntry:
     """With links to what it replaces."""
     names = {*entry.supersedes, *(old.id for old in case.replaced)} - {entry.id}
     return replace(entry, supersedes=tuple(sorted(names)))
 
 
-def _superseded(case: _Case, entries: Sequence[Entry], successor: str) -> list[Draft]:
+def _superseded(case: _Case, entries: Sequence[MemoryEntry], successor: str) -> list[Draft]:
     return [
         redrafted(case.kb, case.window, old, replace(old, superseded_by=successor, updated=case.now))
         for old in entries
@@ -132,7 +134,7 @@ def _superseded(case: _Case, entries: Sequence[Entry], successor: str) -> list[D
     ]
 
 
-WAYS: Mapping[str, Callable[[_Case], Stored]] = {
+WAYS: Mapping[str, Callable[[_Case], StoreOutcome]] = {
     "skip": _skip,
     "merge": _merge,
     "supersede": _supersede,

@@ -13,34 +13,34 @@ from itertools import islice
 from pathlib import Path
 
 from assay import kb as knowledge
-from assay.closing import Closing
+from assay.engine.pipeline import Pipeline
 from assay.errors import QueryError
 from assay.kb import KnowledgeBase
 from assay.memory.counts import counted
 from assay.memory.entries import clean, label, labels, made, moment, share
 from assay.memory.forget import named, token_for, unconfirmed, with_predecessors
 from assay.memory.purge import purge as purged
-from assay.memory.recall import Asked, explain, recall
+from assay.memory.recall import RecallQuery, explain, recall
 from assay.memory.remember import remember
 from assay.memory.scopes import Scopes as Granted
 from assay.memory.scopes import checked
 from assay.memory.transfer import Import, exported
 from assay.memory.types import (
-    Change,
     Confirm,
-    Entry,
-    Explained,
-    Forgotten,
-    Imported,
+    ForgetOutcome,
+    ImportOutcome,
+    MemoryChange,
+    MemoryEntry,
+    MemoryExplanation,
     MemoryStats,
     OnDuplicate,
-    Recalled,
-    Stored,
+    RecallAnswer,
+    StoreOutcome,
 )
 from assay.memory.window import Window
 from assay.memory.writing import put, redrafted, remove, turn
-from assay.pipeline import Pipeline
 from assay.text.noise import noise
+from assay.util.closing import Closing
 
 Scopes = str | Iterable[str]
 Moment = str | float | None
@@ -54,17 +54,17 @@ def open(
     create: bool = True,
     clock: Callable[[], float] = time.time,
     pipeline: str | Pipeline = "memory",
-) -> Memory:
+) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet.
 
     It is an ordinary knowledge base, so documents may live beside memories. No model is loaded before one is needed.
     `clock` is what a date means that is not given. `pipeline` recalls: a preset, a TOML file, or a pipeline, for
     example one made from 002's own configuration (`assay.memory.config.configured`).
     """
-    return Memory(knowledge.open(path, embedder=embedder, create=create), clock, pipeline)
+    return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline)
 
 
-class Memory(Closing):
+class MemoryService(Closing):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Memory(Closing):
         expires: Moment = None,
         supersedes: str | Iterable[str] | None = None,
         on_duplicate: OnDuplicate = "skip",
-    ) -> Stored:
+    ) -> StoreOutcome:
         """Remember a text; durable when the call returns.
 
         Noise is refused with its category. A text that a current memory of the same scope already says (cosine and
@@ -124,7 +124,7 @@ class Memory(Closing):
         tags: Iterable[str] | None = None,
         expires: Moment = None,
         never_expires: bool = False,
-    ) -> Entry:
+    ) -> MemoryEntry:
         """Change what is given of a memory, named by its id or a unique beginning; the memory as it is now.
 
         It keeps its id, its scope and its creation date; the state before stays in its history.
@@ -159,7 +159,7 @@ class Memory(Closing):
         k: int = 5,
         purge: bool = False,
         backups: Sequence[str | Path] = (),
-    ) -> Forgotten:
+    ) -> ForgetOutcome:
         """Hide memories at once: one by its id or a unique beginning, or those a query recalls, once confirmed.
 
         By id it happens without asking. By `query` nothing happens before `confirm`: without it the result has
@@ -178,7 +178,7 @@ class Memory(Closing):
         if callable(confirm):  # asked before it is our turn: a person may think for long
             shown = self._going(self._window(scopes), id, query, k, purge)
             if not shown or not confirm(shown):
-                return Forgotten(False, shown, token_for(shown, purge))
+                return ForgetOutcome(False, shown, token_for(shown, purge))
             confirm = token_for(shown, purge)
         with turn(self.kb):
             entries = self._going(self._window(scopes), id, query, k, purge)
@@ -188,15 +188,15 @@ class Memory(Closing):
                     return waiting
             remove(self.kb, entries, now)
             if not purge:
-                return Forgotten(True, entries)
+                return ForgetOutcome(True, entries)
             done = purged(self.kb, [entry.id for entry in entries], [Path(path) for path in backups], now)
-        return Forgotten(True, entries, purged=True, erased=tuple(done.erased), unreached=tuple(done.unreached))
+        return ForgetOutcome(True, entries, purged=True, erased=tuple(done.erased), unreached=tuple(done.unreached))
 
-    def _going(self, window: Window, id: str | None, query: str | None, k: int, purge: bool) -> tuple[Entry, ...]:
+    def _going(self, window: Window, id: str | None, query: str | None, k: int, purge: bool) -> tuple[MemoryEntry, ...]:
         """What a `forget` would take."""
         if id is not None:
             return named(window, id, purge)
-        asked = Asked(str(query), self._now(), k, None, (), self._pipeline(None))
+        asked = RecallQuery(str(query), self._now(), k, None, (), self._pipeline(None))
         found = recall(self.kb, window, asked, adaptive=False)
         return with_predecessors(window, [hit.entry for hit in found.hits])
 
@@ -213,7 +213,7 @@ class Memory(Closing):
         tags: Iterable[str] = (),
         pipeline: str | Pipeline | None = None,
         adaptive: bool = True,
-    ) -> Recalled:
+    ) -> RecallAnswer:
         """The memories that answer a query, best first, at most k.
 
         `at` is the clock: what was created later, had expired by then or was superseded by then is not recalled; a
@@ -221,7 +221,7 @@ class Memory(Closing):
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
         up, and `skipped` says why.
         """
-        asked = Asked(query, moment(at, self._now()), k, category, labels(tags), self._pipeline(pipeline))
+        asked = RecallQuery(query, moment(at, self._now()), k, category, labels(tags), self._pipeline(pipeline))
         return recall(self.kb, self._window(scopes), asked, adaptive=adaptive)
 
     def explain(
@@ -233,13 +233,13 @@ class Memory(Closing):
         k: int = 5,
         at: Moment = None,
         pipeline: str | Pipeline | None = None,
-    ) -> Explained:
+    ) -> MemoryExplanation:
         """Why a memory is at its place for a query, or why it is not recalled."""
-        asked = Asked(query, moment(at, self._now()), k, None, (), self._pipeline(pipeline))
+        asked = RecallQuery(query, moment(at, self._now()), k, None, (), self._pipeline(pipeline))
         window = self._window(scopes)
         return explain(self.kb, window, asked, window.get(id))
 
-    def get(self, id: str, *, scopes: Scopes) -> Entry:
+    def get(self, id: str, *, scopes: Scopes) -> MemoryEntry:
         """One memory by its id or a unique beginning; StoreError where these scopes hold none."""
         return self._window(scopes).get(id)
 
@@ -253,7 +253,7 @@ class Memory(Closing):
         limit: int | None = 50,
         offset: int = 0,
         everything: bool = False,
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[MemoryEntry, ...]:
         """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
         current then: what was created later is left out, what was superseded later is there."""
         window = self._window(scopes)
@@ -266,7 +266,7 @@ class Memory(Closing):
         """How much is remembered in these scopes; with `at`, how much was then."""
         return counted(self._window(scopes), moment(at, self._now()), past=at is not None)
 
-    def history(self, id: str, *, scopes: Scopes) -> tuple[Change, ...]:
+    def history(self, id: str, *, scopes: Scopes) -> tuple[MemoryChange, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""
         return self._window(scopes).history(id)
 
@@ -284,7 +284,7 @@ class Memory(Closing):
         format: str = "jsonl",
         scope: str | None = None,
         on_duplicate: OnDuplicate = "skip",
-    ) -> Imported:
+    ) -> ImportOutcome:
         """Bring memories in from a file, or from lines of JSON; formats: `assay.memory.importers.IMPORTERS`.
 
         `scope` puts all of them into one scope; otherwise each keeps its own. A record outside `scopes` is a problem

@@ -18,7 +18,7 @@ from assay.memory.entries import made, moment
 from assay.memory.importers import Bad, Given, reader
 from assay.memory.remember import remember
 from assay.memory.scopes import Scopes
-from assay.memory.types import Entry, Imported, OnDuplicate
+from assay.memory.types import ImportOutcome, MemoryEntry, OnDuplicate
 from assay.memory.window import Window
 from assay.memory.writing import put, redrafted, turn
 
@@ -51,7 +51,7 @@ class Import:
     refused: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
 
-    def run(self, source: Path | Iterable[str], format: str) -> Imported:
+    def run(self, source: Path | Iterable[str], format: str) -> ImportOutcome:
         old = []
         for given in reader(format)(source):
             if isinstance(given, Bad):
@@ -63,7 +63,7 @@ class Import:
         for given in old:  # last, or a successor that says almost the same would be taken for known
             self._attempt(given)
         self._link()
-        return Imported(len(self.stored), self.skipped, self.refused, tuple(self.problems), tuple(self.stored))
+        return ImportOutcome(len(self.stored), self.skipped, self.refused, tuple(self.problems), tuple(self.stored))
 
     def _attempt(self, given: Given) -> None:
         try:
@@ -93,7 +93,7 @@ class Import:
         if given.superseded_by:
             self.links.append((entry.scope, done.id, given.superseded_by))
 
-    def _entry(self, given: Given) -> Entry:
+    def _entry(self, given: Given) -> MemoryEntry:
         created = moment(given.created, self.now)
         entry = made(
             given.text,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from assay.answer import Answer, Hit, Passage, Verdict
+from assay.engine.answer import Answer, ChunkStep, Hit, Status
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
@@ -22,7 +22,7 @@ CATEGORIES = ("fact", "preference", "decision", "entity", "reflection", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemoryEntry:
     """One memory as it stands.
 
     `importance` is in [0, 1]. `updated` is when it was last written. `expires` is the first moment at which it is no
@@ -59,12 +59,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearDuplicate:
     """A memory much like another text: its cosine (None where the store has no model) and its overlap, which is the
     share of the two texts' terms that both have. `duplicate` is True when it says the same; `why` says why, or why
     not. `adds` are the terms of the text that the memory lacks: a duplicate with some says more."""
 
-    entry: Entry
+    entry: MemoryEntry
     cosine: float | None
     overlap: float
     duplicate: bool
@@ -84,7 +84,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoreOutcome:
     """What became of a text that was to be stored. Durable when it is returned.
 
     `id` is the memory that now holds it: the new one, or the known one (`skipped`, `merged`); "" when `refused`.
@@ -93,8 +93,8 @@ class Stored:
     id: str
     action: Action
     reason: str
-    near: tuple[Near, ...] = ()
-    entry: Entry | None = None
+    near: tuple[NearDuplicate, ...] = ()
+    entry: MemoryEntry | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -107,12 +107,12 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Recollection:
+class RecalledMemory:
     """One recalled memory at its rank. `served_for` is the id of the superseded memory that was found in its place."""
 
     rank: int
     score: float
-    entry: Entry
+    entry: MemoryEntry
     served_for: str = ""
     hit: Hit = field(repr=False, compare=False, kw_only=True)
 
@@ -144,14 +144,14 @@ class Recollection:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecallAnswer:
     """What a recall gave. `skipped` says why nothing was looked up ("" when something was); `notes` are what happened
     to memories after the pipeline (superseded ones served as their successor); `remarks` what its steps say of
     themselves (who reranked, whom they dropped and why); `answer` has the whole trace."""
 
     query: str
-    hits: tuple[Recollection, ...]
-    verdict: Verdict
+    hits: tuple[RecalledMemory, ...]
+    verdict: Status
     skipped: str = ""
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetOutcome:
     """What `forget` did, or would do.
 
     `done` is False when a confirmation is wanted: nothing happened, and calling again with `confirm=token` forgets
@@ -187,7 +187,7 @@ class Forgotten:
     """
 
     done: bool
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryEntry, ...]
     token: str = ""
     purged: bool = False
     erased: tuple[str, ...] = ()
@@ -208,16 +208,16 @@ class Forgotten:
         }
 
 
-Confirm = str | Callable[[tuple[Entry, ...]], bool] | None
+Confirm = str | Callable[[tuple[MemoryEntry, ...]], bool] | None
 """A token from an unconfirmed `forget`, or a function that is shown the memories and answers yes or no."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MemoryChange:
     """One state a memory was in: from version `born` until version `died` (None: still). `what` are the notes of the
     two versions: what brought the state about, and what ended it."""
 
-    entry: Entry
+    entry: MemoryEntry
     born: int
     died: int | None
     began: str
@@ -270,18 +270,18 @@ class MemoryStats:
 
 
 @dataclass(frozen=True)
-class Explained:
+class MemoryExplanation:
     """Why a memory stands where it stands for a query, or why it is not there.
 
     `rank` is its place (None: not recalled); `passages` are what every step did with it; `reasons` why it is missing.
     """
 
-    entry: Entry
+    entry: MemoryEntry
     rank: int | None
     score: float | None
-    passages: tuple[Passage, ...]
+    passages: tuple[ChunkStep, ...]
     reasons: tuple[str, ...]
-    recalled: Recalled = field(repr=False, compare=False)
+    recalled: RecallAnswer = field(repr=False, compare=False)
 
     def why(self) -> str:
         """One line: the sum of its score, or the reasons it is missing."""
@@ -304,7 +304,7 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportOutcome:
     """What an import did, by action, with each record that could not be taken and the reason."""
 
     stored: int = 0

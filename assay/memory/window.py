@@ -13,13 +13,13 @@ from operator import attrgetter
 
 import numpy as np
 
-from assay.backend.kept import KeptSnapshot
+from assay.backend.contract import StoreSnapshot
 from assay.errors import StoreError
 from assay.kb import KnowledgeBase
 from assay.memory.entries import document_id, entry_of, pieces
 from assay.memory.scopes import NOTHING, SOURCE, Scopes
-from assay.memory.types import Change, Entry
-from assay.store.record import State
+from assay.memory.types import MemoryChange, MemoryEntry
+from assay.store.contract import StoreState
 from assay.types import Chunk, Rows
 from assay.where import And, Compare, Filter, Missing, Or
 
@@ -31,7 +31,7 @@ class Window:
     """What the given scopes hold in the newest snapshot."""
 
     def __init__(self, kb: KnowledgeBase, scopes: Scopes) -> None:
-        self.view: KeptSnapshot = kb.snapshot()
+        self.view: StoreSnapshot = kb.snapshot()
         self.scopes = scopes
         self._store = kb.store
 
@@ -60,7 +60,7 @@ class Window:
 
     # -- memories
 
-    def entries(self, *conditions: Filter) -> Iterator[Entry]:
+    def entries(self, *conditions: Filter) -> Iterator[MemoryEntry]:
         """Every memory that meets the conditions, newest first, then by id."""
         rows = self.view.live_rows(self.filter(*conditions))
         created = self.view.numbers("created", rows)
@@ -75,11 +75,11 @@ class Window:
         for start in range(0, len(rows), _BATCH):
             yield from self.view.chunks(rows[start : start + _BATCH])
 
-    def find(self, memory_id: str) -> Entry | None:
+    def find(self, memory_id: str) -> MemoryEntry | None:
         """The memory of exactly this id, if these scopes hold it."""
         return next(self.entries(Compare("doc_id", "=", document_id(memory_id))), None) if memory_id else None
 
-    def get(self, beginning: str) -> Entry:
+    def get(self, beginning: str) -> MemoryEntry:
         """The memory whose id this is or begins with; StoreError when these scopes hold none, or several."""
         wanted = document_id(beginning)
         found = list(self.entries(Compare("doc_id", ">=", wanted), Compare("doc_id", "<", wanted + _LAST)))
@@ -93,22 +93,22 @@ class Window:
         names = ", ".join(sorted(entry.id for entry in found)[:5])
         raise StoreError(f"{len(found)} memories begin with {beginning!r}", f"say more: {names} …")
 
-    def whole(self, chunk: Chunk) -> Entry:
+    def whole(self, chunk: Chunk) -> MemoryEntry:
         """The memory a found chunk belongs to."""
         if pieces(chunk) == 1:
             return entry_of([chunk])
         rows = self.view.live_rows(self.filter(Compare("doc_id", "=", chunk.doc_id)))
         return entry_of(self.view.chunks(rows))
 
-    def rows_of(self, entry: Entry) -> Rows:
+    def rows_of(self, entry: MemoryEntry) -> Rows:
         """The rows of a memory's chunks, in the order of its text."""
         rows = self.view.live_rows(self.filter(Compare("doc_id", "=", document_id(entry.id))))
         starts = [chunk.meta["start"] for chunk in self.view.chunks(rows)]
         return rows[np.argsort(starts, kind="stable")]
 
-    def predecessors(self, entry: Entry) -> list[Entry]:
+    def predecessors(self, entry: MemoryEntry) -> list[MemoryEntry]:
         """Every memory that this one superseded, directly or through others, nearest first."""
-        found: dict[str, Entry] = {}
+        found: dict[str, MemoryEntry] = {}
         waiting = list(entry.supersedes)
         while waiting:
             name = waiting.pop(0)
@@ -118,7 +118,7 @@ class Window:
                 waiting += before.supersedes
         return list(found.values())
 
-    def successor(self, entry: Entry, at: float | None) -> Entry | None:
+    def successor(self, entry: MemoryEntry, at: float | None) -> MemoryEntry | None:
         """What stands in a memory's place at a moment: itself, or the end of its chain; None when that is gone."""
         seen = {entry.id}
         while entry.superseded_by and entry.superseded_by not in seen:
@@ -131,7 +131,7 @@ class Window:
             entry = after
         return entry
 
-    def stands(self, entry: Entry, at: float | None) -> bool:
+    def stands(self, entry: MemoryEntry, at: float | None) -> bool:
         """Was a memory there at a moment, and nothing in its place yet? None: has nothing taken its place since?"""
         if at is None or not entry.superseded_by:
             return not entry.superseded_by and (at is None or entry.created <= at)
@@ -140,7 +140,7 @@ class Window:
 
     # -- the past
 
-    def history(self, beginning: str) -> tuple[Change, ...]:
+    def history(self, beginning: str) -> tuple[MemoryChange, ...]:
         """Every state of the memory whose id begins so, dead ones too, oldest first."""
         every = self._store.states(document_id(beginning)) if beginning else []
         found = [state for state in every if self.scopes.holds(state.row.chunk)]
@@ -159,12 +159,12 @@ class Window:
         return len({name for name, scope in self._store.buried(f"{SOURCE}/") if scope in self.scopes.names})
 
 
-def _changes(states: Sequence[State]) -> tuple[Change, ...]:
+def _changes(states: Sequence[StoreState]) -> tuple[MemoryChange, ...]:
     """Rows of one memory, put together by the version that wrote them: every write rewrites all of its chunks."""
     found = []
     for born, same in groupby(states, key=lambda state: state.row.born):
         written = list(same)
         first = written[0]
         chunks = [state.row.chunk for state in written]
-        found.append(Change(entry_of(chunks), born, first.row.died, first.began, first.ended))
+        found.append(MemoryChange(entry_of(chunks), born, first.row.died, first.began, first.ended))
     return tuple(found)

@@ -10,10 +10,10 @@ from assay.errors import ModelError, StoreError
 from assay.kb import KnowledgeBase
 from assay.memory.entries import chunks_of, document_id, new_id
 from assay.memory.scopes import SOURCE
-from assay.memory.types import Entry, iso
+from assay.memory.types import MemoryEntry, iso
 from assay.memory.window import Window
-from assay.store.facts import FileFacts, stored
-from assay.store.record import RecordWriter
+from assay.store.contract import ChunkWriter
+from assay.store.rows import FileFacts, stored
 from assay.types import Chunk, Vector
 
 TURN = "remembering"
@@ -24,7 +24,7 @@ TURN = "remembering"
 class Draft:
     """A memory ready to be written. `lacking` says why it has no vectors ("" when it has, or the store has none)."""
 
-    entry: Entry
+    entry: MemoryEntry
     chunks: tuple[Chunk, ...]
     vectors: tuple[Vector | None, ...]
     lacking: str = ""
@@ -39,7 +39,7 @@ def turn(kb: KnowledgeBase) -> Iterator[None]:
         yield
 
 
-def drafted(kb: KnowledgeBase, entry: Entry) -> Draft:
+def drafted(kb: KnowledgeBase, entry: MemoryEntry) -> Draft:
     """A new memory under the id its content gives it, with its vectors."""
     named = entry if entry.id else replace(entry, id=new_id(entry))
     chunks = tuple(chunks_of(named, kb.profile))
@@ -47,12 +47,12 @@ def drafted(kb: KnowledgeBase, entry: Entry) -> Draft:
     return Draft(named, chunks, vectors, lacking)
 
 
-def renamed(kb: KnowledgeBase, draft: Draft, entry: Entry) -> Draft:
+def renamed(kb: KnowledgeBase, draft: Draft, entry: MemoryEntry) -> Draft:
     """The same text with other facts or another id: chunks are made anew, vectors stay."""
     return replace(draft, entry=entry, chunks=tuple(chunks_of(entry, kb.profile)))
 
 
-def redrafted(kb: KnowledgeBase, window: Window, before: Entry, after: Entry) -> Draft:
+def redrafted(kb: KnowledgeBase, window: Window, before: MemoryEntry, after: MemoryEntry) -> Draft:
     """A memory that changes: chunks whose text stays keep their vectors, the others are embedded."""
     rows = window.rows_of(before)
     known = {
@@ -93,7 +93,7 @@ def put(kb: KnowledgeBase, drafts: Sequence[Draft], what: str, now: float) -> No
     kb.compact_soon()
 
 
-def remove(kb: KnowledgeBase, entries: Sequence[Entry], now: float) -> None:
+def remove(kb: KnowledgeBase, entries: Sequence[MemoryEntry], now: float) -> None:
     """Hide some memories from every snapshot from here on."""
     with kb.store.write(noted("forgotten", now)) as writer:
         for entry in entries:
@@ -105,7 +105,7 @@ def noted(what: str, now: float) -> str:
     return f"memory {what} {iso(now)}"
 
 
-def _claim(kb: KnowledgeBase, writer: RecordWriter) -> None:
+def _claim(kb: KnowledgeBase, writer: ChunkWriter) -> None:
     root = writer.root_of(SOURCE)
     if root:
         raise StoreError(

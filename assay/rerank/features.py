@@ -44,7 +44,7 @@ _STEPS = 127.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class CandidatePool:
     """A query's terms and the candidates as arrays.
 
     idf        of each query term                     pairs     numbers of terms that are neighbours in the query
@@ -61,7 +61,7 @@ class Pool:
     document: NDArray[np.intp]
 
 
-def columns(pool: Pool) -> Floats:
+def columns(pool: CandidatePool) -> Floats:
     """float64[candidates, features], in the order of NAMES."""
     counts = _counts(pool)
     lengths = np.array([max(len(hit), 1) for hit in pool.hits], np.float64)
@@ -84,7 +84,7 @@ def columns(pool: Pool) -> Floats:
     return np.stack([found[name] for name in NAMES], axis=1)
 
 
-def _counts(pool: Pool) -> Floats:
+def _counts(pool: CandidatePool) -> Floats:
     size = len(pool.idf)
     return np.stack([np.bincount(hit[hit >= 0], minlength=size) for hit in pool.hits]).astype(np.float64)
 
@@ -109,7 +109,7 @@ def _rare(held: Floats, cosine: Floats) -> Floats:
     return np.asarray(rare / rare.max())
 
 
-def _proximity(pool: Pool) -> tuple[Floats, Floats]:
+def _proximity(pool: CandidatePool) -> tuple[Floats, Floats]:
     """Shares of the query's neighbouring terms found within WINDOW terms, and side by side in their order."""
     near, adjacent = np.zeros(len(pool.hits)), np.zeros(len(pool.hits))
     if not pool.pairs:
@@ -135,7 +135,7 @@ def _proximity(pool: Pool) -> tuple[Floats, Floats]:
     return near, adjacent
 
 
-def _neighbours(pool: Pool, values: Sequence[Floats]) -> list[Floats]:
+def _neighbours(pool: CandidatePool, values: Sequence[Floats]) -> list[Floats]:
     """The means of values over the nearest candidates of other documents (ties of the last included), 0 without any."""
     # On a grid of whole numbers every product and sum is exact, so threads cannot change the result.
     grid = np.rint(pool.vectors * _STEPS).astype(np.float32)

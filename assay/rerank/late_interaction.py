@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_choice, check_number, check_whole, require_unit
 from assay.embed.token_cache import CachedTokens
 from assay.embed.tokens import BITS, coder_of
+from assay.engine.checks import check_choice, check_number, check_whole, require_unit
+from assay.engine.facts import chunks_of
+from assay.engine.order import arrange, top
 from assay.errors import AssayError, ConfigError
-from assay.facts import chunks_of
-from assay.order import arrange, top
 from assay.protocols import Snapshot
 from assay.rerank.max_sim import max_sim
 from assay.types import Floats, Note, Part, Query, Range, Ranking

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.checks import check_number, require_unit
+from assay.engine.checks import check_number, require_unit
+from assay.engine.facts import chunks_of, vectors_of
+from assay.engine.order import arrange
 from assay.errors import ConfigError, nearest
-from assay.facts import chunks_of, vectors_of
-from assay.order import arrange
 from assay.protocols import Snapshot
-from assay.rerank.features import NAMES, Pool, columns
+from assay.rerank.features import NAMES, CandidatePool, columns
 from assay.types import Chunk, Floats, Ints, Part, Query, Range, Ranking
 
 
@@ -90,7 +90,7 @@ def standard(values: Floats) -> Floats:
     return np.where(spread > 0.0, (values - values.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0), 0.0)
 
 
-def pool_of(query: Query, ranking: Ranking, snapshot: Snapshot) -> Pool:
+def pool_of(query: Query, ranking: Ranking, snapshot: Snapshot) -> CandidatePool:
     """The candidates as the features read them."""
     idf = snapshot.term_weights(query.text)
     number = {term: place for place, term in enumerate(idf)}
@@ -100,7 +100,7 @@ def pool_of(query: Query, ranking: Ranking, snapshot: Snapshot) -> Pool:
     # einsum adds in one fixed order; a matrix product may split its sums by the number of threads.
     cosine = np.einsum("ij,j->i", vectors.astype(np.float64), np.asarray(query.vector, np.float64))
     documents: dict[str, int] = {}
-    return Pool(
+    return CandidatePool(
         idf=np.array(list(idf.values()), np.float64),
         pairs=sorted({(one, other) for one, other in pairwise(sequence) if one != other}),
         hits=[_hits(chunk, number, snapshot) for chunk in chunks],

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.engine.facts import vectors_of
+from assay.engine.order import arrange
 from assay.errors import LawBroken
-from assay.facts import vectors_of
-from assay.order import arrange
-from assay.protocols import Foreseeing, Snapshot
+from assay.protocols import PredictsNext, Snapshot
 from assay.types import Note, Part, Query, Range, Ranking
 
 _TOLERANCE = 2e-3
@@ -29,7 +29,7 @@ class Lvm:
     needs: ClassVar[frozenset[str]] = frozenset({"dense", "vector"})
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
-        expected = snapshot.expected(query) if isinstance(snapshot, Foreseeing) else None
+        expected = snapshot.expected(query) if isinstance(snapshot, PredictsNext) else None
         if expected is None:
             return ranking.noted(Note("skipped", "no next-vector model is loaded; cure: assay lvm train"))
         if not len(ranking):

@@ -9,18 +9,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.checks import check_choice, check_number, check_whole, require_unit
 from assay.embed.endpoint import Endpoint
+from assay.engine.checks import check_choice, check_number, check_whole, require_unit
+from assay.engine.facts import chunks_of
+from assay.engine.order import arrange, top
 from assay.errors import AssayError, ConfigError
-from assay.facts import chunks_of
-from assay.order import arrange, top
 from assay.protocols import Snapshot
 from assay.rerank.cosine import Cosine
 from assay.rerank.late_interaction import LateInteraction
-from assay.rerank.providers.answer import Judgement
+from assay.rerank.providers.answer import ProviderScores
 from assay.rerank.providers.ask import Target, ask, key_from_env, state_of
 from assay.rerank.providers.post import Trouble
-from assay.rerank.providers.table import PROVIDERS, Wire
+from assay.rerank.providers.table import PROVIDERS, ProviderFormat
 from assay.types import Note, Part, Query, Range, Ranking
 
 MODES = ("cross-encoder", "lightweight", "none")
@@ -111,7 +111,7 @@ class ProviderRerank:
             return self._local(query, ranking, snapshot)
         return self._remote(query, ranking, snapshot, self._target(wire))
 
-    def _target(self, wire: Wire) -> Target:
+    def _target(self, wire: ProviderFormat) -> Target:
         row = PROVIDERS[self.provider]
         return Target(
             provider=self.provider,
@@ -145,7 +145,7 @@ class ProviderRerank:
             return self._local(query, ranking, snapshot, Note("degraded", why))
         return self._blended(ranking, places, judgement).noted(*_notes(str(target), judgement))
 
-    def _blended(self, ranking: Ranking, places: NDArray[np.intp], judgement: Judgement) -> Ranking:
+    def _blended(self, ranking: Ranking, places: NDArray[np.intp], judgement: ProviderScores) -> Ranking:
         said = np.full(len(ranking), np.nan)
         said[places] = judgement.scores
         returned = ~np.isnan(said)
@@ -196,7 +196,7 @@ class ProviderRerank:
         )
 
 
-def _notes(who: str, judgement: Judgement) -> list[Note]:
+def _notes(who: str, judgement: ProviderScores) -> list[Note]:
     """What a provider's answer was like; degraded when it was not what was asked for."""
     asked = len(judgement.scores)
     kind: Literal["degraded", "info"] = "degraded" if judgement.odd or judgement.returned < asked else "info"

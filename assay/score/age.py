@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.checks import check_number
+from assay.engine.checks import check_number
+from assay.engine.facts import numbers_of
 from assay.errors import ConfigError
-from assay.facts import numbers_of
 from assay.protocols import Snapshot
 from assay.types import DAY, Floats, Ranking
 

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_choice, check_number, check_whole, require_unit
-from assay.facts import rows_of
-from assay.order import arrange
+from assay.engine.checks import check_choice, check_number, check_whole, require_unit
+from assay.engine.facts import rows_of
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
 from assay.text.identifiers import identifiers
 from assay.types import Part, Query, Range, Ranking, fold

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_number, require_positive
+from assay.engine.checks import check_number, require_positive
+from assay.engine.facts import matches_of
+from assay.engine.order import arrange
 from assay.errors import ConfigError, QueryError
-from assay.facts import matches_of
-from assay.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 from assay.where import parse

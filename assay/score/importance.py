@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.checks import check_number, require_positive
-from assay.facts import numbers_of
-from assay.order import arrange
+from assay.engine.checks import check_number, require_positive
+from assay.engine.facts import numbers_of
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 

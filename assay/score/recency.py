@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.checks import check_number, require_unit
-from assay.facts import known_or
-from assay.order import arrange
+from assay.engine.checks import check_number, require_unit
+from assay.engine.facts import known_or
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
 from assay.score.age import freshness, one_curve
 from assay.types import Note, Part, Query, Range, Ranking

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_number, require_unit
-from assay.facts import chunks_of
-from assay.order import arrange
+from assay.engine.checks import check_number, require_unit
+from assay.engine.facts import chunks_of
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 

@@ -9,12 +9,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_choice, check_number
-from assay.facts import numbers_of
-from assay.order import arrange
+from assay.engine.checks import check_choice, check_number
+from assay.engine.facts import numbers_of
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
-from assay.tmd.ladder import Ladder
-from assay.tmd.layout import LAYOUTS, layout
+from assay.score.tmd_ladder import Ladder
+from assay.score.tmd_layout import LAYOUTS, layout
 from assay.types import Note, Part, Query, Range, Ranking
 
 Families = tuple[tuple[str, tuple[int, ...]], ...]

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_choice, check_whole
-from assay.facts import numbers_of
+from assay.engine.checks import check_choice, check_whole
+from assay.engine.facts import numbers_of
 from assay.protocols import Snapshot
 from assay.select.drop import keep_only
 from assay.types import Query, Range, Ranking

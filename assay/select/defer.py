@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_number
-from assay.facts import vectors_of
-from assay.order import arrange
+from assay.engine.checks import check_number
+from assay.engine.facts import vectors_of
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
 from assay.select.near import cosines
 from assay.types import Note, Query, Range, Ranking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.checks import check_number, require_unit
+from assay.engine.checks import check_number, require_unit
 from assay.protocols import Snapshot
 from assay.select.drop import keep_only
 from assay.types import Query, Range, Ranking

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.facts import chunks_of
+from assay.engine.facts import chunks_of
 from assay.protocols import Snapshot
 from assay.text.noise import CATEGORIES, noise
 from assay.types import Note, Query, Range, Ranking

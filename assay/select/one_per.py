@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_whole
+from assay.engine.checks import check_whole
+from assay.engine.facts import chunks_of
 from assay.errors import ConfigError
-from assay.facts import chunks_of
 from assay.protocols import Snapshot
 from assay.select.drop import keep_only
 from assay.types import Chunk, Query, Range, Ranking

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.checks import check_choice, check_whole
-from assay.facts import numbers_of
-from assay.order import arrange
+from assay.engine.checks import check_choice, check_whole
+from assay.engine.facts import numbers_of
+from assay.engine.order import arrange
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking
 

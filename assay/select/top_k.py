@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.checks import check_whole
+from assay.engine.checks import check_whole
 from assay.protocols import Snapshot
 from assay.select.drop import keep_only
 from assay.types import Query, Range, Ranking

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assay.engine.facts import matches_of
 from assay.errors import ConfigError, QueryError
-from assay.facts import matches_of
 from assay.protocols import Snapshot
 from assay.select.drop import keep_only
 from assay.types import Query, Range, Ranking

@@ -20,7 +20,7 @@ Kind = Literal["plain", "moment", "list"]
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TableColumns:
     """The columns of a table, and which of them hold what a filter calls doc_id, created and id."""
 
     kinds: Mapping[str, Kind]

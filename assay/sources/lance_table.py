@@ -10,12 +10,12 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from assay.beside import Brought
-from assay.checks import check_whole
+from assay.engine.checks import check_whole
+from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, MissingExtra, StoreError, nearest
 from assay.protocols import Snapshot
-from assay.sources.lance_sql import Columns, Kind
-from assay.sources.listing import Listed, ranked
+from assay.sources.lance_sql import Kind, TableColumns
+from assay.sources.listing import SourceHit, ranked
 from assay.types import Chunk, Query, Range, Ranking
 
 Row = Mapping[str, Any]
@@ -67,7 +67,7 @@ class LanceTable:
         _check_there(self.path)
         _lancedb()
 
-    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         return self.begin(query, snapshot, k).result()
 
     def begin(self, query: Query, snapshot: Snapshot, k: int) -> Search:
@@ -83,7 +83,7 @@ class Search:
         self._task: asyncio.Task[list[Row]] | None = None
         self._cancelled = False
 
-    def result(self) -> Brought:
+    def result(self) -> SourceResult:
         source, query = self._source, self._query
         if not query.text.strip() and (source.mode == "text" or query.vector is None):
             return ranked(source.table, [], source.gives().scale, self._k)
@@ -115,7 +115,7 @@ class Search:
             if column not in names:
                 raise StoreError(f"{source.table} has no column {column!r}", nearest(column, names))
         kinds: dict[str, Kind] = {field.name: _kind(field.type) for field in schema}
-        where = Columns(kinds, source.doc or source.id, source.created, source.id).sql(query)
+        where = TableColumns(kinds, source.doc or source.id, source.created, source.id).sql(query)
         try:
             if source.mode == "vector":
                 search = table.query().nearest_to(query.vector).column(source.vector).distance_type("cosine")
@@ -187,7 +187,7 @@ def _cure(source: LanceTable, where: str) -> str:
     return f"is {source.vector!r} a vector column of this store's model?"
 
 
-def _best(rows: list[Row], source: LanceTable) -> list[Listed]:
+def _best(rows: list[Row], source: LanceTable) -> list[SourceHit]:
     """The finds by (score desc, id asc)."""
     found = [_listed(row, source) for row in rows]
     return sorted(found, key=lambda one: (-one.score, one.chunk.id))
@@ -204,11 +204,11 @@ def _moment(value: object) -> float:
     return math.nan
 
 
-def _listed(row: Row, source: LanceTable) -> Listed:
+def _listed(row: Row, source: LanceTable) -> SourceHit:
     score = max(0.0, 1.0 - float(row["_distance"])) if source.mode == "vector" else float(row["_score"])
     own = {source.id, source.text, source.vector, "_distance", "_score", "_relevance_score"}
     meta = {key: value for key, value in row.items() if key not in own and isinstance(value, str | int | float | bool)}
     name = str(row[source.id])
     moment = _moment(row.get(source.created) if source.created else None)
     doc = str(row[source.doc]) if source.doc and row.get(source.doc) is not None else name
-    return Listed(Chunk(name, doc, str(row[source.text] or ""), 0, moment, meta=meta), score)
+    return SourceHit(Chunk(name, doc, str(row[source.text] or ""), 0, moment, meta=meta), score)

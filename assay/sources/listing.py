@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from assay.beside import Brought, brought
+from assay.engine.foreign_chunks import SourceResult, source_result
 from assay.errors import StoreError
 from assay.text.tokens import count_tokens
 from assay.types import Chunk, Note, Part, Query, Ranking, Scale
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SourceHit:
     """One find: the chunk as far as it can be shown, and its score."""
 
     chunk: Chunk
     score: float
 
 
-def ranked(name: str, found: Sequence[Listed], scale: Scale, k: int) -> Brought:
+def ranked(name: str, found: Sequence[SourceHit], scale: Scale, k: int) -> SourceResult:
     """The first k of a list, best first. An id that stands twice keeps its first place.
 
     Equal scores keep their order (it is the source rank); a score above the one before it is held down to it, as a
     `set` part called "order", and a note says how many were. Unit scores are clamped to [0, 1]. Tokens are counted
     here, so that a token budget holds for what others bring.
     """
-    first: dict[str, Listed] = {}
+    first: dict[str, SourceHit] = {}
     for one in found:
         first.setdefault(one.chunk.id, one)
     kept = list(first.values())[:k]
@@ -48,7 +48,7 @@ def ranked(name: str, found: Sequence[Listed], scale: Scale, k: int) -> Brought:
         source_rank=np.arange(1, len(kept) + 1, dtype=np.int32),
         notes=notes,
     )
-    return brought(ranking.clamped(), (replace(one.chunk, tokens=count_tokens(one.chunk.text)) for one in kept))
+    return source_result(ranking.clamped(), (replace(one.chunk, tokens=count_tokens(one.chunk.text)) for one in kept))
 
 
 def is_number(value: Any) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any, ClassVar, cast
 
-from assay.beside import Brought
+from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
 from assay.sources.listing import ranked, unfiltered
@@ -56,7 +56,7 @@ class Qmd:
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0)
 
-    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         return self.begin(query, snapshot, k).result()
 
     def begin(self, query: Query, snapshot: Snapshot, k: int) -> Process:
@@ -83,7 +83,7 @@ class Process:
         self._called_off = ""
         self._lock = threading.Lock()
 
-    def result(self) -> Brought:
+    def result(self) -> SourceResult:
         unfiltered("QMD", self._query)
         text = one_line(self._query.text)
         if not text.strip():

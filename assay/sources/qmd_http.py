@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from assay.beside import Brought
+from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
 from assay.sources.listing import ranked, unfiltered
@@ -56,18 +56,18 @@ class QmdHttp:
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0)
 
-    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Request:
-        return Request(self, query, k)
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> QmdRequest:
+        return QmdRequest(self, query, k)
 
     def body(self, text: str, k: int) -> dict[str, Any]:
         searches = [{"type": kind, "query": text} for kind in SEARCHES[self.mode]]
         return {"searches": searches, "limit": k, **({"collections": [self.collection]} if self.collection else {})}
 
 
-class Request:
+class QmdRequest:
     """One request, whose connection may be closed under it."""
 
     def __init__(self, source: QmdHttp, query: Query, k: int) -> None:
@@ -76,7 +76,7 @@ class Request:
         self._cancelled = False
         self._lock = threading.Lock()
 
-    def result(self) -> Brought:
+    def result(self) -> SourceResult:
         unfiltered("QMD", self._query)
         text = one_line(self._query.text).strip()
         if not text:

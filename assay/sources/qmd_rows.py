@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
 
 from assay.errors import StoreError
-from assay.sources.listing import Listed, is_number
+from assay.sources.listing import SourceHit, is_number
 from assay.types import Chunk
 
 Id = Literal["file", "docid"]
@@ -15,7 +15,7 @@ Doc = Literal["file", "stem"]
 Mode = Literal["search", "vsearch", "query"]
 
 
-class Names(Protocol):
+class QmdNames(Protocol):
     """What a find and its document go by."""
 
     @property
@@ -30,14 +30,14 @@ def one_line(text: str) -> str:
     return f" {line}" if line.startswith("-") else line
 
 
-def listed(rows: Any, names: Names) -> list[Listed]:
+def listed(rows: Any, names: QmdNames) -> list[SourceHit]:
     """The finds of an answer; StoreError names what is wrong with it."""
     if not isinstance(rows, list):
         raise StoreError("QMD answered with something that is no list", "look at it: qmd search … --json")
     return [_listed(row, names, place) for place, row in enumerate(rows, 1)]
 
 
-def _listed(row: Any, names: Names, place: int) -> Listed:
+def _listed(row: Any, names: QmdNames, place: int) -> SourceHit:
     key = names.id
     named = isinstance(row, dict) and all(isinstance(row.get(name), str) and row[name] for name in ("file", key))
     if not named:
@@ -48,7 +48,7 @@ def _listed(row: Any, names: Names, place: int) -> Listed:
     snippet = row.get("snippet") or row.get("body") or ""
     meta = {"title": str(row.get("title") or ""), "docid": str(row.get("docid") or ""), "file": row["file"]}
     document = row["file"] if names.doc == "file" else stem(row["file"])
-    return Listed(Chunk(row[key], document, str(snippet), 0, meta=meta), float(score))
+    return SourceHit(Chunk(row[key], document, str(snippet), 0, meta=meta), float(score))
 
 
 def stem(file: str) -> str:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from assay.beside import Brought
+from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
-from assay.sources.listing import Listed, is_number, ranked
+from assay.sources.listing import SourceHit, is_number, ranked
 from assay.sources.opened import opened
 from assay.types import Chunk, Query, Range, Ranking, Scale
 
@@ -43,7 +43,7 @@ class Recorded:
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0) if self.scale == "unit" else Range("raw", float("-inf"), float("inf"))
 
-    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         row = self._row(query)
         if row is None:
             asked = query.id or query.text[:60]
@@ -51,7 +51,7 @@ class Recorded:
                 f"{self.path} holds no answer to {asked!r}", "record it with this question, or leave it out"
             )
         found = [
-            Listed(Chunk(name, name, "", 0, meta={"session_id": name}), score)
+            SourceHit(Chunk(name, name, "", 0, meta={"session_id": name}), score)
             for name, score in zip(row.ids, row.scores, strict=True)
         ]
         return ranked("recorded", found, self.scale, k)

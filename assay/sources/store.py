@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.backend.addresses import hidden
-from assay.beside import Brought, brought
-from assay.config import load
+from assay.config.load import load
+from assay.config.preflight import check_scales
+from assay.engine.foreign_chunks import SourceResult, source_result
+from assay.engine.pipeline import LegPlan, StepPlan
 from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
-from assay.pipeline import LegPlan, StepPlan
-from assay.preflight import check_scales
 from assay.protocols import Snapshot
 from assay.sources.opened import opened
 from assay.types import Note, Query, Range, Ranking
@@ -58,13 +58,13 @@ class AnotherStore:
         with contextlib.suppress(ModelError):  # the search will say it, and go on with words
             _ = self._base().embedder
 
-    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Brought:
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         answer = self._base().search(
             query.text, k, pipeline=self.pipeline, where=query.where, at=query.at, scope=query.scope
         )
         notes = [Note("degraded", said) for said in answer.verdict.degraded]
         view, found = answer.snapshot, answer.chosen.noted(*notes)
-        return brought(found, view.chunks(view.rows(found.ids)))
+        return source_result(found, view.chunks(view.rows(found.ids)))
 
     def _base(self) -> KnowledgeBase:
         return opened(("store", self.path), lambda: open_kb(self.path, create=False))

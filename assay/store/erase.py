@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from assay.errors import StoreError
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.store.writer import sweep_staged
 
 PATIENCE = 5.0
@@ -43,7 +43,7 @@ def rewrite(db: sqlite3.Connection) -> str:
 
 
 def erase_rows(
-    store: Store,
+    store: SqliteStore,
     doc_ids: Sequence[str],
     note: str,
     erased: list[str],

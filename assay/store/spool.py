@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from assay.store.facts import Stored
-from assay.store.told import told
+from assay.store.db_errors import translate_errors
+from assay.store.rows import Stored
 from assay.types import Vector
 
 IN_MEMORY = 16_384
@@ -41,7 +41,7 @@ class Spool:
         """Move what is in memory to disk, once it is too much."""
         if not self.is_long:
             return
-        with told(self._folder or Path(tempfile.gettempdir())):  # a full disk is the store's trouble, not the file's
+        with translate_errors(self._folder or Path(tempfile.gettempdir())):
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - lives as long as the spool
             for start in range(0, len(self.rows), _BLOCK):

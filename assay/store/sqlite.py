@@ -14,20 +14,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.errors import StoreError
-from assay.store import tallies
-from assay.store.connect import READING, WRITING, Connections
-from assay.store.facts import FileFacts, Row, facts_of, stored
+from assay.store import statistics as tallies
+from assay.store.connections import READING, WRITING, SqliteConnections
+from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
+from assay.store.db_errors import COMPLAINTS, in_words, telling, translate_errors
+from assay.store.disk_usage import weight
 from assay.store.locks import in_turn
-from assay.store.record import Extent, Head, State, Tally
-from assay.store.refusals import embedded_anew, forgotten, version_of
+from assay.store.rows import ChunkRow, FileFacts, facts_of, stored
 from assay.store.schema import FORMAT, TABLES
-from assay.store.staging import StagesVectors
-from assay.store.tallies import COLUMNS, as_row
-from assay.store.told import COMPLAINTS, in_words, telling, told
-from assay.store.weight import weight
-from assay.store.writer import Writer
+from assay.store.staging import SqliteStaging
+from assay.store.statistics import COLUMNS, as_row
+from assay.store.validation import embedded_anew, forgotten, version_of
+from assay.store.writer import SqliteWriter
 
-__all__ = ["DATABASE", "FileFacts", "Row", "Store", "facts_of", "stored"]
+__all__ = ["DATABASE", "ChunkRow", "FileFacts", "SqliteStore", "facts_of", "stored"]
 
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
@@ -36,7 +36,7 @@ _ENDS = ("", "-wal", "-shm")
 """What SQLite appends to a database's name for the files beside it."""
 
 
-class Store(StagesVectors):
+class SqliteStore(SqliteStaging):
     """The record of truth in a folder. Safe for threads (a connection each) and processes (SQLite's own locks)."""
 
     TABLES: ClassVar[str] = TABLES
@@ -45,7 +45,7 @@ class Store(StagesVectors):
     def __init__(self, place: Path, readonly: bool) -> None:
         self.place = place
         self.readonly = readonly
-        self._connections = Connections(self.database(place), readonly, self.prepare)
+        self._connections = SqliteConnections(self.database(place), readonly, self.prepare)
         self.settings = self._check_format()
 
     @staticmethod
@@ -70,7 +70,7 @@ class Store(StagesVectors):
 
     @classmethod
     def exists(cls, place: Path) -> bool:
-        with told(place):
+        with translate_errors(place):
             return cls.database(place).is_file()
 
     @classmethod
@@ -78,7 +78,7 @@ class Store(StagesVectors):
         """A new, empty store. Written aside and renamed, so a killed process leaves no half-made store."""
         path = cls.database(place)
         aside = path.with_name(f".{path.name}-{threading.get_ident()}.{os.getpid()}")
-        with told(place):
+        with translate_errors(place):
             path.parent.mkdir(parents=True, exist_ok=True)
             aside.unlink(missing_ok=True)
             db = sqlite3.connect(aside)
@@ -126,8 +126,8 @@ class Store(StagesVectors):
             raise StoreError(
                 f"this store has format {found}; this Assay reads up to {FORMAT}", "upgrade: pip install -U assay"
             )
-        if settings.get("kind", Store.KIND) != self.KIND:
-            raise self._strange(f"it says that it is a {settings.get('kind', Store.KIND)} store")
+        if settings.get("kind", SqliteStore.KIND) != self.KIND:
+            raise self._strange(f"it says that it is a {settings.get('kind', SqliteStore.KIND)} store")
         if not settings.keys() >= SETTINGS:
             raise self._strange(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
         return {"format": found, **settings}
@@ -180,15 +180,15 @@ class Store(StagesVectors):
 
     def live_at(self, version: int) -> Iterator[tuple[str, int]]:
         """(id, seq) of every chunk alive at a version, in id order, as a stream: there may be millions."""
-        with told(self.place):
+        with translate_errors(self.place):
             yield from self.db.execute(
                 "SELECT id, seq FROM chunk WHERE born <= ?1 AND (died IS NULL OR died > ?1) ORDER BY id", (version,)
             )
 
     @telling
-    def rows(self, seqs: Sequence[int]) -> list[Row]:
+    def rows(self, seqs: Sequence[int]) -> list[ChunkRow]:
         """Rows in the order asked."""
-        found: dict[int, Row] = {}
+        found: dict[int, ChunkRow] = {}
         for start in range(0, len(seqs), 500):
             part = [int(s) for s in seqs[start : start + 500]]
             marks = ",".join("?" * len(part))
@@ -200,7 +200,7 @@ class Store(StagesVectors):
             raise forgotten(self.place) from error
 
     @telling
-    def rows_since(self, seq: int) -> list[Row]:
+    def rows_since(self, seq: int) -> list[ChunkRow]:
         return [
             as_row(r)
             for r in self.db.execute(
@@ -265,15 +265,15 @@ class Store(StagesVectors):
     # -- counting and looking back
 
     @telling
-    def tally(self) -> Tally:
+    def tally(self) -> StoreCounts:
         return tallies.tally(self.db)
 
     @telling
-    def extents(self, prefix: str) -> Iterator[Extent]:
+    def extents(self, prefix: str) -> Iterator[OriginExtent]:
         return tallies.extents(self.db, prefix)
 
     @telling
-    def heads(self, origin: str) -> Iterator[Head]:
+    def heads(self, origin: str) -> Iterator[ChunkHead]:
         return tallies.heads(self.db, origin)
 
     @telling
@@ -295,7 +295,7 @@ class Store(StagesVectors):
         return tallies.has_document(self.db, doc_id)
 
     @telling
-    def states(self, beginning: str) -> list[State]:
+    def states(self, beginning: str) -> list[StoreState]:
         return tallies.states(self.db, beginning)
 
     @telling
@@ -315,7 +315,7 @@ class Store(StagesVectors):
 
     @contextlib.contextmanager
     def turn(self, name: str) -> Iterator[None]:
-        with told(self.place), in_turn(self._lock_file(name)):
+        with translate_errors(self.place), in_turn(self._lock_file(name)):
             yield
 
     def _lock_file(self, name: str) -> Path:
@@ -324,7 +324,7 @@ class Store(StagesVectors):
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads of one moment."""
-        with told(self.place):
+        with translate_errors(self.place):
             db = self.db
             try:
                 db.execute("BEGIN")
@@ -336,7 +336,7 @@ class Store(StagesVectors):
     # -- writing
 
     @contextlib.contextmanager
-    def write(self, note: str) -> Iterator[Writer]:
+    def write(self, note: str) -> Iterator[SqliteWriter]:
         """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
         if self.readonly:
             raise StoreError(f"the store {self.place} is read-only here", "copy it to a folder you may write to")
@@ -348,7 +348,7 @@ class Store(StagesVectors):
             db.execute("BEGIN IMMEDIATE")
             self._check_model()
             version = self.version() + 1
-            writer = Writer(db, version, self.settings["dim"])
+            writer = SqliteWriter(db, version, self.settings["dim"])
             yield writer
             if writer.changed:
                 db.execute("INSERT INTO version VALUES (?, ?)", (version, note))

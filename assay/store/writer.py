@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assay.store.facts import FileFacts, Stored, stored
-from assay.store.refusals import in_use, storable
+from assay.store.rows import FileFacts, Stored, stored
+from assay.store.validation import in_use, storable
 from assay.types import Chunk, Vector
 
 _BEAR = (
@@ -17,7 +17,7 @@ _BEAR = (
 )
 
 
-class Writer:
+class SqliteWriter:
     """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none."""
 
     def __init__(self, db: sqlite3.Connection, version: int, dim: int) -> None:

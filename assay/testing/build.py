@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.order import arrange, as_source
+from assay.engine.order import arrange, as_source
 from assay.types import Part, Ranking, Scale
 
 

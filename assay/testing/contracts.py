@@ -19,9 +19,9 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.beside import Brought, laid
+from assay.engine.foreign_chunks import SourceResult, attach
+from assay.engine.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
 from assay.errors import AssayError, LawBroken
-from assay.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
 from assay.protocols import Fuser, Leg, Rater, Selector, Snapshot, Stage, Trigger
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
 from assay.testing.strategies import UNIT, leg_rankings, rankings
@@ -77,20 +77,20 @@ def check_source(source: Leg, queries: Sequence[Query] = QUERIES, snapshot: Snap
             if not error.message:
                 raise LawBroken(f"{name}: an error without a word") from error
             continue  # it cannot answer this one, and says why: the pipeline records the skip
-        if not isinstance(most, Brought):
+        if not isinstance(most, SourceResult):
             raise LawBroken(f"{name}: looks elsewhere, but brings no chunks")
-        ranking = laid(view, most)[1]
+        ranking = attach(view, most)[1]
         check_ranking(ranking, name)
         _check_range(ranking, source.gives(), name)
-        _same(ranking, laid(view, _brought(source, query, view, 50))[1], f"{name}: two runs differ (law 5)")
+        _same(ranking, attach(view, _brought(source, query, view, 50))[1], f"{name}: two runs differ (law 5)")
         for k in (1, 3):
             if _brought(source, query, view, k).ids.tolist() != most.ids[:k].tolist():
                 raise LawBroken(f"{name}: asking for {k} is not a prefix of asking for 50 (law 9)")
 
 
-def _brought(source: Leg, query: Query, view: Snapshot, k: int) -> Brought:
+def _brought(source: Leg, query: Query, view: Snapshot, k: int) -> SourceResult:
     found = source.find(query, view, k)
-    assert isinstance(found, Brought)
+    assert isinstance(found, SourceResult)
     return found
 
 

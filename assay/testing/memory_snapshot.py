@@ -23,6 +23,7 @@ from assay.errors import QueryError, StoreError, nearest
 from assay.protocols import Found, Walk
 from assay.testing.memory_graph import MemoryGraph
 from assay.text.analyse import Analyser, identifiers, normal
+from assay.text.entities import as_written
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vectors
 from assay.where import Mask, Value, compare_values, parse
 
@@ -47,7 +48,7 @@ class MemorySnapshot:
         self._analyser = analyser or Analyser()
         self._terms = [self._analyser.terms(chunk.indexed_text) for chunk in chunks]
         self._average = sum(len(terms) for terms in self._terms) / max(self.size, 1) or 1.0
-        self._columns = _Columns(self._chunks)
+        self._columns = _MemoryColumns(self._chunks)
 
     @property
     def digest(self) -> str:
@@ -107,6 +108,9 @@ class MemorySnapshot:
             for row in self._visible(query)
         }
         return self._found({row: column for row, column in given.items() if any(column)}, keys, k, ideal=1.0)
+
+    def spelling(self, text: str, key: str) -> str:
+        return as_written(text, key)
 
     def related(self, query: Query, k: int, walk: Walk) -> Found:
         """What a walk reaches (see `memory_graph`), in parts: where it began, each way it came, and what stays."""
@@ -186,7 +190,7 @@ class MemorySnapshot:
         return {term: self._idf(term) for term in self._analyser.query_terms(text)}
 
 
-class _Columns:
+class _MemoryColumns:
     """What a filter sees, chunk by chunk: the plain values of a field, a list being several."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:

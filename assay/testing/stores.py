@@ -1,230 +1,177 @@
-"""The contract of a backend: whatever is put, replaced, removed and compacted, it answers as brute force does.
+"""The contract of a record of truth: whatever is written, it says of it what the embedded store says.
 
-    def test_contract(tmp_path):
-        check_backend(lambda: MyBackend(tmp_path))      # a factory: it is called again to open the same store anew
+    def test_record(tmp_path):
+        check_record(lambda: MyRecord(tmp_path), tmp_path / "oracle")     # a factory: it is called again to reopen
 
-The oracle is `MemorySnapshot` over the chunks that should be alive. What a backend's snapshots do not list in
-`capabilities` is not asked of it, but they must say why (`lacks`) and refuse it. A snapshot with `all_first` matches
-all terms before any; the oracle then does the same.
+The oracle is `SqliteStore`, given the same transactions. Version numbers may differ: a store may count a version for a
+write that changes no chunk.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, cast
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from assay.errors import LawBroken, QueryError, StoreError
-from assay.protocols import Backend, Found, Related, Snapshot, Walk
-from assay.testing.memory_snapshot import MemorySnapshot
-from assay.types import DAY, Chunk, Query, Vector, fold
-from assay.where import parse
+from assay.errors import LawBroken, StoreError
+from assay.store.contract import ChunkStore, ChunkWriter
+from assay.store.rows import FileFacts, stored
+from assay.store.sqlite import SqliteStore
+from assay.store.validation import IdInUse
+from assay.testing.backends import random_chunk, random_vector
 
-DIM = 8
-KEEP: tuple[Literal["all", "reached", "new"], ...] = ("all", "reached", "new")
-_LOST = 1e-8
-"""What a walk may lose by stopping and by counting mass on a grid."""
-_TEXT = """key signing rotate vault secret office lisbon travel policy budget the of and to in is cat sleeps day night
-JINA_API_KEY v1.29.3 CVE-2024-1234 naïve Straße 東京都 данные server error retry timeout"""
-_WORDS = tuple(_TEXT.split())
-_QUERIES = (
-    "rotate the signing key",
-    "JINA_API_KEY",
-    '"signing key" v1.29.3',
-    "東京",
-    "travel policy in Lisbon",
-    "the of and",
-    "",
-    "zzz unknown words",
-    "naive strasse",
-)
-_FILTERS = (
-    None,
-    'lang = "en"',
-    "n >= 3 and n < 8",
-    'not (lang = "de") or flag = true',
-    "created >= 1970-02-01",
-    'tags in ("a", "c")',
-    "title is missing",
-    'doc_id != "d1" and n is not missing',
-)
+Deed = Callable[[ChunkWriter], Any]
+_SOURCES = ("docs", "notes")
+_ORIGINS = tuple(f"{source}/{name}" for source in _SOURCES for name in ("a.md", "b.md", "deep/c.md"))
 
 
-def random_chunk(rng: random.Random, number: int) -> Chunk:
-    """A chunk with random words and facts; low numbers collide often, so that putting replaces."""
-    words = [rng.choice(_WORDS) for _ in range(rng.choice((0, 1, 3, 8, 20)))]
-    meta: dict[str, object] = {"lang": rng.choice(("en", "de", "fr")), "n": rng.randrange(10)}
-    if rng.random() < 0.5:
-        meta["title"] = rng.choice(_WORDS)
-    if rng.random() < 0.5:
-        meta["tags"] = rng.sample(("a", "b", "c"), rng.randrange(3))
-    if rng.random() < 0.5:
-        meta["flag"] = rng.random() < 0.5
-    if rng.random() < 0.3:
-        meta["scope"] = rng.choice(("x", "y"))
-    created = float("nan") if rng.random() < 0.2 else rng.randrange(100) * DAY
-    text = " ".join(words)
-    return Chunk(f"c{number:03d}", f"d{number % 5}", text, len(words), created, rng.choice((0.0, 0.5, 1.0)), meta)
-
-
-def random_vector(rng: random.Random) -> Vector | None:
-    """A unit vector from a small grid, so that exact ties are common; sometimes none."""
-    if rng.random() < 0.1:
-        return None
-    raw = np.array([rng.choice((-1.0, 0.0, 1.0)) for _ in range(DIM)])
-    raw[rng.randrange(DIM)] += 0.5
-    unit: Vector = (raw / np.linalg.norm(raw)).astype(np.float32)
-    return unit
-
-
-def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12) -> None:
-    """Put, replace, remove, compact and reopen at random; after each round compare every look-up with the oracle."""
+def check_record(make: Callable[[], ChunkStore], folder: Path, seed: int = 0, rounds: int = 25) -> None:
+    """Random transactions on a record and on its oracle; after each, everything an owner can ask is compared."""
     rng = random.Random(seed)
-    alive: dict[str, tuple[Chunk, Vector | None]] = {}
-    history: list[tuple[int, dict[str, tuple[Chunk, Vector | None]]]] = []
-    backend = make()
-    dense = "dense" in backend.snapshot().capabilities
+    mine = make()
+    oracle = SqliteStore.create(
+        folder, {k: mine.settings[k] for k in ("embedder", "model", "dim", "language", "profile")}
+    )
     for step in range(rounds):
-        fresh = {c.id: (c, random_vector(rng) if dense else None) for c in _some(rng)}
-        version = backend.put(fresh.values())
-        alive.update(fresh)
-        if alive and rng.random() < 0.7:
-            gone = rng.sample(sorted(alive), min(len(alive), rng.randrange(1, 12)))
-            version = backend.remove(gone)
-            for name in gone:
-                del alive[name]
-        if rng.random() < 0.4:
-            backend.compact()
-        if rng.random() < 0.3:
-            backend.close()
-            backend = make()
-        history.append((version, dict(alive)))
-        compare(backend.snapshot(), alive, f"seed {seed}, round {step}", rng)
-    if "graph" in backend.snapshot().capabilities:
-        backend.compact()  # a graph's statistics may be those of the last index
-        compare_walks(backend.snapshot(), alive, f"seed {seed}, compacted", rng)
-    for version, then in rng.sample(history, min(3, len(history))):
-        past = backend.snapshot(version)
-        compare(past, then, f"seed {seed}, version {version}", rng)
-        if "graph" in past.capabilities:  # older than the index, so with statistics of its own
-            compare_walks(past, then, f"seed {seed}, version {version}", rng)
-    backend.close()
+        deeds = [_deed(rng, bool(mine.settings["dim"])) for _ in range(rng.randrange(1, 4))]
+        fails = rng.random() < 0.2
+        said = [_done(record, deeds, fails) for record in (mine, oracle)]
+        _expect(said[0] == said[1], f"seed {seed}, round {step}: the transaction said {said[0]}, not {said[1]}")
+        if rng.random() < 0.2:
+            mine.close()
+            mine = make()
+        _compare(mine, oracle, f"seed {seed}, round {step}")
+    if mine.settings["dim"]:
+        mine = _check_move(make, mine, f"seed {seed}, moved to another model")
+    mine.close()
+    oracle.close()
 
 
-def _some(rng: random.Random) -> list[Chunk]:
-    return [random_chunk(rng, number) for number in rng.sample(range(120), rng.randrange(1, 40))]
-
-
-def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], where: str, rng: random.Random) -> None:
-    """Every kind of look-up against the oracle: same ids in the same order, same parts to the last bit but one."""
-    chunks = [alive[name][0] for name in sorted(alive)]
-    vectors = [alive[name][1] for name in sorted(alive)]
-    matrix = np.array([np.zeros(DIM) if v is None else v for v in vectors], np.float32).reshape(len(chunks), DIM)
-    oracle = MemorySnapshot(chunks, matrix, all_first=getattr(snapshot, "all_first", False))
-    _expect(snapshot.size == len(chunks), f"{where}: {snapshot.size} chunks, not {len(chunks)}")
-    for text in _QUERIES:
-        for k in (1, 5, 200):
-            expression = rng.choice(_FILTERS)
-            query = Query(
-                text,
-                vector=random_vector(rng) if "dense" in snapshot.capabilities else None,
-                where=parse(expression) if expression else None,
-                at=rng.choice((None, None, 50.0 * DAY)),
-                scope=rng.choice((None, None, None, "x")),
-            )
-            _compare_query(snapshot, oracle, query, k, f"{where}, query {text!r} where {expression} k {k}")
-    _check_lacking(snapshot, where)
-    ids = np.array([c.id for c in chunks], np.str_)
-    rows = snapshot.rows(ids)
-    _expect(snapshot.ids(rows).tolist() == ids.tolist(), f"{where}: rows and ids disagree")
-    _expect(_alike(snapshot.chunks(rows), chunks), f"{where}: chunks differ")
-    _expect(bool((snapshot.rows(np.array(["nobody"])) == -1).all()), f"{where}: found an id that is not there")
-    for name in ("created", "importance", "tokens", "chars", "n"):
-        same = np.array_equal(snapshot.numbers(name, rows), oracle.numbers(name, oracle.rows(ids)), equal_nan=True)
-        _expect(same, f"{where}: numbers({name}) differ")
-
-
-def compare_walks(
-    snapshot: Snapshot, alive: Mapping[str, tuple[Chunk, Vector | None]], where: str, rng: random.Random
-) -> None:
-    """Walks over the graph against the solved system: the same chunks, the same scores but for rounding."""
-    chunks = [alive[name][0] for name in sorted(alive)]
-    oracle = MemorySnapshot(chunks)
-    _expect(isinstance(snapshot, Related), f"{where}: says it has a graph, but cannot walk it")
-    for text in _QUERIES:
-        names = np.array(rng.sample(sorted(alive), min(len(alive), rng.randrange(4))), np.str_)
-        expression = rng.choice(_FILTERS)
-        query = Query(
-            text,
-            where=parse(expression) if expression else None,
-            at=rng.choice((None, 50.0 * DAY)),
-            scope=rng.choice((None, None, "x")),
-        )
-        told = f"{where}, query {text!r} where {expression} scope {query.scope} from {names.tolist()}"
-        damping, keep = rng.choice((0.2, 0.5, 0.8)), rng.choice(KEEP)
-        walks = [Walk(view.rows(names), damping, 0.5, keep, 0.0) for view in (snapshot, oracle)]
+def _check_move(make: Callable[[], ChunkStore], record: ChunkStore, where: str) -> ChunkStore:
+    """To another model: the old vectors are there until the last new one is; killed half-way, it goes on."""
+    dim, model = 3, "n" * 64
+    seqs = [seq for _, seq in record.live_at(record.version())]
+    before = record.vectors(seqs, record.settings["dim"])
+    tally = record.tally()
+    _expect(record.stage("next", model, dim) == tally.chunks + tally.dead, f"{where}: not every row is waiting")
+    waiting = record.lacking_staged(0, 10**9)
+    _expect(waiting == sorted(waiting) and len(waiting) == tally.chunks + tally.dead, f"{where}: {waiting} wait")
+    made = {seq: np.roll(np.array([1.0, 0.0, 0.0], np.float32), seq) for seq in waiting}
+    half = waiting[: len(waiting) // 2]
+    record.put_staged(model, [(seq, made[seq]) for seq in half])
+    for refused in (lambda: record.put_staged("another", []), lambda: record.adopt("another", "no")):
         try:
-            expected = oracle.related(query, oracle.size + 1, walks[1])
-        except QueryError:
-            continue  # a field that no live chunk has
-        found = cast(Related, snapshot).related(query, snapshot.size + 1, walks[0])
-        mine, theirs = _scores(snapshot, found), _scores(oracle, expected)
-        _expect(mine.keys() == theirs.keys(), f"{told}: reached {sorted(mine)}, not {sorted(theirs)}")
-        _expect(all(abs(mine[n] - theirs[n]) < _LOST for n in mine), f"{told}: scores {mine}, not {theirs}")
-        fewer = cast(Related, snapshot).related(query, 3, walks[0])
-        _expect(fewer.rows.tolist() == found.rows[:3].tolist(), f"{told}: three are no prefix of all")
-
-
-def _scores(snapshot: Snapshot, found: Found) -> dict[str, float]:
-    score = fold(found.parts, len(found.rows)).tolist()
-    return {name: value for name, value in zip(snapshot.ids(found.rows).tolist(), score, strict=True) if value > _LOST}
-
-
-def _check_lacking(snapshot: Snapshot, where: str) -> None:
-    """What a backend cannot do it explains, and refuses; it never answers with nothing."""
-    for capability in ("lexical", "dense", "exact", "graph"):
-        lacking = capability not in snapshot.capabilities
-        _expect(bool(snapshot.lacks(capability)) == lacking, f"{where}: lacks({capability!r}) is wrong")
-    if "dense" not in snapshot.capabilities:
-        try:
-            snapshot.nearest(Query("key", vector=np.ones(DIM, np.float32)), 1)
+            refused()
         except StoreError:
-            return
-        _expect(False, f"{where}: nearest answered, though it is no capability")
+            continue
+        _expect(False, f"{where}: took vectors of a model that is not on its way in")
+    _expect(not waiting or not record.adopt(model, "too soon"), f"{where}: adopted a model that half of the rows lack")
+    record.close()
+    record = make()
+    _expect(
+        record.vectors(seqs, record.settings["dim"]).tobytes() == before.tobytes(), f"{where}: old vectors are gone"
+    )
+    _expect(record.stage("next", model, dim) == len(waiting) - len(half), f"{where}: a move begun before is lost")
+    _expect(record.lacking_staged(0, 10**9) == waiting[len(half) :], f"{where}: other rows wait than should")
+    record.put_staged(model, [(seq, made[seq]) for seq in waiting])  # some of them twice
+    _expect(record.adopt(model, "moved"), f"{where}: nothing is lacking, yet it was not adopted")
+    record.close()
+    record = make()
+    _expect((record.setting("model"), record.setting("dim")) == (model, dim), f"{where}: it says another model")
+    _expect(not record.lacking_vectors(), f"{where}: rows have lost their vectors")
+    found = record.vectors(seqs, dim)
+    _expect(all((found[i] == made[seq]).all() for i, seq in enumerate(seqs)), f"{where}: other vectors than were put")
+    return record
 
 
-def _compare_query(snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: int, where: str) -> None:
-    verbs = [("lexical", snapshot.lexical, oracle.lexical), ("exact", snapshot.exact, oracle.exact)]
-    if query.vector is not None:
-        verbs.append(("nearest", snapshot.nearest, oracle.nearest))
-    for name, mine, theirs in verbs:
-        try:
-            expected = theirs(query, k)
-        except QueryError:
-            continue  # a field that no live chunk has; a backend may still know it from a dead one
-        found = mine(query, k)
-        got, want = snapshot.ids(found.rows).tolist(), oracle.ids(expected.rows).tolist()
-        _expect(got == want, f"{where}: {name} gave {got}, brute force {want}")
-        _expect(_close(found, expected), f"{where}: {name} scores differ")
-    rows, theirs_rows = snapshot.rows(oracle.ids(np.arange(oracle.size))), np.arange(oracle.size)
-    rated = snapshot.lexical_at(query, rows)
-    _expect(_close(rated, oracle.lexical_at(query, theirs_rows)), f"{where}: lexical_at differs from brute force")
+def _deed(rng: random.Random, dense: bool) -> Deed:
+    """One thing to do in a transaction; the same, whoever does it."""
+    chunks = [random_chunk(rng, rng.randrange(60)) for _ in range(rng.randrange(5))]
+    chunks = list({chunk.id: chunk for chunk in chunks}.values())
+    vectors = [random_vector(rng) if dense else None for _ in chunks]
+    origin, chosen = rng.choice(_ORIGINS), rng.randrange(60)
+    facts = FileFacts(origin, origin.partition("/")[0], str(rng.random()), chosen)
+    choices: list[Deed] = [
+        lambda writer: writer.put_file(facts, [(stored(c), v) for c, v in zip(chunks, vectors, strict=True)]),
+        lambda writer: [writer.put(c, v, origin) for c, v in zip(chunks, vectors, strict=True)],
+        lambda writer: writer.remove_file(origin),
+        lambda writer: writer.remove_chunk(f"c{chosen:03d}"),
+        lambda writer: writer.remove_document(f"d{chosen % 5}"),
+        lambda writer: writer.put_source(_SOURCES[chosen % 2], f"/somewhere/{chosen}"),
+        lambda writer: (writer.remove_source(_SOURCES[chosen % 2]), writer.root_of(_SOURCES[chosen % 2])),
+        lambda writer: writer.tag("here", 0),
+        lambda writer: writer.set("backups", [str(chosen)]),
+    ]
+    return rng.choice(choices[:3] * 3 + choices)
 
 
-def _close(found: Found, expected: Found) -> bool:
-    if not len(found.rows):
-        return True
-    mine, theirs = ({p.name: p.column for p in f.parts} for f in (found, expected))
-    return mine.keys() == theirs.keys() and all(np.allclose(mine[n], theirs[n], rtol=1e-12, atol=0) for n in mine)
+class _Undone(Exception):
+    """Thrown to undo a transaction."""
 
 
-def _alike(one: Sequence[Chunk], other: Sequence[Chunk]) -> bool:
-    """Equal chunks, where undated equals undated (NaN is not equal to itself)."""
-    undated = [replace(c, created=-1.0) if c.created != c.created else c for c in one]
-    return undated == [replace(c, created=-1.0) if c.created != c.created else c for c in other]
+def _done(record: ChunkStore, deeds: list[Deed], fails: bool) -> tuple[Any, ...]:
+    """What a transaction said: its counts, or that an id was in use, or that it was undone."""
+    try:
+        with record.write("check") as writer:
+            said = [deed(writer) for deed in deeds]
+            if fails:
+                raise _Undone
+    except _Undone:
+        return ("undone",)
+    except IdInUse:
+        return ("id in use",)
+    return writer.born, writer.died, writer.kept, repr(said)
+
+
+def _compare(mine: ChunkStore, oracle: ChunkStore, where: str) -> None:
+    asked: list[tuple[str, Callable[[ChunkStore], Any]]] = [
+        ("files", lambda r: r.files()),
+        ("files of docs", lambda r: r.files("docs")),
+        ("sources", lambda r: r.sources()),
+        ("tags", lambda r: r.tags()),
+        ("a setting", lambda r: r.setting("backups")),
+        ("tally", lambda r: r.tally()),
+        ("extents", lambda r: sorted(r.extents("docs/"))),
+        ("live ids", lambda r: [name for name, _ in r.live_at(r.version())]),
+        ("chunks", lambda r: [_plain(row) for row in r.rows([seq for _, seq in r.live_at(r.version())])]),
+        ("states", lambda r: sorted((*_plain(s.row), s.row.died is None) for s in r.states("d1"))),
+        ("buried", lambda r: sorted({(name, str(scope)) for name, scope in r.buried("d")})),
+        ("vectors", _vectors),
+    ]
+    for name in ("docs", "docs/deep", "d1", "nothing", *_ORIGINS):
+        asked += _about(name)
+    for what, question in asked:
+        got, want = question(mine), question(oracle)
+        _expect(got == want, f"{where}: {what}: {got}, not {want}")
+    _expect(mine.damage(deep=True) == "", f"{where}: {mine.damage(deep=True)}")
+
+
+def _about(name: str) -> list[tuple[str, Callable[[ChunkStore], Any]]]:
+    """Questions about a source, a file or a document."""
+    return [
+        (f"heads of {name}", lambda r: sorted(r.heads(name))),
+        (f"live in {name}", lambda r: {n: said for n, (_, said) in r.live_in(name).items()}),
+        (f"reach of {name}", lambda r: r.reach(name)),
+        (f"has document {name}", lambda r: r.has_document(name)),
+    ]
+
+
+def _plain(row: Any) -> tuple[Any, ...]:
+    chunk = replace(row.chunk, created=-1.0) if row.chunk.created != row.chunk.created else row.chunk
+    return chunk.id, row.facts, repr(chunk)
+
+
+def _vectors(record: ChunkStore) -> tuple[Any, ...]:
+    """How many live rows have none, and the sum of the others in id order."""
+    seqs = [seq for _, seq in record.live_at(record.version())]
+    dim = int(record.settings["dim"])
+    found = record.vectors(seqs, dim) if dim else np.zeros((len(seqs), 1), np.float32)
+    lacking = len(record.lacking_vectors()) if dim else 0
+    return lacking, [row.tobytes() for row in found]
 
 
 def _expect(holds: bool, complaint: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from assay.order import arrange, as_source
+from assay.engine.order import arrange, as_source
 from assay.types import Part, Range, Ranking
 
 IDS = tuple(f"c{number:02d}" for number in range(16))

@@ -36,7 +36,7 @@ _ENDS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class NoiseDecision:
     """Noise or not, why by category ("" when it is not noise), and why in words."""
 
     noisy: bool
@@ -44,28 +44,28 @@ class Verdict:
     reason: str
 
 
-def noise(text: str) -> Verdict:
+def noise(text: str) -> NoiseDecision:
     """Judge one text, whatever is in it."""
     if len(text) > READ or (size := weight(text)) > LONGEST:
-        return Verdict(False, "", "long enough to say something")
+        return NoiseDecision(False, "", "long enough to say something")
     trimmed = text.strip()
     if is_slash(trimmed) or is_system(trimmed):
-        return Verdict(True, "boilerplate", "a message of the system or a command to it")
+        return NoiseDecision(True, "boilerplate", "a message of the system or a command to it")
     if size < SHORTEST:
-        return Verdict(True, "short", "shorter than five characters" if units(text) else "it holds no word")
+        return NoiseDecision(True, "short", "shorter than five characters" if units(text) else "it holds no word")
     found: dict[str, str] = {}
     for line in trimmed.splitlines():
         for clause in _ENDS.split(normal(line)):
             category, phrase = _judged(clause)
             if not category:
-                return Verdict(False, "", "at least one clause says something")
+                return NoiseDecision(False, "", "at least one clause says something")
             if phrase:
                 found.setdefault(category, phrase)
     said = units(text)  # most texts have said something by now, and need not be taken apart whole
     if not said:
-        return Verdict(True, "short", "it holds no word")
+        return NoiseDecision(True, "short", "it holds no word")
     category = next((name for name in CATEGORIES if name in found), "boilerplate")
-    return Verdict(True, category, f'nothing but {_SPOKEN[category]}: "{found.get(category, spelled(said))}"')
+    return NoiseDecision(True, category, f'nothing but {_SPOKEN[category]}: "{found.get(category, spelled(said))}"')
 
 
 _SPOKEN = {"denial": "a denial", "meta_question": "a question about memory", "boilerplate": "boilerplate"}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import fsum
 
-from assay.checks import check_number, check_whole
-from assay.facts import chunks_of
-from assay.order import top
+from assay.engine.checks import check_number, check_whole
+from assay.engine.facts import chunks_of
+from assay.engine.order import top
 from assay.protocols import Fired, Snapshot
 from assay.triggers.reads import chosen
 from assay.types import Query, Range, Ranking

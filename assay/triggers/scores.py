@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.checks import check_number, require_unit
+from assay.engine.checks import check_number, require_unit
 from assay.protocols import Fired, Snapshot
 from assay.triggers.reads import chosen
 from assay.types import Query, Range, Ranking

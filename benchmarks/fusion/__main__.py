@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from assay.atomic import write_text
 from assay.bench.datasets import load
 from assay.bench.datasets.sample import sample
 from assay.bench.metrics import score
 from assay.bench.receipt import digest_of
-from assay.bench.runner import Bench, Plan, describe, legs, versions
+from assay.bench.runner import Bench, RunPlan, describe, legs, versions
 from assay.bench.systems import System
 from assay.bench.types import Dataset
 from assay.bench.workspace import prepare
-from assay.preflight import preflight
+from assay.config.preflight import preflight
+from assay.util.atomic import write_text
 from benchmarks.data import data_folder
 from benchmarks.fusion.contenders import contenders, few
 from benchmarks.fusion.strata import EXACT, exact, paraphrase
@@ -68,7 +68,7 @@ def measure(found: Dataset, out: Path) -> None:
         if path.exists() and json.loads(path.read_text())["canonical"]["inputs"] == inputs:
             print(f"{path.name}: kept", flush=True)
             return
-        bench = Bench(found, workspace, Plan(METRICS))
+        bench = Bench(found, workspace, RunPlan(METRICS))
         start = time.perf_counter()
         results = {system.name: _measured(bench, system) for system in systems}
         took = round(time.perf_counter() - start, 1)

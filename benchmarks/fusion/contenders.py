@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.bench.systems import System, of
-from assay.config import from_dict
+from assay.config.load import from_dict
 
 POOL = 100
 CONSTANTS = (10, 30, 60, 100)

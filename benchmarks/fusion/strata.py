@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.bench.collection import Collection, Document, Passage
+from assay.bench.collection import Collection, CollectionDocument, Passage
 from assay.bench.datasets import load
-from assay.bench.synth.made import drawn
+from assay.bench.synth.generated import drawn
 from assay.bench.synth.suite import KINDS, make
 from assay.bench.types import Dataset, Topic
 from assay.text.sentences import sentences
@@ -56,10 +56,12 @@ def exact(corpus: str, split: str) -> Dataset:
     return _dataset(f"exact_{corpus}", split, _Same(whole.documents, whole.document_count), topics, judged)
 
 
-def _document(record: Mapping[str, Any]) -> Document:
+def _document(record: Mapping[str, Any]) -> CollectionDocument:
     """A document with its whole text as one passage."""
     text = str(record.get("text") or "")
-    return Document(record["id"], str(record.get("title") or ""), text, (Passage(record["id"], 0, text, ""),), {})
+    return CollectionDocument(
+        record["id"], str(record.get("title") or ""), text, (Passage(record["id"], 0, text, ""),), {}
+    )
 
 
 def paraphrase(split: str) -> Dataset:

@@ -6,7 +6,7 @@ import pytest
 
 from assay.backend.addresses import ALIASES, BACKENDS, hidden, open_backend, parsed
 from assay.errors import ConfigError, StoreError
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 
 SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
 
@@ -44,7 +44,7 @@ def test_a_folder_that_is_there_needs_no_scheme(tmp_path: Path, monkeypatch: pyt
 
 def test_a_folder_store_keeps_its_kind_whatever_its_name_ends_with(tmp_path: Path) -> None:
     folder = tmp_path / "old.db"
-    Store.create(folder, SETTINGS).close()
+    SqliteStore.create(folder, SETTINGS).close()
     assert parsed(str(folder)) == ("local", str(folder))
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.backend import local
-from assay.backend.local import LocalBackend
+from assay.backend.local import backend as local
+from assay.backend.local.backend import LocalBackend
 from assay.errors import StoreError
 from assay.kb import KnowledgeBase
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
 from assay.types import Chunk
 
@@ -39,7 +39,7 @@ def answers(base: KnowledgeBase) -> list[tuple[str, float]]:
 
 
 def named(folder: Path) -> Path:
-    store = Store.open(folder)
+    store = SqliteStore.open(folder)
     return folder / "generations" / str(store.setting("generation"))
 
 
@@ -153,7 +153,7 @@ def test_an_index_of_an_old_version_is_damaged(folder: Path) -> None:
 def test_interrupted_while_reading_the_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the middle of taking in new rows must not leave some of them twice."""
     settings = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
-    backend = LocalBackend(Store.create(tmp_path / "kb", settings), Analyser())
+    backend = LocalBackend(SqliteStore.create(tmp_path / "kb", settings), Analyser())
     backend.put([(Chunk("a", "d", "gateway", 1), None)])
     assert backend.snapshot().size == 1
     backend.put([(Chunk(f"b{i}", "d", "gateway", 1), None) for i in range(10)])
@@ -175,9 +175,9 @@ def test_interrupted_while_reading_the_tail(tmp_path: Path, monkeypatch: pytest.
 def test_a_store_embedded_anew_under_a_reader(tmp_path: Path) -> None:
     """The reader is told to open it again; it never mixes vectors of two models."""
     settings = {"embedder": "test", "model": "m", "dim": 2, "language": "english", "profile": "default"}
-    backend = LocalBackend(Store.create(tmp_path / "kb", settings), Analyser(), "m", 2)
+    backend = LocalBackend(SqliteStore.create(tmp_path / "kb", settings), Analyser(), "m", 2)
     backend.snapshot()
-    with Store.open(tmp_path / "kb").write("embed") as writer:
+    with SqliteStore.open(tmp_path / "kb").write("embed") as writer:
         writer.set("model", "m2")
         writer.set("dim", 3)
     for call in (backend.snapshot, lambda: backend.put([(Chunk("a", "d", "t", 1), None)])):

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import assay
-from assay.answer import Answer
+from assay.engine.answer import Answer
 from assay.errors import StoreError
 from assay.kb import KnowledgeBase
-from assay.retention import forget_before
 from assay.types import DAY, Chunk
 
 QUESTIONS = ("gateway", "note seven", '"signing key" CVE-2024-1234', "")
@@ -155,7 +154,7 @@ def test_forgotten_versions(tmp_path: Path) -> None:
         base.tag("old")
         base.add([{"id": "same", "text": "gateway newest"}])
         assert base.search("gateway", snapshot="v2")[0].text == "gateway revision 1"
-        assert forget_before(base, "old") == 5
+        assert base.forget_before("old") == 5
         for name in ("v0", "v1", "v5", "5"):
             with pytest.raises(StoreError, match="no version") as caught:
                 base.search("gateway", snapshot=name)
@@ -174,7 +173,7 @@ def test_an_answer_whose_chunks_are_forgotten(tmp_path: Path) -> None:
         base.optimize()
         held = base.search("gateway")
         base.add([{"id": "a", "text": "gateway two"}])
-        assert forget_before(base, "v2") == 1
+        assert base.forget_before("v2") == 1
         with pytest.raises(StoreError, match="forgotten since") as caught:
             list(held)
         assert caught.value.cure

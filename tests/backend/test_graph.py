@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.backend import graph_view
-from assay.backend.graph_view import GraphView
-from assay.backend.local import LocalBackend
-from assay.backend.snapshot import LocalSnapshot
-from assay.config import loads
+from assay.backend.local.backend import LocalBackend
+from assay.backend.local.snapshot import LocalSnapshot
+from assay.backend.shared import graph_view
+from assay.backend.shared.graph_view import GraphView
+from assay.config.load import loads
 from assay.legs.graph import Graph
 from assay.protocols import Walk
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.testing.contracts import check_leg
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.text.analyse import Analyser
@@ -34,7 +34,7 @@ Stores = Callable[[], Any]
 
 
 def opened(folder: Path) -> LocalBackend:
-    store = Store.open(folder) if Store.exists(folder) else Store.create(folder, PLAIN)
+    store = SqliteStore.open(folder) if SqliteStore.exists(folder) else SqliteStore.create(folder, PLAIN)
     return LocalBackend(store, Analyser())
 
 
@@ -315,7 +315,7 @@ def test_a_damaged_graph_is_built_anew(tmp_path: Path) -> None:
 
 def test_a_store_that_may_not_be_written_has_a_graph_too(tmp_path: Path) -> None:
     filled(tmp_path / "kb", chunk("a", "we saw Anna"), chunk("b", "so did Anna")).close()
-    store = Store(tmp_path / "kb", readonly=True)
+    store = SqliteStore(tmp_path / "kb", readonly=True)
     backend = LocalBackend(store, Analyser())
     assert scores(backend.snapshot(), "Anna").keys() == {"a", "b"}
     assert not list((tmp_path / "kb").glob("generations/*/graph"))
@@ -339,8 +339,8 @@ def test_hash_seeds_change_no_bit(tmp_path: Path) -> None:
     code = f"""
 import json
 from pathlib import Path
-from assay.backend.local import LocalBackend
-from assay.config import loads
+from assay.backend.local.backend import LocalBackend
+from assay.config.load import loads
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 from assay.types import Query

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.backend import keys
+from assay.backend.shared import exact_keys as keys
 from assay.types import Chunk, Rows
 
 

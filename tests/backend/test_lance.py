@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
 
-from assay.backend.lance import LanceBackend
-from assay.store.lance import LanceRecord
-from assay.testing.stores import DIM, check_backend
+from assay.backend.lance.backend import LanceBackend
+from assay.backend.lance.store import LanceStore
+from assay.testing.backends import DIM, check_backend
 from assay.text.analyse import Analyser
 
 SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
@@ -16,12 +16,12 @@ SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english",
 
 def backend(folder: Path, **options: int) -> LanceBackend:
     said = {**SETTINGS, "analyser": Analyser().digest}
-    store = LanceRecord.open(folder) if LanceRecord.exists(folder) else LanceRecord.create(folder, said)
+    store = LanceStore.open(folder) if LanceStore.exists(folder) else LanceStore.create(folder, said)
     return LanceBackend(store, **options)
 
 
 def test_segments_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.backend.lance_held._MOST_SEGMENTS", 2)
+    monkeypatch.setattr("assay.backend.lance.cache._MOST_SEGMENTS", 2)
     check_backend(lambda: backend(tmp_path / "kb.lance"), 10, rounds=5)
 
 
@@ -33,5 +33,5 @@ def test_contract(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2, 4))
 def test_lances_indexes_propose(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every short cut switched off, its proposals must still lead to the very same answers."""
-    monkeypatch.setattr("assay.backend.lance_snapshot.GATHER", 0)
+    monkeypatch.setattr("assay.backend.lance.snapshot.GATHER", 0)
     check_backend(lambda: backend(tmp_path / "kb.lance", fts_from=0, most_held=0), seed, rounds=5)

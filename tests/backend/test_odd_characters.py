@@ -7,7 +7,7 @@ import pytest
 
 import assay
 from assay.backend.addresses import create_backend
-from assay.backend.kept import KeptBackend
+from assay.backend.contract import StoreBackend
 from assay.errors import StoreError
 from assay.types import Chunk, Query
 from assay.where import Compare, Not, compare_values
@@ -38,7 +38,7 @@ def backend(any_store: str):  # type: ignore[no-untyped-def]
     ],
     ids=["text", "document", "value", "list", "key", "deep", "id", "surrogate"],
 )
-def test_none_is_kept_and_nothing_is_half_written(backend: KeptBackend, odd: Chunk) -> None:
+def test_none_is_kept_and_nothing_is_half_written(backend: StoreBackend, odd: Chunk) -> None:
     backend.put([(Chunk("before", "d", "vault key", 2), None)])
     version = backend.store.version()
     with pytest.raises(StoreError, match=r"NUL|surrogate|cannot be a chunk's id") as told:
@@ -49,14 +49,14 @@ def test_none_is_kept_and_nothing_is_half_written(backend: KeptBackend, odd: Chu
     assert view.ids(view.lexical(Query("vault"), 5).rows).tolist() == ["before"]
 
 
-def test_a_spelt_out_nul_is_no_nul(backend: KeptBackend) -> None:
+def test_a_spelt_out_nul_is_no_nul(backend: StoreBackend) -> None:
     chunk = Chunk("c", "d", "\\u0000 \\0", 1, meta={"k": "\\u0000", "l": "\\\\u0000"})
     backend.put([(chunk, None)])
     (found,) = backend.snapshot().chunks(backend.snapshot().live_rows(None))
     assert (found.text, found.meta) == (chunk.text, chunk.meta)
 
 
-def test_every_store_can_be_asked_about_one(backend: KeptBackend) -> None:
+def test_every_store_can_be_asked_about_one(backend: StoreBackend) -> None:
     chunks = [Chunk(f"c{i}", text or "d", "t", 1, meta={"k": text}) for i, text in enumerate(PLAIN)]
     backend.put([(chunk, None) for chunk in chunks])
     view = backend.snapshot()
@@ -72,7 +72,7 @@ def test_every_store_can_be_asked_about_one(backend: KeptBackend) -> None:
     assert [view.ids_from(odd) for odd in ODD] == [[]] * len(ODD)
 
 
-def test_a_scope_with_a_nul_is_nobodys(backend: KeptBackend) -> None:
+def test_a_scope_with_a_nul_is_nobodys(backend: StoreBackend) -> None:
     """SQLite's JSON ends a text at a NUL: were one kept, the scope "a\\0b" would pass for "a"."""
     backend.put([(Chunk("c", "d", "vault", 1, meta={"scope": "a"}), None)])
     view = backend.snapshot()

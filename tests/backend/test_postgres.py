@@ -9,16 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.backend.postgres import connect
+from assay.backend.postgres import connections as connect
 from assay.backend.postgres.backend import PostgresBackend
-from assay.backend.postgres.connect import MOST, Address
+from assay.backend.postgres.connections import MOST, Address
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import QueryError, StoreBusy, StoreError
-from assay.store.facts import FileFacts, stored
-from assay.store.refusals import IdInUse
+from assay.store.rows import FileFacts, stored
+from assay.store.validation import IdInUse
+from assay.testing.backends import DIM, check_backend, random_chunk, random_vector
 from assay.testing.memory_snapshot import MemorySnapshot
-from assay.testing.records import check_record
-from assay.testing.stores import DIM, check_backend, random_chunk, random_vector
+from assay.testing.stores import check_record
 from assay.types import Chunk, Query
 from assay.where import parse
 from tests.backend.test_local import backend as local_backend
@@ -283,7 +283,7 @@ def test_filters_mean_what_they_mean_everywhere(filtered: PostgresBackend, metas
         assert view.ids(view.live_rows(where)).tolist() == expected
         for few in (0, 20_000):  # as a condition, and by name
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("assay.backend.postgres.view.FEW", few)
+                patch.setattr("assay.backend.postgres.version_view.FEW", few)
                 found = filtered.snapshot().lexical(Query("t", where=where), 10)
             assert sorted(view.ids(found.rows).tolist()) == expected
 

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from assay.backend.postgres.told import Disconnected
+from assay.backend.postgres.db_errors import Disconnected
 from assay.errors import StoreError
 from assay.legs.graph import Graph
-from assay.testing.postgres import Server
+from assay.testing.postgres import PostgresServer
 from assay.types import Chunk, Query
 from tests.backend.test_postgres import corpus, opened
 from tests.servers import needed
 
 
 @pytest.fixture(scope="module")
-def own() -> Iterator[Server]:
+def own() -> Iterator[PostgresServer]:
     """A server of these tests' own, which waits for its disk, and is stopped and killed now and then."""
     needed()
-    with Server.start() as server:
+    with PostgresServer.start() as server:
         yield server
 
 
-def test_acknowledged_writes_survive_a_killed_server(own: Server) -> None:
+def test_acknowledged_writes_survive_a_killed_server(own: PostgresServer) -> None:
     """Writers go on until the postmaster is killed; afterwards exactly what they were told is there, whole."""
     address = own.address("durable")
     opened(address).close()
@@ -65,7 +65,7 @@ def test_acknowledged_writes_survive_a_killed_server(own: Server) -> None:
     backend.close()
 
 
-def test_synchronous_commit_is_ours_whatever_the_server_says(own: Server) -> None:
+def test_synchronous_commit_is_ours_whatever_the_server_says(own: PostgresServer) -> None:
     own.stop()
     own.settings["synchronous_commit"] = "off"
     own.run()
@@ -81,14 +81,14 @@ def test_synchronous_commit_is_ours_whatever_the_server_says(own: Server) -> Non
 CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL"
 
 
-def _cut(server: Server) -> None:
+def _cut(server: PostgresServer) -> None:
     import psycopg
 
     with psycopg.connect(server.address(), autocommit=True) as db:
         db.execute(CUT)
 
 
-def test_a_cut_connection_is_replaced_for_readers(own: Server) -> None:
+def test_a_cut_connection_is_replaced_for_readers(own: PostgresServer) -> None:
     backend = opened(own.address("cut"))
     backend.put(corpus(10))
     view = backend.snapshot()
@@ -99,7 +99,7 @@ def test_a_cut_connection_is_replaced_for_readers(own: Server) -> None:
     backend.close()
 
 
-def test_a_cut_connection_in_a_write_undoes_it_and_says_so(own: Server) -> None:
+def test_a_cut_connection_in_a_write_undoes_it_and_says_so(own: PostgresServer) -> None:
     backend = opened(own.address("cut_write"), dim=0)
 
     def half() -> None:
@@ -118,11 +118,11 @@ def test_a_cut_connection_in_a_write_undoes_it_and_says_so(own: Server) -> None:
     backend.close()
 
 
-def test_the_pool_does_not_talk_past_us(own: Server) -> None:
+def test_the_pool_does_not_talk_past_us(own: PostgresServer) -> None:
     """In a program that keeps no log, Python would print the pool's complaints between our own sentences."""
     code = f"""
 import psycopg
-from assay.backend.postgres.place import PLACE
+from assay.backend.postgres.factory import PLACE
 backend = PLACE.open({own.address("cut")!r})
 backend.snapshot()
 with psycopg.connect({own.address()!r}, autocommit=True) as db:
@@ -135,7 +135,7 @@ backend.close()
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_a_server_that_went_away_and_came_back(own: Server) -> None:
+def test_a_server_that_went_away_and_came_back(own: PostgresServer) -> None:
     backend = opened(own.address("away"), dim=0)
     backend.put([(Chunk("c", "d", "text", 1), None)])
     own.stop()
@@ -153,7 +153,7 @@ def _walked(backend: Any) -> dict[str, float]:
 
 
 def test_a_server_killed_while_the_graph_is_written_keeps_the_old_one(
-    own: Server, monkeypatch: pytest.MonkeyPatch
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = own.address("graph")
     backend = opened(address, dim=0)
@@ -169,7 +169,7 @@ def test_a_server_killed_while_the_graph_is_written_keeps_the_old_one(
 
     with monkeypatch.context() as patched:
         patched.setattr("assay.backend.postgres.graph_pages.lock", killed)  # pages sent, nothing committed
-        patched.setattr("assay.backend.postgres.connect._PATIENCE", 1.0)
+        patched.setattr("assay.backend.postgres.connections._PATIENCE", 1.0)
         with pytest.raises(Disconnected):
             backend.compact()
     own.run()
@@ -185,7 +185,7 @@ def test_a_server_killed_while_the_graph_is_written_keeps_the_old_one(
     other.close()
 
 
-def test_a_cut_connection_is_replaced_for_walks(own: Server) -> None:
+def test_a_cut_connection_is_replaced_for_walks(own: PostgresServer) -> None:
     backend = opened(own.address("cut_walk"), dim=0)
     backend.put([(Chunk(f"c{i}", f"d{i}", f"we saw Anna Bell in {i}", 5), None) for i in range(5)])
     backend.compact()

@@ -12,12 +12,12 @@ import pytest
 
 import assay
 from assay.backend.postgres import schema
-from assay.backend.postgres.connect import Address, once
+from assay.backend.postgres.connections import Address, once
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import ConfigError, QueryError, StoreError
 from assay.testing import postgres as postgres_server
-from assay.testing.postgres import FAST, Server, installed
-from assay.testing.stores import DIM
+from assay.testing.backends import DIM
+from assay.testing.postgres import FAST, PostgresServer, installed
 from assay.types import DAY, Chunk, Query
 from tests.backend.test_postgres import SETTINGS, corpus, opened
 from tests.servers import needed
@@ -33,13 +33,13 @@ def execute(address: str, *statements: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Server]:
+def guarded() -> Iterator[PostgresServer]:
     needed()
-    with Server.start(FAST, password="s3 cret/@:") as server:
+    with PostgresServer.start(FAST, password="s3 cret/@:") as server:
         yield server
 
 
-def test_a_password_is_asked_and_never_shown(guarded: Server) -> None:
+def test_a_password_is_asked_and_never_shown(guarded: PostgresServer) -> None:
     backend = opened(guarded.address("locked"), dim=0)
     assert "s3" not in backend.store.address
     assert backend.store.address.startswith("postgres://postgres@127.0.0.1:")
@@ -52,7 +52,7 @@ def test_a_password_is_asked_and_never_shown(guarded: Server) -> None:
         opened(guarded.address("locked", password=""))
 
 
-def test_no_such_user_database_or_server(postgres: Server) -> None:
+def test_no_such_user_database_or_server(postgres: PostgresServer) -> None:
     with pytest.raises(StoreError, match=r"the user was refused.*nobody_here") as told:
         opened(postgres.address("x", user="nobody_here"))
     assert "check the user" in told.value.cure
@@ -117,7 +117,7 @@ def test_an_odd_address_is_told_in_words_and_shows_no_password(address: str) -> 
     assert told.value.cure
 
 
-def test_a_store_is_reached_by_its_socket(postgres: Server) -> None:
+def test_a_store_is_reached_by_its_socket(postgres: PostgresServer) -> None:
     address = f"postgres:///postgres?host={postgres.folder}&port={postgres.port}&user=postgres&schema=by_socket"
     backend = opened(address, dim=0)
     assert backend.store.address.startswith("postgres:///postgres?host=%2F")
@@ -125,7 +125,7 @@ def test_a_store_is_reached_by_its_socket(postgres: Server) -> None:
     opened(backend.store.address, dim=0).close()  # what messages name can be typed
 
 
-def test_a_database_that_cannot_hold_a_store(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_cannot_hold_a_store(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"latin_{os.getpid()}"
     latin = postgres.address("kb").replace("/postgres?", f"/{name}?")
     with psycopg_connection(postgres) as db:
@@ -149,7 +149,7 @@ def test_the_encoding_of_a_terminal_is_not_that_of_a_store(database: str, monkey
     backend.close()
 
 
-def test_a_reader_without_rights_reads(database: str, postgres: Server) -> None:
+def test_a_reader_without_rights_reads(database: str, postgres: PostgresServer) -> None:
     backend = opened(database)
     backend.put(corpus(5))
     backend.close()
@@ -190,7 +190,7 @@ def test_a_server_without_pgvector(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     needed()
     place = binaries(tmp_path)
     monkeypatch.setattr(postgres_server, "installed", lambda: place)
-    with Server.start(FAST) as server:
+    with PostgresServer.start(FAST) as server:
         address = server.address("bare")
         with pytest.raises(StoreError, match="has no pgvector") as told:
             opened(address)
@@ -220,7 +220,7 @@ def test_a_pgvector_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     (place / "share" / "extension" / "vector.control").write_text(control)
     monkeypatch.setattr(postgres_server, "installed", lambda: place)
-    with Server.start(FAST) as server:
+    with PostgresServer.start(FAST) as server:
         with pytest.raises(StoreError, match=r"has pgvector 0\.7\.4; Assay needs 0\.8 or newer") as told:
             opened(server.address("old"))
         assert "ALTER EXTENSION vector UPDATE" in told.value.cure
@@ -252,7 +252,7 @@ def test_an_extension_dropped_under_a_store(own_database: str) -> None:
 
 
 @pytest.fixture
-def own_database(postgres: Server) -> Iterator[str]:
+def own_database(postgres: PostgresServer) -> Iterator[str]:
     """A database of its own: extensions belong to a database, not to a schema."""
     name = f"own_{os.getpid()}"
     with psycopg_connection(postgres) as db:
@@ -262,7 +262,7 @@ def own_database(postgres: Server) -> Iterator[str]:
         db.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def psycopg_connection(server: Server):  # type: ignore[no-untyped-def]
+def psycopg_connection(server: PostgresServer):  # type: ignore[no-untyped-def]
     import psycopg
 
     return psycopg.connect(server.address(), autocommit=True)

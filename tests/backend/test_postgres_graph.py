@@ -17,7 +17,7 @@ from assay.backend.postgres import graph_pages
 from assay.errors import StoreBusy, StoreError
 from assay.legs.graph import Graph
 from assay.protocols import Walk
-from assay.testing.postgres import Server
+from assay.testing.postgres import PostgresServer
 from assay.types import DAY, Chunk, Query
 from assay.where import parse
 from tests.places import PLAIN
@@ -117,7 +117,7 @@ def scores(backend: Any, text: str = "Anna Bell and Bob", version: int | None = 
     return dict(zip(found.ids.tolist(), found.score.tolist(), strict=True))
 
 
-def rows(server: Server, schema: str, statement: str) -> list[tuple[Any, ...]]:
+def rows(server: PostgresServer, schema: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(server.address(), autocommit=True) as db:
         db.execute(f"SET search_path TO {schema}")
         done = db.execute(statement)
@@ -136,7 +136,7 @@ def unbuilt(monkeypatch: pytest.MonkeyPatch):
         def built(*_: object) -> None:
             raise AssertionError("a graph was built")
 
-        monkeypatch.setattr("assay.backend.postgres.graphs.make", built)
+        monkeypatch.setattr("assay.backend.postgres.graph_cache.make", built)
 
     return forbid
 
@@ -156,7 +156,9 @@ def test_one_builds_and_every_other_process_loads(database: str, unbuilt) -> Non
     other.close()
 
 
-def test_whoever_walks_no_graph_pays_nothing_and_later_indexes_come_with_one(database: str, postgres: Server) -> None:
+def test_whoever_walks_no_graph_pays_nothing_and_later_indexes_come_with_one(
+    database: str, postgres: PostgresServer
+) -> None:
     backend = filled(database)
     pages = "SELECT count(*) FROM graph_page"
     assert rows(postgres, schema_of(database), pages) == [(0,)]
@@ -178,7 +180,7 @@ def test_whoever_walks_no_graph_pays_nothing_and_later_indexes_come_with_one(dat
 
 
 def test_builders_wait_for_each_other(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from assay.backend.postgres import graphs
+    from assay.backend.postgres import graph_cache as graphs
 
     filled(database).close()
     built: list[int] = []
@@ -204,7 +206,7 @@ def test_builders_wait_for_each_other(database: str, monkeypatch: pytest.MonkeyP
 
 
 def test_a_build_that_fails_half_way_leaves_the_old_graph(
-    database: str, postgres: Server, monkeypatch: pytest.MonkeyPatch, unbuilt
+    database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, unbuilt
 ) -> None:
     backend = filled(database)
     scores(backend)
@@ -229,7 +231,7 @@ def test_a_build_that_fails_half_way_leaves_the_old_graph(
     backend.close()
 
 
-def test_a_builder_that_is_killed_gives_its_turn_back(database: str, postgres: Server, tmp_path: Path) -> None:
+def test_a_builder_that_is_killed_gives_its_turn_back(database: str, postgres: PostgresServer, tmp_path: Path) -> None:
     backend = filled(database)
     scores(backend)
     kept = backend._graphs.kept()
@@ -261,7 +263,7 @@ open_backend({database!r}).compact()
     backend.close()
 
 
-def test_the_erased_leave_no_name_in_any_process(database: str, postgres: Server) -> None:
+def test_the_erased_leave_no_name_in_any_process(database: str, postgres: PostgresServer) -> None:
     backend = filled(database)
     backend.put([(Chunk(f"s{i}", "secret", "we saw Xaver Quux with Anna Bell", 5), None) for i in range(3)])
     backend.compact()
@@ -323,8 +325,10 @@ def test_an_erasure_between_two_looks(database: str, tmp_path: Path, monkeypatch
         one.close()
 
 
-def test_an_erasure_during_a_build_is_told(database: str, monkeypatch: pytest.MonkeyPatch, postgres: Server) -> None:
-    from assay.backend.postgres import graphs
+def test_an_erasure_during_a_build_is_told(
+    database: str, monkeypatch: pytest.MonkeyPatch, postgres: PostgresServer
+) -> None:
+    from assay.backend.postgres import graph_cache as graphs
 
     backend, eraser = filled(database), open_backend(database)
 
@@ -343,7 +347,7 @@ def test_an_erasure_during_a_build_is_told(database: str, monkeypatch: pytest.Mo
     eraser.close()
 
 
-def test_damaged_pages_are_built_anew(database: str, postgres: Server) -> None:
+def test_damaged_pages_are_built_anew(database: str, postgres: PostgresServer) -> None:
     backend = filled(database)
     want = scores(backend)
     backend.close()
@@ -355,7 +359,7 @@ def test_damaged_pages_are_built_anew(database: str, postgres: Server) -> None:
 
 
 def test_too_many_births_are_built_in(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("assay.backend.postgres.walking.MOST_TAIL", 10)
+    monkeypatch.setattr("assay.backend.postgres.graph_walk.MOST_TAIL", 10)
     backend, local = filled(database, upkeep=False), filled(str(tmp_path / "kb"))
     assert scores(backend) == scores(local)
     assert backend._graphs.kept().base == backend.store.version()  # and kept, for the others
@@ -363,7 +367,7 @@ def test_too_many_births_are_built_in(database: str, monkeypatch: pytest.MonkeyP
     local.close()
 
 
-def test_helpers_make_the_same_graph(database: str, monkeypatch: pytest.MonkeyPatch, postgres: Server) -> None:
+def test_helpers_make_the_same_graph(database: str, monkeypatch: pytest.MonkeyPatch, postgres: PostgresServer) -> None:
     backend = filled(database, 120)
     backend.build_graph()
     pages = "SELECT name, part, md5(held) FROM graph_page ORDER BY 1, 2"
@@ -389,7 +393,7 @@ def test_pages_of_large_files(database: str, monkeypatch: pytest.MonkeyPatch) ->
     other.close()
 
 
-def as_reader(server: Server, schema: str, *more: str) -> str:
+def as_reader(server: PostgresServer, schema: str, *more: str) -> str:
     user = f"reader_{schema}"
     grants = (f"CREATE ROLE {user} LOGIN", f"GRANT USAGE ON SCHEMA {schema} TO {user}", *more)
     for grant in grants:
@@ -397,7 +401,7 @@ def as_reader(server: Server, schema: str, *more: str) -> str:
     return server.address(schema, user=user)
 
 
-def test_who_may_only_read_walks_too(database: str, postgres: Server, unbuilt) -> None:
+def test_who_may_only_read_walks_too(database: str, postgres: PostgresServer, unbuilt) -> None:
     schema = schema_of(database)
     backend = filled(database)
     reader = as_reader(postgres, schema, f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {{user}}")
@@ -414,13 +418,13 @@ def test_who_may_only_read_walks_too(database: str, postgres: Server, unbuilt) -
     backend.close()
 
 
-def older(server: Server, schema: str) -> None:
+def older(server: PostgresServer, schema: str) -> None:
     """The tables as the format before made them."""
     rows(server, schema, "DROP TABLE graph, graph_page")
     rows(server, schema, "UPDATE setting SET value = '2' WHERE key = 'format'")
 
 
-def test_tables_of_an_older_format(database: str, postgres: Server) -> None:
+def test_tables_of_an_older_format(database: str, postgres: PostgresServer) -> None:
     schema = schema_of(database)
     backend = filled(database)
     want = scores(backend)
@@ -449,7 +453,7 @@ def test_tables_of_an_older_format(database: str, postgres: Server) -> None:
     backend.close()
 
 
-def test_words_of_another_analyser_make_no_graph(database: str, postgres: Server) -> None:
+def test_words_of_another_analyser_make_no_graph(database: str, postgres: PostgresServer) -> None:
     filled(database).close()
     rows(postgres, schema_of(database), "UPDATE setting SET value = '\"another\"' WHERE key = 'analyser'")
     backend = open_backend(database)

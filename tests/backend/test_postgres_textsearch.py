@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from assay.backend.postgres import lexical, textsearch
+from assay.backend.postgres import bm25 as lexical
+from assay.backend.postgres import textsearch
 from assay.backend.postgres.backend import PostgresBackend
 from assay.types import Chunk, Query
 from assay.where import parse

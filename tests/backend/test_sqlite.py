@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
-from assay.backend.local import LocalBackend
-from assay.backend.sqlite import PLACE, OneFileBackend
+from assay.backend.local.backend import LocalBackend
+from assay.backend.sqlite.backend import FACTORY, OneFileBackend
 from assay.errors import QueryError, StoreError
-from assay.store.sqlite import Store
-from assay.testing.stores import check_backend
+from assay.store.sqlite import SqliteStore
+from assay.testing.backends import check_backend
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Query
 from assay.where import COMPARISONS, And, Compare, Filter, Missing, Not, Or, compare_values, parse
@@ -22,7 +22,7 @@ SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "p
 
 
 def backend(path: Path) -> OneFileBackend:
-    return PLACE.open(str(path)) if PLACE.exists(str(path)) else PLACE.create(str(path), SETTINGS)
+    return FACTORY.open(str(path)) if FACTORY.exists(str(path)) else FACTORY.create(str(path), SETTINGS)
 
 
 def chunk(name: str, text: str, **meta: object) -> Chunk:
@@ -37,7 +37,7 @@ def test_contract(tmp_path: Path, seed: int) -> None:
 def test_scores_equal_the_embedded_ones_to_the_last_bit(tmp_path: Path) -> None:
     texts = Path(__file__).parents[2].joinpath("ARCHITECTURE.md").read_text("utf-8").split("\n\n")
     chunks = [(chunk(f"c{i:03d}", text), None) for i, text in enumerate(texts)]
-    local = LocalBackend(Store.create(tmp_path / "kb", SETTINGS), Analyser())
+    local = LocalBackend(SqliteStore.create(tmp_path / "kb", SETTINGS), Analyser())
     one = backend(tmp_path / "notes.sqlite")
     for each in (local, one):
         each.put(chunks)
@@ -138,7 +138,7 @@ def test_filters_mean_the_same_in_sql_as_in_columns(found: list[dict[str, object
     chunks = [(Chunk(f"c{i}", "d", "x" * i, i, meta=meta), None) for i, meta in enumerate(found)]
     with TemporaryDirectory() as folder:
         one = backend(Path(folder) / "notes.sqlite")
-        local = LocalBackend(Store.create(Path(folder) / "kb", SETTINGS), Analyser())
+        local = LocalBackend(SqliteStore.create(Path(folder) / "kb", SETTINGS), Analyser())
         for each in (one, local):
             each.put(chunks)
         for where in asked:
@@ -196,7 +196,7 @@ def test_remembered_lists_are_bounded_and_change_no_answer(tmp_path: Path, monke
     view = store.snapshot()
     first = {word: view.lexical(Query(word), 9).rows.tolist() for word in words}
     assert len(view._known.postings) == 12
-    monkeypatch.setattr("assay.backend.sqlite._MOST_POSTINGS", 6)
+    monkeypatch.setattr("assay.backend.sqlite.backend._MOST_POSTINGS", 6)
     again = backend(tmp_path / "notes.sqlite")
     bounded = again.snapshot()
     for _ in range(2):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.bench.workspace import Settings, Workspace, prepare
+from assay.bench.workspace import IndexSettings, Workspace, prepare
 from tests.bench.hand_made import dataset
 
 
@@ -13,5 +13,5 @@ from tests.bench.hand_made import dataset
 def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """The hand-made corpus, words only."""
     cache: Path = tmp_path_factory.mktemp("bench")
-    with prepare(dataset(), Settings("none"), cache=cache) as workspace:
+    with prepare(dataset(), IndexSettings("none"), cache=cache) as workspace:
         yield workspace

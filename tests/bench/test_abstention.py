@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from assay.bench.abstention import abstention
 from assay.bench.datasets import load
 from assay.bench.replay import replay
-from assay.bench.runner import Bench, Plan
+from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import system
 from assay.bench.types import Retrieved
-from assay.bench.workspace import Settings, prepare
+from assay.bench.workspace import IndexSettings, prepare
 
 
 def run(*best: float | None) -> list[Retrieved]:
@@ -52,10 +52,10 @@ def test_only_when_asked_for_and_it_replays(tmp_path):
     dataset = load("tiny", "all")
     assert dataset.abstain, "the shipped set has questions without an answer"
     words = system("bm25")
-    with prepare(dataset, Settings("none"), cache=tmp_path) as workspace:
-        plain = Bench(dataset, workspace, Plan(("nDCG@10",)))
+    with prepare(dataset, IndexSettings("none"), cache=tmp_path) as workspace:
+        plain = Bench(dataset, workspace, RunPlan(("nDCG@10",)))
         without = plain.receipt(words, plain.run(words))
-        asks = Bench(dataset, workspace, Plan(("nDCG@10",), abstention=True))
+        asks = Bench(dataset, workspace, RunPlan(("nDCG@10",), abstention=True))
         receipt = asks.receipt(words, asks.run(words))
         assert "abstention" not in without.canonical
         assert receipt.canonical["abstention"]["unanswerable"] == len(dataset.abstain)
@@ -66,6 +66,6 @@ def test_only_when_asked_for_and_it_replays(tmp_path):
         bound = system("random")
         assert "abstention" not in asks.receipt(bound, asks.run(bound)).canonical
         nothing = replace(dataset, abstain=frozenset())
-        quiet = Bench(nothing, workspace, Plan(("nDCG@10",), abstention=True))
+        quiet = Bench(nothing, workspace, RunPlan(("nDCG@10",), abstention=True))
         assert "abstention" not in quiet.receipt(words, quiet.run(words)).canonical
     assert replay(receipt).same

@@ -12,13 +12,14 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import config, kb
+from assay import kb
 from assay.bench.diff import compare, why
 from assay.bench.overlap import overlap, rbo
-from assay.bench.querylog import Asked, LogError, read_log
+from assay.bench.query_log import LogError, LoggedQuery, read_log
 from assay.cli.main import cli
+from assay.config import load as config
+from assay.engine.pipeline import LegPlan, Pipeline
 from assay.legs.bm25 import Bm25
-from assay.pipeline import LegPlan, Pipeline
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking
 from tests.bench.small_docs import write_docs
@@ -90,7 +91,7 @@ def test_overlap_counts_what_both_have() -> None:
 
 def test_what_left_says_which_step_lost_it(store: Path) -> None:
     with kb.open(store) as base:
-        asked = [Asked("q1", "radio parser of the harbour gateway"), Asked("q2", "zzz unknown")]
+        asked = [LoggedQuery("q1", "radio parser of the harbour gateway"), LoggedQuery("q2", "zzz unknown")]
         found = compare(base, config.load("bm25"), config.loads(SHORT, "short"), asked, 10)
         worst, same = found.changes
         assert worst.query.id == "q1"
@@ -139,7 +140,7 @@ def test_who_goes_first_alternates(store: Path) -> None:
     SEEN.clear()
     a, b = (config.with_digest(Pipeline(name, (LegPlan("leg", Told(name)),), None)) for name in "ab")
     with kb.open(store) as base:
-        found = compare(base, a, b, [Asked(str(n), "harbour") for n in range(3)], 10)
+        found = compare(base, a, b, [LoggedQuery(str(n), "harbour") for n in range(3)], 10)
     assert "".join(SEEN) == "ab" + "ab" + "ba" + "ab"  # the first two only warm up
     assert found.unchanged == 1.0
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.bench.gates import EXIT, judge, worst
+from assay.bench.gates.check import EXIT, judge, worst
+from assay.bench.gates.rules import OPERATORS, RuleError, Rules, load, loads, shipped
 from assay.bench.metrics import MetricError
 from assay.bench.receipt import Receipt, ReceiptError, read, write
-from assay.bench.rules import OPERATORS, RuleError, Rules, load, loads, shipped
 from assay.bench.stats import benjamini_hochberg, holm, sign_flip
 from tests.bench.run_receipts import STRATA, a_run, unmeasured
 

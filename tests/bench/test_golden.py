@@ -9,9 +9,9 @@ import pytest
 from assay.bench.datasets import load
 from assay.bench.receipt import read
 from assay.bench.replay import differences
-from assay.bench.runner import Bench, Plan
+from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import from_spec
-from assay.bench.workspace import Settings, prepare
+from assay.bench.workspace import IndexSettings, prepare
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 FILES = sorted(path.name for path in GOLDEN.glob("*.json"))
@@ -22,8 +22,8 @@ def test_a_golden_receipt_comes_out_again(name: str, tmp_path: Path) -> None:
     """To renew: assay bench run tiny --systems bm25 --embedder none --no-timing --out tests/golden, and say why."""
     golden = read(GOLDEN / name).canonical
     dataset = load(golden["dataset"]["source"], golden["dataset"]["split"])
-    with prepare(dataset, Settings("none"), cache=tmp_path) as workspace:
-        bench = Bench(dataset, workspace, Plan(tuple(golden["scores"]), golden["depth"], golden["seed"]))
+    with prepare(dataset, IndexSettings("none"), cache=tmp_path) as workspace:
+        bench = Bench(dataset, workspace, RunPlan(tuple(golden["scores"]), golden["depth"], golden["seed"]))
         system = from_spec(golden["system"]["name"], golden["system"]["spec"])
         again = bench.receipt(system, bench.run(system)).canonical
     assert differences(golden, {**again, "versions": golden["versions"]}) == []

@@ -16,17 +16,17 @@ from typing import Any
 
 import pytest
 
-from assay.bench.grid import Result, Where, promote, sweep
-from assay.bench.grid.cells import Measured
+from assay.bench.gates.rules import Rules, loads
+from assay.bench.grid import CellPlace, SweepResult, promote, sweep
+from assay.bench.grid.cells import CellResult
 from assay.bench.grid.picture import svg
 from assay.bench.grid.promote import _best, _notes
 from assay.bench.grid.table import markdown, ordered
 from assay.bench.receipt import Receipt, read
-from assay.bench.rules import Rules, loads
 from assay.bench.systems import System, of, system
-from assay.bench.workspace import Settings
-from assay.config import load
-from assay.config import loads as pipeline
+from assay.bench.workspace import IndexSettings
+from assay.config.load import load
+from assay.config.load import loads as pipeline
 from assay.errors import ConfigError
 from tests.bench.thirds import write_thirds
 
@@ -48,16 +48,16 @@ def shallow() -> System:
 
 
 @pytest.fixture(scope="module")
-def where(tmp_path_factory: pytest.TempPathFactory) -> Where:
+def where(tmp_path_factory: pytest.TempPathFactory) -> CellPlace:
     folder = tmp_path_factory.mktemp("grid")
-    return Where(str(write_thirds(folder / "thirds")), Settings("none"), folder / "cache")
+    return CellPlace(str(write_thirds(folder / "thirds")), IndexSettings("none"), folder / "cache")
 
 
-def swept(where: Where, out: Path, *said: str, rules: Rules = RULES, workers: int = 1, **more: Any) -> Result:
+def swept(where: CellPlace, out: Path, *said: str, rules: Rules = RULES, workers: int = 1, **more: Any) -> SweepResult:
     return promote(sweep(shallow(), said or ["legs.bm25.k=1..5"]), where, rules, out, workers=workers, **more)
 
 
-def test_dev_picks_and_test_confirms(where: Where, tmp_path: Path) -> None:
+def test_dev_picks_and_test_confirms(where: CellPlace, tmp_path: Path) -> None:
     """Below three nothing is found; from three on the document stands third: nDCG = 1 / log2(4)."""
     found = swept(where, tmp_path)
     rows = found.receipt.canonical["cells"]
@@ -79,20 +79,20 @@ def test_dev_picks_and_test_confirms(where: Where, tmp_path: Path) -> None:
     }
 
 
-def test_a_cell_that_fails_on_test_is_no_winner(where: Where, tmp_path: Path) -> None:
+def test_a_cell_that_fails_on_test_is_no_winner(where: CellPlace, tmp_path: Path) -> None:
     found = swept(where, tmp_path, rules=loads(GATES.replace("threshold = 0.0", "threshold = 0.6")))
     assert found.verdict == "fail"
     assert found.picked is not None
     assert found.receipt.measured["why"].endswith("best on dev, fails 'better' on test")
 
 
-def test_what_is_not_measured_on_test_is_no_winner(where: Where, tmp_path: Path) -> None:
+def test_what_is_not_measured_on_test_is_no_winner(where: CellPlace, tmp_path: Path) -> None:
     found = swept(where, tmp_path, rules=loads(GATES + "min_n = 999\n"))
     assert found.verdict == "not_measured"
     assert "was not measured by 'better'" in found.receipt.measured["why"]
 
 
-def test_none_passes_when_the_base_is_best(where: Where, tmp_path: Path) -> None:
+def test_none_passes_when_the_base_is_best(where: CellPlace, tmp_path: Path) -> None:
     found = swept(where, tmp_path, "legs.bm25.k=1,2")
     assert (found.verdict, found.picked, found.gate) == ("fail", None, None)
     assert found.receipt.measured["why"] == "no cell is above the base on dev"
@@ -101,7 +101,7 @@ def test_none_passes_when_the_base_is_best(where: Where, tmp_path: Path) -> None
     assert found.receipt.canonical["notes"] == []
 
 
-def test_a_cell_that_cannot_run_is_never_picked(where: Where, tmp_path: Path) -> None:
+def test_a_cell_that_cannot_run_is_never_picked(where: CellPlace, tmp_path: Path) -> None:
     """Without a model the dense leg cannot run, whatever its cell would have scored."""
     found = swept(where, tmp_path, "legs.bm25.use=dense,bm25", "legs.bm25.k=1,2,3")
     rows = {(r["settings"]["legs.bm25.use"], r["settings"]["legs.bm25.k"]): r for r in found.receipt.canonical["cells"]}
@@ -114,7 +114,7 @@ def test_a_cell_that_cannot_run_is_never_picked(where: Where, tmp_path: Path) ->
     assert "not measured: " in markdown(found.receipt)
 
 
-def test_a_base_that_cannot_run_confirms_nothing(where: Where, tmp_path: Path) -> None:
+def test_a_base_that_cannot_run_confirms_nothing(where: CellPlace, tmp_path: Path) -> None:
     found = promote(sweep(system("rrf"), ["fuse.c=10,20"]), where, RULES, tmp_path)
     assert found.verdict == "not_measured"
     assert found.receipt.canonical["verdict"] == "not_measured"
@@ -137,19 +137,19 @@ def test_an_axis_that_changes_nothing_is_said() -> None:
     runs = {
         cell.system.name: Receipt("run", {"rankings": [str(dict(cell.settings)["fuse.c"])]}) for cell in found.cells
     }
-    assert _notes(found, Measured(runs, {}, 0)) == [
+    assert _notes(found, CellResult(runs, {}, 0)) == [
         "fuse.weights.dense changes nothing here: every ranking is the same for all its values"
     ]
 
 
-def test_dev_and_test_must_not_share_queries(where: Where, tmp_path: Path) -> None:
+def test_dev_and_test_must_not_share_queries(where: CellPlace, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="share 12 queries"):
         swept(where, tmp_path, splits=("dev", "dev"))
     with pytest.raises(ConfigError, match="share 12 queries"):
         swept(where, tmp_path, splits=("all", "test"))
 
 
-def test_a_sweep_goes_on_where_it_was(where: Where, tmp_path: Path) -> None:
+def test_a_sweep_goes_on_where_it_was(where: CellPlace, tmp_path: Path) -> None:
     first = swept(where, tmp_path)
     cells = sorted((tmp_path / "cells").glob("*.json"))
     assert len(cells) == 5
@@ -167,18 +167,18 @@ def test_a_sweep_goes_on_where_it_was(where: Where, tmp_path: Path) -> None:
     assert third.receipt.digest == first.receipt.digest
 
 
-def test_a_cell_of_other_inputs_is_run_again(where: Where, tmp_path: Path) -> None:
+def test_a_cell_of_other_inputs_is_run_again(where: CellPlace, tmp_path: Path) -> None:
     swept(where, tmp_path)
     wider = swept(where, tmp_path, "legs.bm25.k=1..6/6")
     assert wider.receipt.measured["cells_kept"] == 5
     other = swept(where, tmp_path, pick="R@10")
     assert other.receipt.measured["cells_kept"] == 0, "other metrics first: another receipt"
     changed = write_thirds(tmp_path / "changed", topics=11)
-    moved = swept(Where(str(changed), where.settings, where.cache), tmp_path)
+    moved = swept(CellPlace(str(changed), where.settings, where.cache), tmp_path)
     assert moved.receipt.measured["cells_kept"] == 0
 
 
-def test_helpers_change_nothing(where: Where, tmp_path: Path) -> None:
+def test_helpers_change_nothing(where: CellPlace, tmp_path: Path) -> None:
     here = swept(where, tmp_path / "one", workers=1)
     there = swept(where, tmp_path / "two", workers=2)
     assert there.receipt.canonical == here.receipt.canonical
@@ -186,7 +186,7 @@ def test_helpers_change_nothing(where: Where, tmp_path: Path) -> None:
         assert read(tmp_path / "two" / "cells" / cell.name).digest == read(cell).digest
 
 
-def test_the_table_and_the_picture_say_the_same(where: Where, tmp_path: Path) -> None:
+def test_the_table_and_the_picture_say_the_same(where: CellPlace, tmp_path: Path) -> None:
     found = swept(where, tmp_path).receipt
     said = markdown(found)
     assert "**Winner: legs.bm25.k = " in said
@@ -199,7 +199,7 @@ def test_the_table_and_the_picture_say_the_same(where: Where, tmp_path: Path) ->
     assert "http" not in svg(found).replace("http://www.w3.org/2000/svg", "")
 
 
-def test_pictures_of_two_and_three_axes(where: Where, tmp_path: Path) -> None:
+def test_pictures_of_two_and_three_axes(where: CellPlace, tmp_path: Path) -> None:
     two = swept(where, tmp_path, "legs.bm25.k=1,2,3", "k=5,10").receipt
     drawn = ElementTree.fromstring(svg(two))
     boxes = [e for e in drawn.iter() if e.tag.endswith("rect") and e.get("stroke") == "#fff"]
@@ -210,7 +210,7 @@ def test_pictures_of_two_and_three_axes(where: Where, tmp_path: Path) -> None:
     assert any("legs.bm25.priority changes nothing here" in note for note in three.canonical["notes"])
 
 
-def test_names_from_anywhere_break_no_table_and_no_picture(where: Where, tmp_path: Path) -> None:
+def test_names_from_anywhere_break_no_table_and_no_picture(where: CellPlace, tmp_path: Path) -> None:
     odd = of(pipeline("[legs.bm25]\nk = 1"), "a|b<script>\x07&")
     found = promote(sweep(odd, ["legs.bm25.k=1,3"]), where, RULES, tmp_path).receipt
     ElementTree.fromstring(svg(found))
@@ -218,7 +218,7 @@ def test_names_from_anywhere_break_no_table_and_no_picture(where: Where, tmp_pat
     assert "<script" not in svg(found)
 
 
-def test_a_sweep_killed_in_the_middle_goes_on(where: Where, tmp_path: Path) -> None:
+def test_a_sweep_killed_in_the_middle_goes_on(where: CellPlace, tmp_path: Path) -> None:
     """A real process with helpers, killed without warning; then the same command again."""
     out, said = tmp_path / "out", "legs.bm25.k=1..40/40"
     base = tmp_path / "shallow.toml"

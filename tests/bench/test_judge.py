@@ -17,18 +17,19 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import config, kb
+from assay import kb
 from assay.bench.datasets import load
 from assay.bench.judge.agreement import agreements, cohen
 from assay.bench.judge.ledger import Ledger
 from assay.bench.judge.pool import Item, pool
-from assay.bench.judge.session import Session
-from assay.bench.querylog import Asked
+from assay.bench.judge.session import JudgingSession
+from assay.bench.query_log import LoggedQuery
 from assay.cli.main import cli
+from assay.config import load as config
 from assay.types import Chunk
 from tests.bench.small_docs import write_docs
 
-ASKED = Asked("q1", "radio parser of the harbour gateway")
+ASKED = LoggedQuery("q1", "radio parser of the harbour gateway")
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +49,11 @@ def log(tmp_path: Path) -> Path:
 
 
 def item(query: str, document: str) -> Item:
-    return Item(Asked(query, f"text of {query}"), Chunk(f"chunk of {document}", document, "text", 1))
+    return Item(LoggedQuery(query, f"text of {query}"), Chunk(f"chunk of {document}", document, "text", 1))
 
 
-def sitting(path: Path, judge: str, keys: str, items: list[Item]) -> Session:
-    session = Session(Ledger.open(path), judge, items, lambda: "now")
+def sitting(path: Path, judge: str, keys: str, items: list[Item]) -> JudgingSession:
+    session = JudgingSession(Ledger.open(path), judge, items, lambda: "now")
     for key in keys:
         session.press(key)
     return session
@@ -311,11 +312,11 @@ def test_ctrl_c_while_an_item_is_being_shown(
     store: Path, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A signal comes when it comes, not only while a key is awaited."""
-    from assay.cli import judge_view
+    from assay.cli.views import judge as judge_view
 
     shown = []
 
-    def interrupted(session: Session, *rest: object, **named: object) -> bool:
+    def interrupted(session: JudgingSession, *rest: object, **named: object) -> bool:
         shown.append(session.item)
         if len(shown) == 2:
             raise KeyboardInterrupt

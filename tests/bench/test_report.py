@@ -13,13 +13,13 @@ import pytest
 from assay.bench import lab
 from assay.bench.receipt import Receipt, ReceiptError
 from assay.bench.report import gather, html, markdown, pictures, svg
-from assay.bench.runner import Plan
+from assay.bench.runner import RunPlan
 from assay.bench.systems import of, system
 from assay.bench.workspace import Workspace
-from assay.config import loads
+from assay.config.load import loads
 from tests.bench.hand_made import dataset
 
-PLAN = Plan(("nDCG@10", "RR@10", "ER@200tok", "ER@400tok"))
+PLAN = RunPlan(("nDCG@10", "RR@10", "ER@200tok", "ER@400tok"))
 
 
 @pytest.fixture(scope="module")
@@ -143,13 +143,13 @@ def test_sets_of_different_judges_never_share_a_table(receipts: list[Receipt]) -
 
 
 def test_axes_by_hand() -> None:
-    axis = svg.Axis(0.0, 10.0, 100.0, 200.0)
+    axis = svg.PlotAxis(0.0, 10.0, 100.0, 200.0)
     assert axis.at(5.0) == 150.0
     assert axis.ticks() == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
-    logarithmic = svg.Axis(1.0, 100.0, 0.0, 100.0, logarithmic=True)
+    logarithmic = svg.PlotAxis(1.0, 100.0, 0.0, 100.0, logarithmic=True)
     assert logarithmic.at(10.0) == pytest.approx(50.0)
     assert logarithmic.ticks() == [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
-    assert svg.Axis(1.0, 1.0, 0.0, 10.0).at(1.0) == 5.0
+    assert svg.PlotAxis(1.0, 1.0, 0.0, 10.0).at(1.0) == 5.0
     assert svg.spread([1.0, 2.0]) == (0.92, 2.08)
 
 

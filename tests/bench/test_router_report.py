@@ -9,19 +9,19 @@ import pytest
 from hand_made import dataset
 
 from assay.bench.datasets import load
+from assay.bench.gates.rules import load as load_rules
 from assay.bench.receipt import ReceiptError, read
 from assay.bench.router_report import arms, make_table, markdown, measure
 from assay.bench.router_report.arms import described
 from assay.bench.router_report.assemble import longmemeval
 from assay.bench.router_report.table import _kinds, _row
-from assay.bench.rules import load as load_rules
-from assay.bench.workspace import Settings, prepare
-from assay.config import from_dict, to_config
-from assay.config import load as load_pipeline
+from assay.bench.workspace import IndexSettings, prepare
+from assay.config.load import from_dict, to_config
+from assay.config.load import load as load_pipeline
 from assay.embed import default_spec
 from assay.errors import ConfigError, StoreError
 from assay.sources.lance_table import LanceTable
-from assay.sources.listing import Listed, ranked
+from assay.sources.listing import SourceHit, ranked
 from assay.sources.opened import close_all
 from assay.sources.recorded import Recorded
 from assay.types import Chunk
@@ -172,7 +172,7 @@ class Fickle(Recorded):
     def find(self, query, snapshot, k, seeds=None):
         self.said.append(query.id)
         name = f"s{len(self.said)}"
-        return ranked("fickle", [Listed(Chunk(name, name, "", 0), 0.5)], "unit", k)
+        return ranked("fickle", [SourceHit(Chunk(name, name, "", 0), 0.5)], "unit", k)
 
 
 def test_a_report_stands_on_the_very_rankings_that_were_scored(words, second):
@@ -468,7 +468,7 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
         },
         "fuse": {"use": "append_fill", "by": "doc_id"},
     }
-    with prepare(found, Settings("none"), cache=tmp_path / "cache") as workspace:
+    with prepare(found, IndexSettings("none"), cache=tmp_path / "cache") as workspace:
         done = measure(found, arms(from_dict(config, "router")), workspace, load_rules("router"))
     assert done.report["longmemeval_50"]["measured"]
     assert done.report["summary"]["recall_at_k"] == 1.0
@@ -489,7 +489,7 @@ def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     found = load(longmem(tmp_path, 60), "all~50")
     pipeline = load_pipeline("router")
-    with prepare(found, Settings(), cache=tmp_path / "cache") as workspace:
+    with prepare(found, IndexSettings(), cache=tmp_path / "cache") as workspace:
         with pytest.raises(KeyboardInterrupt):  # no half of a table is left behind
             make_table(workspace, pipeline, interrupted)
         assert make_table(workspace, pipeline) == 60

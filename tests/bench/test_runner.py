@@ -16,19 +16,19 @@ import pytest
 from assay.bench import lab
 from assay.bench.receipt import read
 from assay.bench.report import gather, html, markdown
-from assay.bench.runner import Bench, Plan
+from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import System, of, system, systems
 from assay.bench.types import Retrieved
-from assay.bench.workspace import Settings, Workspace, corpus_digest, prepare
-from assay.cli.bench_run_view import show
-from assay.config import loads
+from assay.bench.workspace import IndexSettings, Workspace, corpus_digest, prepare
+from assay.cli.views.run import show
+from assay.config.load import loads
+from assay.engine.pipeline import LegPlan, Pipeline
 from assay.errors import ConfigError, QueryError
-from assay.pipeline import LegPlan, Pipeline
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking
 from tests.bench.hand_made import DOCUMENTS, JUDGEMENTS, TOPICS, dataset
 
-PLAN = Plan(("nDCG@10", "RR@10", "P@5", "R@10"))
+PLAN = RunPlan(("nDCG@10", "RR@10", "P@5", "R@10"))
 
 
 def test_bm25_by_hand(words: Workspace) -> None:
@@ -138,7 +138,7 @@ def test_one_change_changes_the_digest(words: Workspace, tmp_path: Path, what: s
     else:
         other = of(loads("[legs.bm25]\nk = 99"), "mine")
     before = Bench(dataset(), words, PLAN)
-    with prepare(changed, Settings("none"), cache=tmp_path) as workspace:
+    with prepare(changed, IndexSettings("none"), cache=tmp_path) as workspace:
         after = Bench(changed, workspace, PLAN)
         one = before.receipt(chosen, before.run(chosen))
         two = after.receipt(other, after.run(other))
@@ -152,19 +152,19 @@ def test_a_workspace_is_built_once(tmp_path: Path) -> None:
         seen.append(what)
 
     for _ in range(2):
-        with prepare(dataset(), Settings("none"), heard, cache=tmp_path) as workspace:
+        with prepare(dataset(), IndexSettings("none"), heard, cache=tmp_path) as workspace:
             assert workspace.snapshot.size == 4
     assert seen.count("adding documents") == len(DOCUMENTS)
 
 
 def test_a_damaged_workspace_is_built_anew(tmp_path: Path) -> None:
-    with prepare(dataset(), Settings("none"), cache=tmp_path) as workspace:
+    with prepare(dataset(), IndexSettings("none"), cache=tmp_path) as workspace:
         digest = workspace.snapshot.digest
     (folder,) = [path for path in tmp_path.iterdir() if path.is_dir()]
     for path in folder.iterdir():
         if path.is_file():
             path.write_bytes(b"rubbish")
-    with prepare(dataset(), Settings("none"), cache=tmp_path) as workspace:
+    with prepare(dataset(), IndexSettings("none"), cache=tmp_path) as workspace:
         assert workspace.snapshot.digest == digest
 
 
@@ -245,9 +245,9 @@ with prepare(dataset(), Settings("none"), cache=folder / "cache") as workspace:
     assert done.returncode == -signal.SIGKILL
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["hand.test.bm25.json"]
     unfinished = read(tmp_path / "out" / "hand.test.bm25.json")
-    with prepare(dataset(), Settings("none"), cache=tmp_path / "cache") as workspace:
+    with prepare(dataset(), IndexSettings("none"), cache=tmp_path / "cache") as workspace:
         whole = lab.run(
-            dataset(), systems(["bm25", "random"]), workspace, Plan(("nDCG@10",)), out=tmp_path / "out", timed=False
+            dataset(), systems(["bm25", "random"]), workspace, RunPlan(("nDCG@10",)), out=tmp_path / "out", timed=False
         )
     assert whole.receipts["bm25"].digest == unfinished.digest
 
@@ -310,7 +310,7 @@ def test_names_of_systems(tmp_path: Path) -> None:
 
 def test_specs_rebuild_their_systems() -> None:
     from assay.bench.systems import BASELINES, from_spec
-    from assay.config import presets
+    from assay.config.load import presets
 
     for name in {*BASELINES, *presets()}:
         found = system(name)
@@ -319,7 +319,7 @@ def test_specs_rebuild_their_systems() -> None:
 
 
 def test_budgets_read_the_chunks(words: Workspace) -> None:
-    bench = Bench(dataset(), words, Plan(("ER@400tok",)))
+    bench = Bench(dataset(), words, RunPlan(("ER@400tok",)))
     scores: Mapping[str, list[float | None]] = bench.receipt(system("bm25"), bench.run(system("bm25"))).canonical[
         "scores"
     ]

@@ -13,7 +13,7 @@ import pytest
 
 from assay.bench import lab
 from assay.bench.receipt import read
-from assay.bench.runner import Plan
+from assay.bench.runner import RunPlan
 from assay.bench.systems import systems
 from assay.bench.workspace import Workspace
 from tests.bench.hand_made import dataset
@@ -25,7 +25,7 @@ COMMITTED = Path(__file__).resolve().parents[2] / "receipts" / "lab"
 @pytest.fixture(scope="module")
 def made(words: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("receipts")
-    lab.run(dataset(), systems(["bm25", "default", "oracle"]), words, Plan(), out=folder, with_text=True)
+    lab.run(dataset(), systems(["bm25", "default", "oracle"]), words, RunPlan(), out=folder, with_text=True)
     return {path.name: json.loads(path.read_text("utf-8")) for path in folder.iterdir()}
 
 

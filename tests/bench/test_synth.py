@@ -9,14 +9,14 @@ import pytest
 
 from assay.bench.collection import CollectionError, from_folder
 from assay.bench.datasets import load
+from assay.bench.synth.generated import Made
 from assay.bench.synth.library import MOST_RELEVANT, Library
 from assay.bench.synth.links import links_of
-from assay.bench.synth.made import Made
 from assay.bench.synth.names import is_typed
+from assay.bench.synth.paraphrase import definitions
 from assay.bench.synth.plain import lowered, plain
 from assay.bench.synth.quoting import rarest
-from assay.bench.synth.retold import definitions
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 from assay.bench.synth.suite import Suite, make
 from assay.bench.synth.write import write_suite
 from assay.text.analyse import Analyser

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.bench.grid.sweep import base_for, sweep
 from assay.bench.grid.vary import MOST, axes, axis, cells, changed, text
 from assay.bench.systems import of, system
-from assay.config import from_dict, load, loads, to_config
+from assay.config.load import from_dict, load, loads, to_config
 from assay.errors import ConfigError
 
 WEIGHTED = to_config(load("weighted"))

@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from assay.bank.index_build import Recipe, build_index
-from assay.bank.snapshot import BankSnapshot
-from assay.cascade import Ask
+from assay.cascade.bank.index_build import Recipe, build_index
+from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.service import CascadeQuery
 from assay.legs.ivf import Ivf
-from assay.protocols import Foreseeing, Snapshot
+from assay.protocols import PredictsNext, Snapshot
 from assay.rerank.lvm import Lvm
 from assay.score.tmd import Tmd
 from assay.testing.contracts import check_leg, check_stage
 from assay.types import Query, Range
-from tests.bank.made import bank_of, unit
+from tests.cascade.bank.made import bank_of, unit
 from tests.cascade.planted_bank import opened
 
 
 def test_a_bank_is_a_snapshot_that_foresees():
     snapshot = opened().snapshot
     assert isinstance(snapshot, Snapshot)
-    assert isinstance(snapshot, Foreseeing)
+    assert isinstance(snapshot, PredictsNext)
     assert snapshot.capabilities == {"dense"}
     assert snapshot.lacks("dense") == ""
     assert "no text" in snapshot.lacks("lexical")
@@ -39,7 +39,7 @@ def test_stages_keep_the_contract_over_a_store_of_texts():
 
 def test_a_candidates_lvm_score_does_not_depend_on_the_candidates_beside_it():
     made = opened()
-    query = Ask(np.asarray(made.snapshot.bank.vectors[7]), 0, exclude_ids=(1007,)).query()
+    query = CascadeQuery(np.asarray(made.snapshot.bank.vectors[7]), 0, exclude_ids=(1007,)).query()
     found = Ivf().find(query, made.snapshot, 500)
     together = dict(zip(*(column.tolist() for column in _scored(found, query, made.snapshot)), strict=True))
     for place in range(0, 500, 23):

@@ -9,19 +9,19 @@ import sys
 import numpy as np
 import pytest
 
-from assay import cascade
-from assay.bank.index import BankIndex
-from assay.bank.snapshot import BankSnapshot
-from assay.bench.hybrid.baselines import baseline_ranks
-from assay.bench.hybrid.questions import questions
-from assay.bench.hybrid.runs import answered, columns
 from assay.bench.systems import of
-from assay.cascade import Ask, Settings
-from assay.config import load
+from assay.cascade import service as cascade
+from assay.cascade.bank.index import BankIndex
+from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.evaluation.baselines import baseline_ranks
+from assay.cascade.evaluation.questions import questions
+from assay.cascade.evaluation.runs import answered, columns
+from assay.cascade.lvm.model import NORMALISATION, NextVector
+from assay.cascade.service import CascadeQuery, CascadeSettings
+from assay.config.load import load
 from assay.errors import ConfigError, LawBroken, ModelError, QueryError
-from assay.lvm.model import NORMALISATION, NextVector
-from assay.tmd.layout import LAYOUTS
-from tests.bank.made import bank_of, unit
+from assay.score.tmd_layout import LAYOUTS
+from tests.cascade.bank.made import bank_of, unit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 SPEC = LAYOUTS["spec"]
@@ -62,7 +62,7 @@ BITS = int(SPEC.pack(9, 3, 5))
 
 
 def test_the_blend_by_hand(tmp_path):
-    found = tiny(tmp_path).search(Ask(X, BITS, exclude_ids=(10,), k0=4, k1=4, k=4))
+    found = tiny(tmp_path).search(CascadeQuery(X, BITS, exclude_ids=(10,), k0=4, k1=4, k=4))
     # id: lvm, align (spec) → 0.7 · lvm + 0.3 · align
     wanted = {
         13: 0.7 * 1.0 + 0.3 * 0.4,  # nothing in common: 0.4 under the spec's ladder
@@ -79,34 +79,40 @@ def test_the_blend_by_hand(tmp_path):
 
 
 def test_the_monotone_ladder_by_hand(tmp_path):
-    found = tiny(tmp_path, "monotone").search(Ask(X, BITS, exclude_ids=(10,), k0=4, k1=4, k=4))
+    found = tiny(tmp_path, "monotone").search(CascadeQuery(X, BITS, exclude_ids=(10,), k0=4, k1=4, k=4))
     scores = dict(zip(found.chosen.ids.tolist(), found.chosen.score.tolist(), strict=True))
     assert scores["13"] == pytest.approx(0.7 + 0.3 * 0.2, abs=1e-7)
     assert scores["12"] == pytest.approx(0.7 * 0.8 + 0.3 * 0.4, abs=1e-7)
 
 
 def test_k1_is_cut_by_the_model_before_codes_are_read(tmp_path):
-    found = tiny(tmp_path).search(Ask(X, BITS, k0=5, k1=2, k=2))
+    found = tiny(tmp_path).search(CascadeQuery(X, BITS, k0=5, k1=2, k=2))
     assert found.chosen.ids.tolist() == ["13", "12"]  # 10 is of the same lane, and the model does not want it
 
 
 def test_k0_is_cut_by_the_query_itself(tmp_path):
-    found = tiny(tmp_path).search(Ask(X, BITS, k0=2, k1=2, k=2))
+    found = tiny(tmp_path).search(CascadeQuery(X, BITS, k0=2, k1=2, k=2))
     assert sorted(found.chosen.ids.tolist()) == ["10", "11"]
 
 
 def test_lambda_1_is_the_model_alone_and_0_the_codes_alone(tmp_path):
     made = tiny(tmp_path)
-    assert made.search(Ask(X, BITS, k0=5, k1=5, k=5, weight=1.0)).chosen.ids.tolist()[:3] == ["13", "12", "11"]
-    assert made.search(Ask(X, BITS, k0=5, k1=5, k=5, weight=0.0)).chosen.ids.tolist() == ["10", "14", "11", "13", "12"]
+    assert made.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5, weight=1.0)).chosen.ids.tolist()[:3] == ["13", "12", "11"]
+    assert made.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5, weight=0.0)).chosen.ids.tolist() == [
+        "10",
+        "14",
+        "11",
+        "13",
+        "12",
+    ]
 
 
 def test_without_a_code_or_a_model_the_answer_says_so(tmp_path):
     made = tiny(tmp_path)
-    found = made.search(Ask(X, k0=5, k1=5, k=5))
+    found = made.search(CascadeQuery(X, k0=5, k1=5, k=5))
     assert found.verdict.degraded == ("tmd: the query has no code; cure: give tmd_bits",)
     bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
-    found = bare.search(Ask(X, BITS, k0=5, k1=5, k=5))
+    found = bare.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5))
     assert "no next-vector model" in found.verdict.degraded[0]
     assert found.chosen.ids.tolist()[0] == "10"
 
@@ -124,22 +130,22 @@ class Partly(BankSnapshot):
 def test_no_code_stands_on_the_lowest_rung_and_a_code_brings_its_lane(tmp_path, ladder, task):
     made = tiny(tmp_path, ladder)
     other = Partly(made.snapshot.bank, made.snapshot.index, made.snapshot.model)
-    found = made.pipeline(Settings(5, 5, 5, 0.0)).run(Ask(X, BITS).query(), other).chosen
+    found = made.pipeline(CascadeSettings(5, 5, 5, 0.0)).run(CascadeQuery(X, BITS).query(), other).chosen
     scores = dict(zip(found.ids.tolist(), found.score.tolist(), strict=True))
     assert scores == pytest.approx({"10": 1.0, "14": 1.0, "11": 0.8, "12": task, "13": 0.2})
 
 
 def test_the_lane_decides_as_it_is_given(tmp_path):
     """001's own example, code 1234 with lane 9, must be answered."""
-    assert len(tiny(tmp_path).search(Ask(X, 1234, 9, k0=5, k1=5, k=5))) == 5
+    assert len(tiny(tmp_path).search(CascadeQuery(X, 1234, 9, k0=5, k1=5, k=5))) == 5
 
 
 def test_a_lane_may_have_its_own_nprobe():
     leg = load("cascade").legs[0].leg
     own = dataclasses.replace(leg, lanes={"9": 32})
-    assert own.probes(Ask(X, lane=9).query()) == 32
-    assert own.probes(Ask(X, lane=8).query()) == 16
-    assert own.probes(Ask(X, lane=9, nprobe=4).query()) == 4
+    assert own.probes(CascadeQuery(X, lane=9).query()) == 32
+    assert own.probes(CascadeQuery(X, lane=8).query()) == 16
+    assert own.probes(CascadeQuery(X, lane=9, nprobe=4).query()) == 4
     for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"09": 4}}, {"lanes": {"9": 0}}):
         with pytest.raises(ConfigError):
             dataclasses.replace(leg, **wrong)
@@ -152,7 +158,7 @@ def test_a_code_without_a_lane_has_its_own(tmp_path):
     text = cascade.source("cascade").replace("nprobe = 16", f'nprobe = 16\nlanes = {{"{lane}" = 32}}')
     (tmp_path / "own.toml").write_text(text)
     own = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
-    for ask, nprobe in ((Ask(X, BITS), 32), (Ask(X, BITS, lane + 1), 16), (Ask(X), 16)):
+    for ask, nprobe in ((CascadeQuery(X, BITS), 32), (CascadeQuery(X, BITS, lane + 1), 16), (CascadeQuery(X), 16)):
         assert own.leg.probes(own.search(dataclasses.replace(ask, k0=5, k1=5, k=5)).query) == nprobe
 
 
@@ -160,19 +166,19 @@ def test_yhat_may_probe_and_then_the_model_repeats_stage_1(tmp_path):
     made = tiny(tmp_path)
     (tmp_path / "own.toml").write_text(cascade.source("cascade").replace("nprobe = 16", 'nprobe = 16\nprobe = "yhat"'))
     other = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
-    found = other.search(Ask(X, BITS, k0=2, k1=2, k=2, weight=1.0))
+    found = other.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2, weight=1.0))
     assert found.chosen.ids.tolist() == ["13", "12"]
     parts = {part.name: part.column for part in found.chosen.parts}
     assert np.array_equal(parts["cosine"], parts["lvm"])
     bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index), str(tmp_path / "own.toml"))
     with pytest.raises(QueryError, match="needs a next-vector model"):
-        bare.search(Ask(X, BITS, k0=2, k1=2, k=2))
+        bare.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2))
 
 
 @pytest.mark.parametrize("wrong", [(5, 6, 2), (5, 2, 3), (0, 0, 0), (5, 5, 0)])
 def test_each_stage_keeps_some_of_the_one_before(wrong):
     with pytest.raises(QueryError, match="k0"):
-        Settings(*wrong, 0.7)
+        CascadeSettings(*wrong, 0.7)
 
 
 def test_pipelines_that_are_no_cascade(tmp_path):
@@ -206,7 +212,7 @@ def test_a_pipeline_that_cannot_work_is_refused_when_it_is_opened(tmp_path, text
 
 def test_a_model_of_another_dimension_is_refused(tmp_path):
     bank = bank_of(tmp_path, 40, 8)
-    from assay.bank.index_build import Recipe, build_index
+    from assay.cascade.bank.index_build import Recipe, build_index
 
     build_index(bank, tmp_path / "index", Recipe("exact"))
     with pytest.raises(ModelError, match="trained on 32"):
@@ -225,20 +231,20 @@ def test_a_model_of_another_dimension_is_refused(tmp_path):
 )
 def test_vectors_that_are_refused(tmp_path, vector, what):
     with pytest.raises(QueryError, match=what):
-        tiny(tmp_path).search(Ask(vector.astype(np.float32), BITS))
+        tiny(tmp_path).search(CascadeQuery(vector.astype(np.float32), BITS))
 
 
 @pytest.mark.parametrize("wrong", [{"tmd_bits": 65_536}, {"tmd_bits": -1}, {"nprobe": 0}, {"nprobe": -1}], ids=str)
 def test_numbers_that_no_request_has(wrong):
     """The library refuses what the wire refuses: sixteen bits are not cut out of more."""
     with pytest.raises(QueryError, match=next(iter(wrong))):
-        Ask(X, **wrong)
-    assert Ask(X, tmd_bits=65_535, nprobe=1).query().extra == {"tmd_bits": 65_535, "nprobe": 1}
+        CascadeQuery(X, **wrong)
+    assert CascadeQuery(X, tmd_bits=65_535, nprobe=1).query().extra == {"tmd_bits": 65_535, "nprobe": 1}
 
 
 @pytest.mark.parametrize(("length", "kept"), [(0.9992, True), (1.0008, True), (0.9988, False), (1.0012, False)])
 def test_a_query_is_of_length_one_within_a_thousandth(tmp_path, length, kept):
-    ask = Ask(X * np.float32(length), BITS, k0=5, k1=5, k=5)
+    ask = CascadeQuery(X * np.float32(length), BITS, k0=5, k1=5, k=5)
     if kept:
         assert len(tiny(tmp_path).search(ask)) == 5
     else:
@@ -252,7 +258,7 @@ def test_a_cosine_is_never_above_one(tmp_path):
     bank = bank_of(tmp_path, 2, 2, vectors=vectors)
     index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
     made = cascade.cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
-    found = made.search(Ask(X, BITS, k0=2, k1=2, k=2, weight=1.0))
+    found = made.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2, weight=1.0))
     assert found.chosen.score.tolist() == [1.0, 0.0]
 
 
@@ -262,21 +268,21 @@ def test_a_candidate_that_is_not_of_length_one_is_no_cosine(tmp_path):
     longer = dataclasses.replace(made.snapshot.bank, vectors=made.snapshot.bank.vectors * np.float32(1.01))
     other = cascade.cascade(BankSnapshot(longer, made.snapshot.index, made.snapshot.model))
     with pytest.raises(LawBroken, match="length 1"):
-        other.search(Ask(X, BITS, k0=5, k1=5, k=5))
+        other.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5))
 
 
 def test_unknown_ids_are_named_by_their_field(tmp_path):
     made = tiny(tmp_path)
     for field in ("context_ids", "exclude_ids"):
         with pytest.raises(QueryError, match=f"{field} names id 99"):
-            made.search(Ask(X, BITS, k0=2, k1=2, k=2, **{field: (10, 99)}))
+            made.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2, **{field: (10, 99)}))
 
 
 def test_filters_see_codes_and_lanes(tmp_path):
     from assay.where import parse
 
     made = tiny(tmp_path)
-    query = dataclasses.replace(Ask(X, BITS).query(), where=parse("domain = 8"))
+    query = dataclasses.replace(CascadeQuery(X, BITS).query(), where=parse("domain = 8"))
     assert made.base.run(query, made.snapshot).chosen.ids.tolist() == ["13", "12"]
     for wrong in ('domain = "x"', "shape = 1", "domain ~ 'x'"):
         with pytest.raises(QueryError):
@@ -287,14 +293,14 @@ def test_filters_see_codes_and_lanes(tmp_path):
 
 def test_a_filter_that_leaves_few_ends_with_every_kind_of_index(tmp_path):
     """A walk through a graph may not meet everybody, however far it goes: the search still ends, and finds them."""
-    from assay.bank.index_build import Recipe, build_index
+    from assay.cascade.bank.index_build import Recipe, build_index
     from assay.where import parse
 
     vectors = np.repeat(unit(3, 8), 200, axis=0)  # three crowds, which a graph does not connect
     bank = bank_of(tmp_path, 600, 8, vectors=vectors)
     for kind in ("exact", "hnsw", "ivf_flat"):
         snapshot = BankSnapshot(bank, build_index(bank, tmp_path / kind, Recipe(kind)))
-        query = dataclasses.replace(Ask(vectors[0]).query(), where=parse("id >= 605"))
+        query = dataclasses.replace(CascadeQuery(vectors[0]).query(), where=parse("id >= 605"))
         found = snapshot.nearest(query, 50)
         assert sorted(found.rows.tolist()) == [595, 596, 597, 598, 599]
 
@@ -355,8 +361,8 @@ import faiss
 faiss.omp_set_num_threads(int(sys.argv[3]))
 from pathlib import Path
 from assay import cascade
-from assay.bank.sequences import open_sequences
-from assay.bench.hybrid.questions import questions
+from assay.cascade.bank.sequences import open_sequences
+from assay.cascade.evaluation.questions import questions
 folder = Path(sys.argv[1])
 made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
 asked = questions(made.snapshot, open_sequences(folder / "sequences.npz", made.snapshot.bank).val, 60)

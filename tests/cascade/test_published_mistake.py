@@ -13,23 +13,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import cascade
-from assay.bank import npz
-from assay.bank.errors import WindowsOverlap
-from assay.bank.sequences import Pairs, open_sequences
-from assay.bank.snapshot import BankSnapshot
-from assay.bank.train import train
-from assay.bank.windows import windows
-from assay.bench.hybrid.doubts import chance
-from assay.bench.hybrid.grid import Axes, run_grid
-from assay.bench.hybrid.questions import questions
-from assay.bench.hybrid.report import headline, markdown
-from assay.bench.hybrid.runs import columns
-from assay.config import from_dict
+from assay.cascade import service as cascade
+from assay.cascade.bank import npz
+from assay.cascade.bank.errors import WindowsOverlap
+from assay.cascade.bank.sequences import Pairs, open_sequences
+from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.bank.train import train
+from assay.cascade.bank.windows import windows
+from assay.cascade.evaluation.doubts import chance
+from assay.cascade.evaluation.grid import Axes, run_grid
+from assay.cascade.evaluation.questions import questions
+from assay.cascade.evaluation.report import headline, markdown
+from assay.cascade.evaluation.runs import columns
+from assay.cascade.lvm.model import NextVector
+from assay.cascade.lvm.rank import deciding, reciprocal_rank
+from assay.cascade.lvm.ridge import fit
+from assay.config.load import from_dict
 from assay.errors import ConfigError, QueryError
-from assay.lvm.model import NextVector
-from assay.lvm.rank import deciding, reciprocal_rank
-from assay.lvm.ridge import fit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -105,7 +105,7 @@ def test_its_windows_do_not_open(tmp_path):
 
 def test_windows_of_one_document_in_both_halves_do_not_open_either():
     """The mildest form: one cut through one document, everything else apart."""
-    from assay.bank.sequences import check_apart
+    from assay.cascade.bank.sequences import check_apart
 
     pairs = sequences().train
     half = len(pairs) // 2 - 3  # in the middle of a document
@@ -152,7 +152,7 @@ def test_a_grid_that_only_scores_with_it_is_told_that_staying_put_is_better(tmp_
 
 def test_gates_that_pass_do_not_promote_over_a_model_that_finds_nothing(monkeypatch, tmp_path):
     """Were every gate to pass, the grid would still refuse."""
-    monkeypatch.setattr("assay.bench.hybrid.grid.Cell.verdict", "pass")
+    monkeypatch.setattr("assay.cascade.evaluation.grid.Cell.verdict", "pass")
     grid = grid_of_the_bare_step(tmp_path, "yhat")
     assert grid.chosen is None
     assert headline(grid).startswith("No configuration passes: the model finds no more")

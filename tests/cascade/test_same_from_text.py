@@ -15,13 +15,13 @@ import faiss
 faiss.omp_set_num_threads(int(sys.argv[3]))
 from pathlib import Path
 from assay import cascade, embed
-from assay.bank.build import Split, build
-from assay.bank.documents import ordered_documents
-from assay.bank.index_build import build_index
-from assay.bank.train import train
-from assay.bench.hybrid.questions import questions
-from assay.tmd.layout import LAYOUTS
-from assay.tmd.prototypes import prototypes
+from assay.cascade.bank.build import Split, build
+from assay.cascade.bank.documents import ordered_documents
+from assay.cascade.bank.index_build import build_index
+from assay.cascade.bank.train import train
+from assay.cascade.evaluation.questions import questions
+from assay.score.tmd_layout import LAYOUTS
+from assay.cascade.tmd.prototypes import prototypes
 source, folder = Path(sys.argv[1]), Path(sys.argv[2])
 model, layout = embed.load("minilm"), LAYOUTS["spec"]
 documents = ordered_documents([source], "article")

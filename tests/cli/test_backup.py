@@ -12,9 +12,9 @@ import pytest
 from click.testing import Result
 
 from assay import kb
-from assay.backup import backup, restore
 from assay.errors import StoreError
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
+from assay.upkeep.backup import backup, restore
 
 Run = Callable[..., Result]
 
@@ -33,7 +33,7 @@ def test_one_moment_while_others_write(store: Path, tmp_path: Path) -> None:
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        source = Store.open(store)
+        source = SqliteStore.open(store)
         for turn in range(5):
             backup(source, tmp_path / f"{turn}.db")
         source.close()
@@ -83,7 +83,7 @@ def test_what_is_no_backup_makes_no_store(tmp_path: Path, content: bytes, said: 
 
 
 def test_a_damaged_backup_makes_no_store(store: Path, tmp_path: Path) -> None:
-    source = Store.open(store)
+    source = SqliteStore.open(store)
     backup(source, tmp_path / "b")
     source.close()
     whole = (tmp_path / "b").read_bytes()
@@ -106,14 +106,14 @@ def test_a_backup_becomes_what_it_was_and_nothing_else(tmp_path: Path, kept: str
 
 
 def test_a_backup_that_fails_leaves_the_old_one(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Store.open(store)
+    source = SqliteStore.open(store)
     backup(source, tmp_path / "b")
     before = (tmp_path / "b").read_bytes()
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("assay.backup.os.replace", full)
+    monkeypatch.setattr("assay.upkeep.backup.os.replace", full)
     with pytest.raises(StoreError, match="No space left"):
         backup(source, tmp_path / "b", replace=True)
     source.close()
@@ -122,7 +122,7 @@ def test_a_backup_that_fails_leaves_the_old_one(store: Path, tmp_path: Path, mon
 
 
 def test_nowhere_to_write(store: Path, tmp_path: Path) -> None:
-    source = Store.open(store)
+    source = SqliteStore.open(store)
     with pytest.raises(StoreError) as caught:
         backup(source, tmp_path / "no" / "such" / "b")
     source.close()
@@ -150,7 +150,7 @@ def test_the_file_that_is_wrong_is_the_one_that_is_named(store: Path, handbook: 
     (tmp_path / "poem").write_bytes(b"a poem" * 1000)
     with pytest.raises(StoreError, match="poem is damaged, or not a backup"):
         restore(tmp_path / "poem", tmp_path / "new")
-    source = Store.open(store)
+    source = SqliteStore.open(store)
     os.mkfifo(tmp_path / "pipe")
     for target in (handbook, tmp_path / "pipe"):
         with pytest.raises(StoreError, match=f"{target.name} is not a file"):

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from assay.bench.receipt import read
-from assay.config import load
+from assay.config.load import load
 from tests.bench.thirds import write_thirds
 
 Run = Callable[..., Result]

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assay.bank.bank import open_bank
-from assay.bank.index import open_index
-from assay.bank.sequences import open_sequences
+from assay.cascade.bank.bank import open_bank
+from assay.cascade.bank.index import open_index
+from assay.cascade.bank.sequences import open_sequences
+from assay.cascade.lvm.model import open_model
 from assay.cli.main import cli
-from assay.lvm.model import open_model
 from tests.cascade.planted_bank import folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent

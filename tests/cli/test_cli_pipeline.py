@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from assay.cli.toml import resolved_toml
-from assay.config import load, loads, presets
+from assay.config.load import load, loads, presets
 
 Run = Callable[..., Result]
 

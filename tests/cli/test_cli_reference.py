@@ -15,8 +15,8 @@ from click.testing import Result
 import assay.errors
 from assay.cli.failures import EXIT_CODES
 from assay.cli.main import COMMANDS, cli
-from assay.cli.reference import cli_markdown, config_markdown, main, stale
-from assay.registry import TABLES
+from assay.config.registry import TABLES
+from tools.docs.cli_reference import cli_markdown, config_markdown, main, stale
 
 Run = Callable[..., Result]
 

@@ -61,7 +61,7 @@ def test_rm_a_chunk_by_the_beginning_of_its_id(run: Run, store: Path) -> None:
 
 
 def test_rm_says_no(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.rm.somebody_is_there", lambda: True)
+    monkeypatch.setattr("assay.cli.commands.rm.somebody_is_there", lambda: True)
     result = run("rm", "handbook", "--store", store, input="n\n")
     assert (result.exit_code, result.stdout) == (1, "nothing was removed\n")
     assert "Remove 5 documents with 6 chunks?" in result.stderr

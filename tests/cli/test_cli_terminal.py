@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from assay.answer import Line
-from assay.cli.footer import footer
-from assay.cli.layout import columns, ends, flow
 from assay.cli.terminal import as_json, count, day, safe, safe_piece, seconds, size
-from assay.cli.waterfall import bar, number, waterfall
-from assay.config import load
+from assay.cli.views.footer import footer
+from assay.cli.views.layout import columns, ends, flow
+from assay.cli.views.waterfall import bar, number, waterfall
+from assay.config.load import load
+from assay.engine.answer import Line
 from assay.testing.sample import sample_snapshot
 from assay.types import Query
 

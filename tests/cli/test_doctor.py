@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from assay import doctor, kb
-from assay.doctor import Check, examine
+from assay import kb
 from assay.embed import default_spec
 from assay.embed.home import home
+from assay.upkeep import doctor
+from assay.upkeep.doctor import Check, examine
 
 Run = Callable[..., Result]
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from assay import kb
-from assay.cli.memory_move import FORMATS
-from assay.cli.memory_write import WAYS
+from assay.cli.memory.transfer import FORMATS
+from assay.cli.memory.write import WAYS
 from assay.memory.importers import IMPORTERS
 from assay.memory.types import OnDuplicate
 
@@ -111,7 +111,7 @@ def test_a_query_is_confirmed_by_token_or_yes(run: Run, base: Path) -> None:
 
 
 def test_a_person_is_asked(run: Run, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.memory_forget.somebody_is_there", lambda: True)
+    monkeypatch.setattr("assay.cli.memory.forget.somebody_is_there", lambda: True)
     name = data(run, "store", "The vault is in room 12.", "--store", base)["id"]
     no = run("memory", "forget", name, "--purge", "--store", base, input="n\n")
     assert no.exit_code == 1

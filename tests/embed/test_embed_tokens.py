@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.embed.minilm import MiniLM
-from assay.embed.shelf import Shelf
 from assay.embed.token_cache import CachedTokens
 from assay.embed.tokens import BITS, WIDEST, coder_of, compact, unfold
 from assay.errors import ConfigError, ModelError
+from assay.util.disk_cache import DiskCache
 
 
 class Letters:
@@ -194,7 +194,7 @@ def test_fill_makes_only_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_reading_what_is_young_writes_nothing(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "s.sqlite", 1 << 20)
+    shelf = DiskCache(tmp_path / "s.sqlite", 1 << 20)
     for n in range(10):
         shelf.put("m", {bytes([n]): b"x" * n})
 
@@ -210,7 +210,7 @@ def test_reading_what_is_young_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_shelf_that_may_only_be_read(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "s.sqlite", 1 << 20)
+    shelf = DiskCache(tmp_path / "s.sqlite", 1 << 20)
     for n in range(4):
         shelf.put("m", {bytes([n]): b"x" * n})
     shelf._opened().execute("PRAGMA query_only = 1")

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-RUNNER = Path(__file__).resolve().parents[2] / "docs" / "run_tutorials.py"
+RUNNER = Path(__file__).resolve().parents[2] / "tools" / "docs" / "run_tutorials.py"
 
 
 @pytest.fixture(scope="module")

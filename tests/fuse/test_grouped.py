@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.config import from_dict, to_config
+from assay.config.load import from_dict, to_config
+from assay.config.registry import component_class
 from assay.errors import ConfigError
 from assay.fuse import FUSERS
 from assay.fuse.append_fill import AppendFill
 from assay.fuse.grouped import Grouped
 from assay.fuse.rrf import Rrf
 from assay.protocols import Fuser
-from assay.registry import component_class
 from assay.testing.build import found
 from assay.testing.contracts import check_fuser
 from assay.testing.memory_snapshot import MemorySnapshot

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import load
+from assay.config.load import load
 from assay.errors import ConfigError
 from assay.fuse.convex import Convex
 from assay.fuse.dbsf import Dbsf
@@ -41,7 +41,7 @@ def test_min_max_weighted():
 
 def test_the_graph_under_tm2c2_by_hand():
     """The mass of a walk is never negative: .3 is half of the best, .6; .45 and .1 are the recipe's weights."""
-    fuser = load(str(Path(__file__).parents[2] / "recipes" / "tm2c2+graph.toml")).fuser
+    fuser = load(str(Path(__file__).parents[2] / "benchmarks" / "recipes" / "tm2c2+graph.toml")).fuser
     got = scores(
         fuser, bm25=found({"a": 8.0, "b": 2.0}, "raw"), dense=found({"b": 0.6}), graph=found({"a": 0.3, "b": 0.6})
     )

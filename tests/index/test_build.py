@@ -23,7 +23,7 @@ from assay.index.generation import Generation, build_generation
 from assay.index.postings import PostingsWriter, merge_postings
 from assay.index.spill import merged, write_run
 from assay.index.strings import Strings, write_strings
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
 from assay.types import Chunk
 
@@ -41,8 +41,8 @@ def chunk(number: int) -> Chunk:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store.create(tmp_path / "kb", SETTINGS)
+def store(tmp_path: Path) -> SqliteStore:
+    made = SqliteStore.create(tmp_path / "kb", SETTINGS)
     with made.write("put") as writer:
         for number in random.Random(1).sample(range(700), 700):
             writer.put(chunk(number), None, "")
@@ -60,7 +60,7 @@ def files(made: Generation) -> dict[str, bytes]:
     }
 
 
-def built(store: Store, name: str, **options: Any) -> Generation:
+def built(store: SqliteStore, name: str, **options: Any) -> Generation:
     return build_generation(store, store.version(), store.folder / name, Analyser(), ("", 0), **options)
 
 
@@ -70,7 +70,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "HELPED_ROWS", 0)
 
 
-def test_pieces_and_helpers_change_no_byte(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_and_helpers_change_no_byte(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_WORKERS", "0")
     whole = files(built(store, "whole"))
     assert {"terms.blob", "postings.rows", "fields.json", "ids.blob"} <= whole.keys()
@@ -83,7 +83,7 @@ def test_pieces_and_helpers_change_no_byte(store: Store, monkeypatch: pytest.Mon
     assert files(built(store, "helped")) == whole
 
 
-def test_tantivy_gets_the_same_rows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tantivy_gets_the_same_rows(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_WORKERS", "0")
     here = built(store, "here", tantivy_from=1)
     in_pieces(monkeypatch)
@@ -97,12 +97,12 @@ def test_tantivy_gets_the_same_rows(store: Store, monkeypatch: pytest.MonkeyPatc
         assert index.searcher().num_docs == made.size
 
 
-def test_a_helper_that_is_killed_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_helper_that_is_killed_changes_nothing(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_WORKERS", "0")
     whole = files(built(store, "whole"))
     in_pieces(monkeypatch)
     monkeypatch.setenv("ASSAY_WORKERS", "1")
-    monkeypatch.setattr("assay.parallel.AHEAD", 1)
+    monkeypatch.setattr("assay.util.parallel.AHEAD", 1)
     killed: list[int] = []
 
     def kill(step: str, done: int, total: int) -> None:
@@ -116,7 +116,7 @@ def test_a_helper_that_is_killed_changes_nothing(store: Store, monkeypatch: pyte
     assert helpers_of("assay.index.worker") == []
 
 
-def test_an_error_in_the_middle_leaves_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_middle_leaves_nothing(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     in_pieces(monkeypatch)
     monkeypatch.setenv("ASSAY_WORKERS", "2")
     before = threading.active_count()
@@ -132,7 +132,7 @@ def test_an_error_in_the_middle_leaves_nothing(store: Store, monkeypatch: pytest
 
 
 def test_a_store_without_chunks_has_a_generation(tmp_path: Path) -> None:
-    made = built(Store.create(tmp_path / "kb", SETTINGS), "empty")
+    made = built(SqliteStore.create(tmp_path / "kb", SETTINGS), "empty")
     assert made.size == 0
     assert made.words.term("alpha") == -1
     assert not len(made.columns.compare("title", "=", "x"))

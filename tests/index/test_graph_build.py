@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.backend.local import LocalBackend
+from assay.backend.local.backend import LocalBackend
 from assay.index.graph_build import build_graph, npmi
 from assay.index.mentions import candidates
-from assay.store.sqlite import Store
+from assay.store.sqlite import SqliteStore
 from assay.text.analyse import Analyser
 from assay.types import Chunk
 
@@ -18,7 +18,7 @@ SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "p
 
 
 def made(folder: Path, chunks: list[Chunk]) -> LocalBackend:
-    backend = LocalBackend(Store.create(folder, SETTINGS), Analyser())
+    backend = LocalBackend(SqliteStore.create(folder, SETTINGS), Analyser())
     backend.put([(chunk, None) for chunk in chunks])
     backend.compact(force=True)
     return backend
@@ -119,7 +119,7 @@ def test_the_files_do_not_depend_on_history_helpers_or_runs(tmp_path: Path, monk
     names = ["Anna", "Bob Hope", "ACME_KEY", "New York", "v1.2.3"]
     chunks = texts(*(f"we saw {names[a]} with {names[b]} near signing keys" for a, b in rng.integers(0, 5, (300, 2))))
     one = made(tmp_path / "one", chunks)
-    other = LocalBackend(Store.create(tmp_path / "other", SETTINGS), Analyser())
+    other = LocalBackend(SqliteStore.create(tmp_path / "other", SETTINGS), Analyser())
     gone = [Chunk("c000x", "gone", "we saw Zoe with Anna", 1)]
     other.put([(c, None) for c in gone + chunks[::-1]])
     other.remove(["c000x"])

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.backend.filters import SnapshotColumns
-from assay.index.columns import FilterColumns, as_number, fields_of
+from assay.backend.shared.filters import SnapshotColumns
+from assay.engine.chunk_columns import ChunkColumns, as_number, fields_of
+from assay.index.columns import FilterColumns
 from assay.index.columns_build import ColumnsBuilder, entries_of
 from assay.index.strings import Strings, write_strings
-from assay.index.tail_columns import TailColumns
 from assay.types import Chunk
 from assay.where import COMPARISONS, Value, compare_values
 
@@ -58,9 +58,9 @@ def plain(chunk: Chunk, field: str) -> list[Value]:
     return [m if isinstance(m, str | bool) else as_number(m) for m in plain]  # numbers are floats to a filter
 
 
-def tail_of(chunks: list[Chunk]) -> tuple[TailColumns, int]:
+def tail_of(chunks: list[Chunk]) -> tuple[ChunkColumns, int]:
     """A tail's columns that have grown by two rows since a snapshot knew of these."""
-    columns = TailColumns()
+    columns = ChunkColumns()
     for place, chunk in enumerate([*chunks, *chunks[:2]]):
         columns.add(place, chunk)
     return columns, len(chunks)

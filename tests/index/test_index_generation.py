@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from assay.index.generation import Generation, build_generation
-from assay.store.sqlite import Store
-from assay.testing.stores import DIM, random_chunk, random_vector
+from assay.store.sqlite import SqliteStore
+from assay.testing.backends import DIM, random_chunk, random_vector
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
@@ -22,7 +22,7 @@ OF_HISTORY = {"seqs", "manifest.json"}
 """Files that say where rows stand in the store, and as of which version."""
 
 
-def built(store: Store, folder: Path, **options: int) -> Generation:
+def built(store: SqliteStore, folder: Path, **options: int) -> Generation:
     return build_generation(store, store.version(), folder, Analyser(), ("m", DIM), **options)
 
 
@@ -34,11 +34,11 @@ def alive() -> dict[str, tuple[Chunk, Vector | None]]:
 def test_two_histories_one_generation(tmp_path: Path) -> None:
     """Written in one go, or in another order with detours: the same bytes, the same digest."""
     wanted = alive()
-    short = Store.create(tmp_path / "short", SETTINGS)
+    short = SqliteStore.create(tmp_path / "short", SETTINGS)
     with short.write("all") as writer:
         for chunk, vector in wanted.values():
             writer.put(chunk, vector, "")
-    long = Store.create(tmp_path / "long", SETTINGS)
+    long = SqliteStore.create(tmp_path / "long", SETTINGS)
     rng = random.Random(6)
     for turn in range(12):
         with long.write("some") as writer:
@@ -64,7 +64,7 @@ def test_two_histories_one_generation(tmp_path: Path) -> None:
 def test_the_digest_sees_every_difference(tmp_path: Path, what: str) -> None:
     digests = []
     for turn in range(2):
-        store = Store.create(tmp_path / str(turn), SETTINGS)
+        store = SqliteStore.create(tmp_path / str(turn), SETTINGS)
         with store.write("all") as writer:
             for chunk, vector in alive().values():
                 other = turn == 1 and chunk.id == "c017"
@@ -95,7 +95,7 @@ def emptied(path: Path) -> None:
 @pytest.mark.parametrize("damage", [cut, grown, emptied, Path.unlink], ids=["cut", "grown", "emptied", "gone"])
 def test_every_file_is_missed(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     """Whichever file is not as long as it was written, or gone: the generation says so when it is opened."""
-    store = Store.create(tmp_path / "kb", SETTINGS)
+    store = SqliteStore.create(tmp_path / "kb", SETTINGS)
     with store.write("all") as writer:
         for chunk, vector in alive().values():
             writer.put(chunk, vector, "")
@@ -127,7 +127,7 @@ def test_a_manifest_that_says_nothing(tmp_path: Path, said: str) -> None:
 
 
 def test_a_manifest_with_a_part_missing(tmp_path: Path) -> None:
-    store = Store.create(tmp_path / "kb", SETTINGS)
+    store = SqliteStore.create(tmp_path / "kb", SETTINGS)
     made = built(store, tmp_path / "made")
     whole = dict(made.manifest)
     for key in ("format", "version", "last_seq", "chunks", "dim", "model", "analyser", "digest", "files"):

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay import ahead
 from assay.index import vectors as module
 from assay.index import vectors_build as build
 from assay.index.vectors import VectorIndex, exact_scores
 from assay.index.vectors_build import build_vectors
 from assay.types import Floats, Vector, Vectors
+from assay.util import leg_threads as ahead
 
 DIM = 12
 
@@ -166,7 +166,7 @@ def test_a_shared_scan_is_the_same_with_and_without_a_thread_to_spare(
     asked, half = unit(rng, 20, 64), rng.random(4_000) < 0.5
     answers = []
     for most in (0, 1, 4):
-        monkeypatch.setattr(ahead, "_threads", ahead.Threads(most))
+        monkeypatch.setattr(ahead, "_threads", ahead.ThreadPool(most))
         answers.append([found(index, q, 100, only) for q in asked for only in (None, half)])
     assert answers[0] == answers[1] == answers[2]
 

@@ -15,8 +15,8 @@ from processes import helpers_of
 from assay import sync
 from assay.ingest.chunk import PROFILES
 from assay.ingest.worker import BLOCK, GROUP, GROUP_BYTES, Setup, Task, grouped, taken
-from assay.store.facts import Stored, stored
-from assay.store.sqlite import Store
+from assay.store.rows import Stored, stored
+from assay.store.sqlite import SqliteStore
 from assay.sync import Event, Sync
 from assay.types import Chunk
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def add(folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch, helpers: int, on_event: Any = None) -> Sync:
     monkeypatch.setenv("ASSAY_WORKERS", str(helpers))
-    made = Store.open(store) if Store.exists(store) else Store.create(store, SETTINGS)
+    made = SqliteStore.open(store) if SqliteStore.exists(store) else SqliteStore.create(store, SETTINGS)
     run = Sync(made, None, DEFAULT, on_event or (lambda _: None))
     run.folder(folder, "notes")
     made.close()
@@ -49,7 +49,7 @@ def add(folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch, helpers: int
 
 
 def content(store: Path) -> list[Any]:
-    opened = Store.open(store)
+    opened = SqliteStore.open(store)
     rows = opened.db.execute("SELECT seq, id, doc_id, origin, text, tokens, meta, facts, born FROM chunk").fetchall()
     files = opened.db.execute("SELECT * FROM file ORDER BY origin").fetchall()
     opened.close()
@@ -162,7 +162,7 @@ def test_a_crash_among_small_files_costs_the_one(tmp_path: Path, monkeypatch: py
     root.mkdir()
     for n in range(8):
         (root / f"{n}.md").write_text(f"# Page {n}\n\nSentence {n}.", "utf-8")
-    made = Store.create(tmp_path / "kb", SETTINGS)
+    made = SqliteStore.create(tmp_path / "kb", SETTINGS)
     run = Sync(made, None, DEFAULT)
     run._setup = Setup(DEFAULT, dies_of_page_3)
     monkeypatch.setenv("ASSAY_WORKERS", "2")

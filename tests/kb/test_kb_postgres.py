@@ -12,9 +12,9 @@ from corpus import mark_of, write
 import assay
 from assay import memory
 from assay.cli.main import cli
-from assay.doctor import examine
 from assay.errors import StoreError
-from assay.inventory import entries, stats
+from assay.upkeep.doctor import examine
+from assay.upkeep.inventory import entries, stats
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_what_was_done_can_be_looked_at(database: str, docs: Path) -> None:
         assert served
         told = base.explain(mark_of(1), answer.hits[0].id[:12], pipeline="bm25")
         assert told.rank == 1
-        found = stats(base)
+        found = stats(base.backend)
         assert (found.chunks, found.documents, found.newest) == (12, 4, first.version + 1)
         assert "GIN" in found.index["name"]  # type: ignore[index]
         assert found.sizes["database"] > 0

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
-from assay.answer import Answer
+from assay.engine.answer import Answer
+from assay.engine.laws import check_ranking
 from assay.errors import AssayError, ConfigError, QueryError, StoreError
 from assay.kb import KnowledgeBase
-from assay.laws import check_ranking
 
 RECORDS = [
     {

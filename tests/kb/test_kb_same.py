@@ -67,7 +67,7 @@ def test_vectors_too(tmp_path: Path) -> None:
     make = """
 import sys
 import numpy as np
-from assay.backend.local import LocalBackend
+from assay.backend.local.backend import LocalBackend
 from assay.store.sqlite import Store
 from assay.text.analyse import Analyser
 from assay.types import Chunk

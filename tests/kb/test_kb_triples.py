@@ -12,12 +12,13 @@ from click.testing import CliRunner
 from counting import Hashing
 
 import assay
-from assay import annotate, embed
+from assay import embed
 from assay.cli.main import cli
 from assay.errors import BadFile, ConfigError, LawBroken, StoreError
 from assay.ingest.triples import MOST
 from assay.testing.triples import check_triple_reader
 from assay.types import Chunk
+from assay.upkeep import annotate
 
 READER = '''
 import re

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 import assay
 from assay.cli.main import cli
-from assay.config import load
+from assay.config.load import load
+from assay.config.preflight import preflight
 from assay.errors import ConfigError
-from assay.preflight import preflight
 from assay.testing.build import found as leg
 from assay.testing.sample import sample_snapshot
 from assay.types import Query, fold

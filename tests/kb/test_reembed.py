@@ -12,11 +12,12 @@ from corpus import mark_of, write
 from counting import Hashing
 
 import assay
-from assay import embed, reembed
+from assay import embed
 from assay.cli.main import cli
-from assay.doctor import examine
 from assay.errors import ModelError, StoreError
 from assay.types import Vector, Vectors
+from assay.upkeep import reembed
+from assay.upkeep.doctor import examine
 
 
 class Watched(Hashing):

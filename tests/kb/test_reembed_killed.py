@@ -13,7 +13,7 @@ import pytest
 from corpus import write
 
 import assay
-from assay.doctor import examine
+from assay.upkeep.doctor import examine
 
 MODEL = '''
 import hashlib, os, time

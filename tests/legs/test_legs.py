@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.config import loads
+from assay.config.load import loads
+from assay.config.registry import component_class
 from assay.errors import ConfigError
 from assay.legs import LEGS
 from assay.legs.bm25 import Bm25
 from assay.legs.dense import Dense
 from assay.legs.exact import Exact
-from assay.registry import component_class
 from assay.testing.contracts import check_leg
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import QUERIES, sample_snapshot

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay import memory
-from assay.memory.service import Memory
+from assay.memory.service import MemoryService
 from assay.types import DAY
 
 
@@ -44,6 +44,6 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def mem(tmp_path: Path, clock: Clock, home: Path) -> Iterator[Memory]:
+def mem(tmp_path: Path, clock: Clock, home: Path) -> Iterator[MemoryService]:
     with memory.open(tmp_path / "m", embedder="none", clock=clock) as made:
         yield made

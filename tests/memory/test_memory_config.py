@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.config import from_dict, load
+from assay.config.load import from_dict, load
+from assay.config.preflight import preflight
 from assay.errors import AssayError, ConfigError
 from assay.memory.config import KEYS, convert, read
-from assay.preflight import preflight
 from assay.rerank.providers.table import PROVIDERS
 
 DEFAULTS = {

@@ -11,12 +11,12 @@ import pytest
 
 from assay import memory
 from assay.errors import ConfigError, StoreError
-from assay.memory.service import Memory
+from assay.memory.service import MemoryService
 
 MARCH = 1_772_323_200_000  # 2026-03-01 in milliseconds
 
 
-def test_a_round_trip_brings_everything_back(mem: Memory, tmp_path: Path, clock: Any) -> None:
+def test_a_round_trip_brings_everything_back(mem: MemoryService, tmp_path: Path, clock: Any) -> None:
     old = mem.store("The vault is in room 12.", tags=["a"], importance=0.3)
     clock.pass_days(1)
     mem.store("The vault moved to the cellar.", supersedes=old.id, expires="2027-01-01")
@@ -33,7 +33,9 @@ def test_a_round_trip_brings_everything_back(mem: Memory, tmp_path: Path, clock:
         assert list(other.export(["global", "user:ada"])) == lines
 
 
-def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(mem: Memory, tmp_path: Path, clock: Any) -> None:
+def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(
+    mem: MemoryService, tmp_path: Path, clock: Any
+) -> None:
     clock.now += 0.123456789  # a moment is kept to the microsecond, so that it can be written down
     for _ in range(3):
         mem.store("The vault is in room 12.", on_duplicate="supersede")
@@ -45,7 +47,7 @@ def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(mem: Memory, t
         assert other.list(scopes="global") == mem.list(scopes="global")
 
 
-def test_force_brings_back_what_force_had_stored(mem: Memory, tmp_path: Path, clock: Any) -> None:
+def test_force_brings_back_what_force_had_stored(mem: MemoryService, tmp_path: Path, clock: Any) -> None:
     for _ in range(2):
         mem.store("The vault is in room 12.", on_duplicate="force")
     lines = list(mem.export("global"))
@@ -55,14 +57,14 @@ def test_force_brings_back_what_force_had_stored(mem: Memory, tmp_path: Path, cl
             assert list(other.export("global")) == lines
 
 
-def test_an_id_that_is_taken_by_another_text_is_left_alone(mem: Memory) -> None:
+def test_an_id_that_is_taken_by_another_text_is_left_alone(mem: MemoryService) -> None:
     mem.import_(['{"id": "abc", "text": "The vault is in room 12."}'], scopes="global")
     (name,) = mem.import_(['{"id": "abc", "text": "Lunch is served at noon."}'], scopes="global").ids
     assert name != "abc"
     assert mem.get("abc", scopes="global").text == "The vault is in room 12."
 
 
-def test_links_that_lead_in_a_circle_end(mem: Memory) -> None:
+def test_links_that_lead_in_a_circle_end(mem: MemoryService) -> None:
     lines = [
         '{"id": "one", "text": "The vault is in room 12.", "superseded_by": "two"}',
         '{"id": "two", "text": "Lunch is served at noon.", "superseded_by": "one"}',
@@ -72,7 +74,7 @@ def test_links_that_lead_in_a_circle_end(mem: Memory) -> None:
     assert set(mem.forget("one", scopes="global").ids) == {"one", "two"}
 
 
-def test_records_that_cannot_be_taken_are_listed(mem: Memory) -> None:
+def test_records_that_cannot_be_taken_are_listed(mem: MemoryService) -> None:
     lines = [
         '{"text": "The vault is in room 12."}',
         "",
@@ -94,7 +96,7 @@ def test_records_that_cannot_be_taken_are_listed(mem: Memory) -> None:
     assert mem.list(scopes="user:eve") == ()
 
 
-def test_a_superseded_memory_whose_successor_stays_behind_is_named(mem: Memory) -> None:
+def test_a_superseded_memory_whose_successor_stays_behind_is_named(mem: MemoryService) -> None:
     old = {"id": "old", "text": "The vault is in room 12.", "superseded_by": "new"}
     done = mem.import_([json.dumps(old), '{"id": "new", "text": "thanks!"}'], scopes="global")
     assert (done.stored, done.refused) == (1, 1)
@@ -102,13 +104,13 @@ def test_a_superseded_memory_whose_successor_stays_behind_is_named(mem: Memory) 
     assert mem.get("old", scopes="global").superseded_by == ""
 
 
-def test_into_puts_all_of_them_into_one_scope(mem: Memory) -> None:
+def test_into_puts_all_of_them_into_one_scope(mem: MemoryService) -> None:
     line = json.dumps({"id": "abc", "text": "The vault is in room 12.", "scope": "user:eve"})
     assert mem.import_([line], scopes="project:x", scope="project:x").stored == 1
     assert mem.get("abc", scopes="project:x").text == "The vault is in room 12."
 
 
-def test_an_id_that_is_taken_elsewhere_gets_another(mem: Memory) -> None:
+def test_an_id_that_is_taken_elsewhere_gets_another(mem: MemoryService) -> None:
     line = json.dumps({"id": "abc", "text": "The vault is in room 12."})
     mem.import_([line], scopes="agent:a", scope="agent:a")
     (name,) = mem.import_([line], scopes="agent:b", scope="agent:b").ids
@@ -116,7 +118,7 @@ def test_an_id_that_is_taken_elsewhere_gets_another(mem: Memory) -> None:
     assert mem.get("abc", scopes="agent:a").scope == "agent:a"
 
 
-def test_an_unknown_format_names_the_known_ones(mem: Memory) -> None:
+def test_an_unknown_format_names_the_known_ones(mem: MemoryService) -> None:
     with pytest.raises(ConfigError, match="mem0") as raised:
         mem.import_([], scopes="global", format="mem1")
     assert "mem0" in raised.value.cure
@@ -125,7 +127,7 @@ def test_an_unknown_format_names_the_known_ones(mem: Memory) -> None:
 # -- mem0
 
 
-def test_mem0(mem: Memory, tmp_path: Path) -> None:
+def test_mem0(mem: MemoryService, tmp_path: Path) -> None:
     results = [
         {
             "id": "3c90c3cc-0d44-4b50-8888-8dd25736052a",
@@ -160,7 +162,7 @@ def test_mem0(mem: Memory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["{", '{"count": 1}', '"text"', ""])
-def test_what_is_no_export_of_mem0(mem: Memory, tmp_path: Path, said: str) -> None:
+def test_what_is_no_export_of_mem0(mem: MemoryService, tmp_path: Path, said: str) -> None:
     (tmp_path / "x.json").write_text(said)
     with pytest.raises(StoreError, match=r"JSON|no list"):
         mem.import_(tmp_path / "x.json", scopes="global", format="mem0")
@@ -189,7 +191,7 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(memory_id UNINDEXED, content, summa
 """
 
 
-def test_claude_memory_mcp(mem: Memory, tmp_path: Path) -> None:
+def test_claude_memory_mcp(mem: MemoryService, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     rows = [
         ("mem_1", "Ada keeps the vault.", "fact", 8.0, MARCH, None, '{"tags": ["vault"]}', 0),
@@ -216,7 +218,7 @@ def test_claude_memory_mcp(mem: Memory, tmp_path: Path) -> None:
     assert mem.import_(path, scopes="global", format="claude-memory-mcp").skipped == 3
 
 
-def test_what_is_no_database_of_claude_memory_mcp(mem: Memory, tmp_path: Path) -> None:
+def test_what_is_no_database_of_claude_memory_mcp(mem: MemoryService, tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("not a database")
     with sqlite3.connect(tmp_path / "empty.db") as db:
         db.execute("CREATE TABLE t (a)")
@@ -229,7 +231,7 @@ def test_what_is_no_database_of_claude_memory_mcp(mem: Memory, tmp_path: Path) -
 # -- memory-lancedb-pro
 
 
-def test_memory_lancedb_pro(mem: Memory, tmp_path: Path) -> None:
+def test_memory_lancedb_pro(mem: MemoryService, tmp_path: Path) -> None:
     lancedb = pytest.importorskip("lancedb", reason="lancedb is not installed (assay[lance])")
     old, new = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
     tabs = {"superseded_by": new, "tags": ["style"]}

@@ -9,8 +9,8 @@ import pytest
 from assay import embed, memory
 from assay.embed.installed import find
 from assay.memory.near import judged, shared, told_apart
-from assay.memory.service import Memory
-from assay.memory.types import Entry
+from assay.memory.service import MemoryService
+from assay.memory.types import MemoryEntry
 from assay.text.analyse import Analyser
 
 TABLE = [line.split("\t") for line in (Path(__file__).parent / "duplicates.tsv").read_text("utf-8").splitlines()]
@@ -19,8 +19,8 @@ installed = pytest.mark.skipif(
 )
 
 
-def entry(text: str) -> Entry:
-    return Entry("a", text, "global", "fact", 0.5, (), 0.0, 0.0)
+def entry(text: str) -> MemoryEntry:
+    return MemoryEntry("a", text, "global", "fact", 0.5, (), 0.0, 0.0)
 
 
 def test_overlap_by_hand() -> None:
@@ -122,14 +122,14 @@ def test_the_thresholds_themselves(known: int, cosine: float | None, duplicate: 
     assert (found.overlap, found.duplicate) == (known / 10, duplicate)
 
 
-def test_neighbours_from_one_half_on_are_shown(mem: Memory) -> None:
+def test_neighbours_from_one_half_on_are_shown(mem: MemoryService) -> None:
     for words in ("alpha bravo charlie delta", "alpha bravo golf hotel", "india juliet kilo"):
         mem.store(words, on_duplicate="force")
     near = mem.store("alpha bravo charlie echo").near
     assert [(one.entry.text, one.overlap) for one in near] == [("alpha bravo charlie delta", 0.6)]
 
 
-def test_a_duplicate_is_found_behind_what_has_more_of_its_words(mem: Memory) -> None:
+def test_a_duplicate_is_found_behind_what_has_more_of_its_words(mem: MemoryService) -> None:
     for number in range(5):
         mem.store(f"vault room vault room vault room vault room {WORDS[number]}", on_duplicate="force")
     first = mem.store("The vault and the room.", on_duplicate="force")
@@ -137,7 +137,7 @@ def test_a_duplicate_is_found_behind_what_has_more_of_its_words(mem: Memory) -> 
     assert (again.action, again.id) == ("skipped", first.id)
 
 
-def test_what_is_named_to_be_superseded_is_whatever_else_is_known(mem: Memory) -> None:
+def test_what_is_named_to_be_superseded_is_whatever_else_is_known(mem: MemoryService) -> None:
     old = mem.store("The vault is in the cellar.")
     known = mem.store("The safe is in the attic.")
     new = mem.store("the safe is in the attic", supersedes=old.id)

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.config import from_dict, load
+from assay.config.load import from_dict, load
+from assay.config.preflight import preflight
 from assay.memory.config import convert
-from assay.preflight import preflight
 from assay.rerank import late_interaction
 from assay.rerank.providers.table import PROVIDERS
 from assay.testing.memory_snapshot import MemorySnapshot

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from assay import embed, memory
-from assay.backup import backup, known_backups, restore
 from assay.embed.cache import key_of
 from assay.embed.installed import find, models_folder
 from assay.embed.token_cache import CachedTokens
 from assay.embed.tokens import coder_of
 from assay.errors import StoreError
-from assay.memory.service import Memory
+from assay.memory.service import MemoryService
+from assay.upkeep.backup import backup, known_backups, restore
 
 SECRET = "Xylophonia Quetzalcoatl"
 """Its terms are stems of nothing else here."""
@@ -32,7 +32,7 @@ MARKS = (b"xylophon", b"quetzalcoatl")
 
 
 @pytest.fixture
-def filled(mem: Memory, tmp_path: Path) -> tuple[Memory, str]:
+def filled(mem: MemoryService, tmp_path: Path) -> tuple[MemoryService, str]:
     """A secret that was updated, superseded something, was indexed, looked back at and backed up."""
     for number in range(5):
         mem.store(f"Plain fact {number} about apples.", on_duplicate="force")
@@ -50,7 +50,7 @@ def filled(mem: Memory, tmp_path: Path) -> tuple[Memory, str]:
     return mem, name
 
 
-def test_no_file_holds_the_secret_after_a_purge(filled: tuple[Memory, str], tmp_path: Path) -> None:
+def test_no_file_holds_the_secret_after_a_purge(filled: tuple[MemoryService, str], tmp_path: Path) -> None:
     mem, name = filled
     before = holding(tmp_path, *MARKS)
     assert any("generations" in path for path in before)
@@ -78,7 +78,7 @@ def test_no_file_holds_the_secret_after_a_purge(filled: tuple[Memory, str], tmp_
     assert holding(tmp_path, *MARKS) == []
 
 
-def test_what_was_forgotten_before_can_be_purged_later(filled: tuple[Memory, str], tmp_path: Path) -> None:
+def test_what_was_forgotten_before_can_be_purged_later(filled: tuple[MemoryService, str], tmp_path: Path) -> None:
     mem, name = filled
     mem.forget(name, scopes="global")
     assert holding(tmp_path / "m", *MARKS)
@@ -89,7 +89,7 @@ def test_what_was_forgotten_before_can_be_purged_later(filled: tuple[Memory, str
     assert mem.stats("global").hidden == 0
 
 
-def test_another_process_view_never_brings_it_back(filled: tuple[Memory, str], tmp_path: Path) -> None:
+def test_another_process_view_never_brings_it_back(filled: tuple[MemoryService, str], tmp_path: Path) -> None:
     """Another opening of the folder has the secret in its tail and its index when it is purged."""
     mem, name = filled
     with memory.open(tmp_path / "m", clock=mem.clock) as other:
@@ -105,7 +105,7 @@ def test_another_process_view_never_brings_it_back(filled: tuple[Memory, str], t
     assert holding(tmp_path, *MARKS) == []
 
 
-def test_a_backup_that_is_gone_or_broken_is_named(filled: tuple[Memory, str], tmp_path: Path) -> None:
+def test_a_backup_that_is_gone_or_broken_is_named(filled: tuple[MemoryService, str], tmp_path: Path) -> None:
     mem, name = filled
     (tmp_path / "backups" / "one.bak").rename(tmp_path / "moved.bak")
     (tmp_path / "backups" / "one.bak").write_text("not a database")
@@ -117,7 +117,7 @@ def test_a_backup_that_is_gone_or_broken_is_named(filled: tuple[Memory, str], tm
     assert holding(tmp_path, *MARKS) == []
 
 
-def test_a_store_remembers_its_backups(mem: Memory, tmp_path: Path) -> None:
+def test_a_store_remembers_its_backups(mem: MemoryService, tmp_path: Path) -> None:
     mem.store("The vault is in room 12.")
     assert known_backups(mem.kb.store) == ()
     for name in ("b", "a", "b"):

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import memory
-from assay.config import from_dict
+from assay.config.load import from_dict
 from assay.errors import AssayError, QueryError, StoreError
 from assay.memory.scopes import Scopes
-from assay.memory.service import Memory
+from assay.memory.service import MemoryService
 from assay.memory.window import Window
 
 SCOPES = ("global", "agent:a", "agent:ab", "project:x", 'user:o"brien', "user:ünï")
@@ -50,13 +50,13 @@ deeds = st.lists(
 
 
 @contextmanager
-def opened() -> Iterator[Memory]:
+def opened() -> Iterator[MemoryService]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         yield stack.enter_context(memory.open(folder / "m", embedder="none", clock=lambda: CLOCK))
 
 
-def perform(m: Memory, done: Sequence[Deed], granted: Sequence[str] = SCOPES) -> dict[str, list[str]]:
+def perform(m: MemoryService, done: Sequence[Deed], granted: Sequence[str] = SCOPES) -> dict[str, list[str]]:
     """Do what concerns the granted scopes; the ids that came to be in each scope."""
     ids: dict[str, list[str]] = {scope: [] for scope in SCOPES}
     for deed in done:
@@ -93,7 +93,7 @@ def attempt(act: Callable[[], Any]) -> str:
     return json.dumps(said) + repr(found)
 
 
-def everything_seen(m: Memory, granted: tuple[str, ...], ids: Sequence[str]) -> Iterator[tuple[str, str]]:
+def everything_seen(m: MemoryService, granted: tuple[str, ...], ids: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Every reading path, and every writing path that reads first, with ids of all scopes thrown in."""
     ask = {"scopes": granted, "adaptive": False}
     yield "recall", attempt(lambda: m.recall("vault code secret number", k=50, **ask))
@@ -188,7 +188,7 @@ def test_both_spellings_of_the_boundary_agree(done: list[Deed], chosen: set[str]
         assert by_test == {f"memories/{entry.id}" for entry in Window(m.kb, granted).entries()}
 
 
-def test_no_scope_is_an_error_everywhere(mem: Memory) -> None:
+def test_no_scope_is_an_error_everywhere(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     for nothing in ((), [], "", None):
         for act in (
@@ -214,14 +214,14 @@ def test_no_scope_is_an_error_everywhere(mem: Memory) -> None:
                 mem.list(scopes=odd)
 
 
-def test_a_document_is_no_memory_whatever_it_says(mem: Memory) -> None:
+def test_a_document_is_no_memory_whatever_it_says(mem: MemoryService) -> None:
     mem.kb.add([{"id": "d", "text": "The vault is a document.", "scope": "global", "category": "fact", "updated": 1.0}])
     mem.store("The vault is a memory.")
     assert [hit.text for hit in mem.recall("vault", scopes="global", adaptive=False).hits] == ["The vault is a memory."]
     assert len(mem.list(scopes="global")) == 1
 
 
-def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: Memory, tmp_path: Path) -> None:
+def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: MemoryService, tmp_path: Path) -> None:
     """A pipeline may look into other stores and reports; a scope's name means something in this one alone."""
     mem.store("The vault is in room 12.")
     with memory.open(tmp_path / "other", embedder="none", clock=mem.clock) as other:
@@ -241,14 +241,14 @@ def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: Memory, tmp_path: P
         assert found.notes[0].endswith("from elsewhere: no memories of these scopes here, not served")
 
 
-def test_what_others_forgot_is_not_counted(mem: Memory) -> None:
+def test_what_others_forgot_is_not_counted(mem: MemoryService) -> None:
     for scope, number in (("agent:a", 1), ("agent:b", 2)):
         for place in range(number):
             mem.forget(mem.store(f"Vault {place} is here.", scope=scope).id, scopes=scope)
     assert [mem.stats(scope).hidden for scope in ("agent:a", "agent:b", "global")] == [1, 2, 0]
 
 
-def test_compacted_stores_keep_the_boundary(mem: Memory) -> None:
+def test_compacted_stores_keep_the_boundary(mem: MemoryService) -> None:
     for scope in SCOPES:
         mem.store(f"The vault of {scope} is here.", scope=scope)
     mem.kb.optimize(force=True)

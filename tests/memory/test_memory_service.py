@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 from assay import memory
 from assay.errors import AssayError, ConfigError, QueryError, StoreError
 from assay.memory.entries import chunks_of, entry_of, made, new_id
-from assay.memory.service import Memory
-from assay.memory.types import Recalled
+from assay.memory.service import MemoryService
+from assay.memory.types import RecallAnswer
 
 ASK = {"scopes": "global", "adaptive": False}
 
 
-def texts(found: Recalled) -> list[str]:
+def texts(found: RecallAnswer) -> list[str]:
     return [hit.text for hit in found.hits]
 
 
-def test_a_memory_comes_back_with_all_it_was_given(mem: Memory, clock: Any) -> None:
+def test_a_memory_comes_back_with_all_it_was_given(mem: MemoryService, clock: Any) -> None:
     done = mem.store(
         "Ada lives in Lisbon.", category="preference", importance=0.75, tags=["home", "ada"], created="2026-02-28"
     )
@@ -49,7 +49,7 @@ def test_the_next_opening_finds_what_was_stored(tmp_path: Path) -> None:
         assert second.get(name, scopes="global").text == "The vault is in room 12."
 
 
-def test_noise_is_refused_with_its_category(mem: Memory) -> None:
+def test_noise_is_refused_with_its_category(mem: MemoryService) -> None:
     for text, category in (("ok", "short"), ("I don't have any information about that.", "denial"), ("", "short")):
         done = mem.store(text)
         assert (done.id, done.action) == ("", "refused")
@@ -57,7 +57,7 @@ def test_noise_is_refused_with_its_category(mem: Memory) -> None:
     assert mem.list(scopes="global") == ()
 
 
-def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: Memory) -> None:
+def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: MemoryService) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"importance": 1.5}, "importance"),
         ({"importance": True}, "importance"),
@@ -78,7 +78,7 @@ def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: Memory) -> None:
     assert mem.list(scopes="global") == ()
 
 
-def test_a_known_text_is_skipped_once_it_adds_nothing(mem: Memory) -> None:
+def test_a_known_text_is_skipped_once_it_adds_nothing(mem: MemoryService) -> None:
     first = mem.store("The vault is in room 12.")
     again = mem.store("the vault is in room 12")
     assert (again.action, again.id) == ("skipped", first.id)
@@ -87,20 +87,20 @@ def test_a_known_text_is_skipped_once_it_adds_nothing(mem: Memory) -> None:
     assert [entry.id for entry in mem.list(scopes="global")] == [first.id]
 
 
-def test_the_same_text_in_another_scope_is_not_known(mem: Memory) -> None:
+def test_the_same_text_in_another_scope_is_not_known(mem: MemoryService) -> None:
     first = mem.store("The vault is in room 12.", scope="agent:a")
     other = mem.store("The vault is in room 12.", scope="agent:b")
     assert (other.action, other.near) == ("stored", ())
     assert other.id != first.id
 
 
-def test_force_stores_the_same_text_twice(mem: Memory) -> None:
+def test_force_stores_the_same_text_twice(mem: MemoryService) -> None:
     ids = {mem.store("The vault is in room 12.", on_duplicate="force").id for _ in range(3)}
     assert len(ids) == 3
     assert len(mem.list(scopes="global")) == 3
 
 
-def test_merge_keeps_the_higher_importance_all_tags_and_the_later_end(mem: Memory, clock: Any) -> None:
+def test_merge_keeps_the_higher_importance_all_tags_and_the_later_end(mem: MemoryService, clock: Any) -> None:
     first = mem.store("The vault is in room 12.", tags=["a"], importance=0.9, expires="2026-06-01")
     clock.pass_days(1)
     done = mem.store("The vault is in room 12", tags=["b"], importance=0.2, expires="2026-07-01", on_duplicate="merge")
@@ -112,7 +112,7 @@ def test_merge_keeps_the_higher_importance_all_tags_and_the_later_end(mem: Memor
     assert entry == done.entry
 
 
-def test_supersede_serves_the_successor(mem: Memory, clock: Any) -> None:
+def test_supersede_serves_the_successor(mem: MemoryService, clock: Any) -> None:
     old = mem.store("The vault is in room 12.")
     clock.pass_days(1)
     new = mem.store("The vault is in room 12.", on_duplicate="supersede")
@@ -125,7 +125,7 @@ def test_supersede_serves_the_successor(mem: Memory, clock: Any) -> None:
     assert {entry.id for entry in mem.list(scopes="global", everything=True)} == {old.id, new.id}
 
 
-def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_record(mem: Memory) -> None:
+def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_record(mem: MemoryService) -> None:
     old = mem.store("Ada moved her sardine boat to Lisbon.")
     middle = mem.store("It is kept in Porto these days.", supersedes=old.id)
     new = mem.store("Now she keeps it in Faro.", supersedes=old.id[:6])  # the end of the chain is superseded
@@ -140,14 +140,14 @@ def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_rec
     assert said.reasons == (f"it is superseded by {new.id}, which is served in its place",)
 
 
-def test_before_the_successor_came_the_old_one_stands(mem: Memory) -> None:
+def test_before_the_successor_came_the_old_one_stands(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.", created="2026-01-01")
     new = mem.store("The vault moved to the cellar.", created="2026-02-01", supersedes=old.id)
     assert [hit.id for hit in mem.recall("vault", at="2026-01-02", **ASK).hits] == [old.id]
     assert [hit.id for hit in mem.recall("vault", at="2026-02-02", **ASK).hits] == [new.id]
 
 
-def test_lists_and_counts_are_those_of_their_moment(mem: Memory) -> None:
+def test_lists_and_counts_are_those_of_their_moment(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.", created="2026-01-01")
     new = mem.store("The vault moved to the cellar.", created="2026-02-01", supersedes=old.id, expires="2026-02-20")
     for at, ids, counts in (
@@ -165,13 +165,13 @@ def test_lists_and_counts_are_those_of_their_moment(mem: Memory) -> None:
     assert mem.list(scopes="global", at="2026-01-15") == ()  # what is forgotten was never there
 
 
-def test_a_successor_in_another_scope_is_refused(mem: Memory) -> None:
+def test_a_successor_in_another_scope_is_refused(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.", scope="agent:a")
     with pytest.raises(StoreError, match="no memory here"):
         mem.store("The vault moved.", scope="agent:b", supersedes=old.id)
 
 
-def test_superseded_ones_take_no_place_of_those_that_were_asked_for(mem: Memory) -> None:
+def test_superseded_ones_take_no_place_of_those_that_were_asked_for(mem: MemoryService) -> None:
     old = [mem.store(f"vault vault vault {number}", on_duplicate="force").id for number in range(4)]
     mem.store("It is in the cellar.", supersedes=old)
     mem.store("The vault has a door.")
@@ -181,7 +181,7 @@ def test_superseded_ones_take_no_place_of_those_that_were_asked_for(mem: Memory)
         assert mem.recall("vault", k=k, pipeline="bm25", **ASK).hits == most.hits[:k]
 
 
-def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
+def test_an_expired_memory_is_never_recalled(mem: MemoryService, clock: Any) -> None:
     done = mem.store("The door code is blue heron.", expires="2026-03-10")
     assert texts(mem.recall("door code", **ASK)) == ["The door code is blue heron."]
     clock.pass_days(9)  # to the very moment
@@ -193,7 +193,7 @@ def test_an_expired_memory_is_never_recalled(mem: Memory, clock: Any) -> None:
     assert mem.store("The door code is blue heron.").action == "stored"  # to say an old thing again is news
 
 
-def test_what_has_expired_already_is_stored_and_said_to_be_so(mem: Memory) -> None:
+def test_what_has_expired_already_is_stored_and_said_to_be_so(mem: MemoryService) -> None:
     said = "; it has expired already, and is not recalled"
     for number, (expires, told) in enumerate((("2026-03-01", True), ("2026-02-01", True), ("2026-03-02", False))):
         done = mem.store(f"The door code of house {number} is blue heron.", expires=expires)
@@ -202,7 +202,7 @@ def test_what_has_expired_already_is_stored_and_said_to_be_so(mem: Memory) -> No
     assert never.reason.endswith(said)
 
 
-def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
+def test_an_expired_successor_is_not_served(mem: MemoryService, clock: Any) -> None:
     old = mem.store("The vault is in room 12.")
     mem.store("The cellar holds it.", supersedes=old.id, expires="2026-03-05")
     clock.pass_days(10)
@@ -211,7 +211,7 @@ def test_an_expired_successor_is_not_served(mem: Memory, clock: Any) -> None:
     assert "has expired" in found.notes[0]
 
 
-def test_a_successor_that_was_not_asked_for_is_not_served(mem: Memory) -> None:
+def test_a_successor_that_was_not_asked_for_is_not_served(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.", category="entity", tags=["a", "b"])
     new = mem.store("The cellar holds it.", supersedes=old.id, category="fact", tags=["a"])
     for asked, said in (({"category": "entity"}, "is a fact"), ({"tags": ["b"]}, "lacks a tag that was asked for")):
@@ -221,7 +221,7 @@ def test_a_successor_that_was_not_asked_for_is_not_served(mem: Memory) -> None:
     assert [hit.id for hit in mem.recall("vault room", tags=["a"], **ASK).hits] == [new.id]
 
 
-def test_update_keeps_id_scope_and_date_and_writes_history(mem: Memory, clock: Any) -> None:
+def test_update_keeps_id_scope_and_date_and_writes_history(mem: MemoryService, clock: Any) -> None:
     name = mem.store("The vault is in room 12.", tags=["a"]).id
     clock.pass_days(2)
     entry = mem.update(name[:5], scopes="global", text="The vault is in room 14.", importance=1.0, tags=())
@@ -237,13 +237,13 @@ def test_update_keeps_id_scope_and_date_and_writes_history(mem: Memory, clock: A
         mem.update(name, scopes="global", text="ok")
 
 
-def test_expiry_can_be_set_and_lifted(mem: Memory) -> None:
+def test_expiry_can_be_set_and_lifted(mem: MemoryService) -> None:
     name = mem.store("The door code is blue heron.").id
     assert mem.update(name, scopes="global", expires="2026-03-10").expires == 1_773_100_800.0
     assert mem.update(name, scopes="global", never_expires=True).expires is None
 
 
-def test_what_contradicts_itself_changes_nothing(mem: Memory, tmp_path: Path) -> None:
+def test_what_contradicts_itself_changes_nothing(mem: MemoryService, tmp_path: Path) -> None:
     entry = mem.store("The door code is blue heron.", expires="2026-04-01").entry
     assert entry is not None
     with pytest.raises(QueryError, match="expire and never expire"):
@@ -253,7 +253,7 @@ def test_what_contradicts_itself_changes_nothing(mem: Memory, tmp_path: Path) ->
     assert mem.list(scopes="global") == (entry,)
 
 
-def test_forget_hides_at_once_and_history_remembers(mem: Memory, clock: Any) -> None:
+def test_forget_hides_at_once_and_history_remembers(mem: MemoryService, clock: Any) -> None:
     name = mem.store("The vault is in room 12.").id
     clock.pass_days(1)
     done = mem.forget(name[:6], scopes="global")
@@ -267,21 +267,21 @@ def test_forget_hides_at_once_and_history_remembers(mem: Memory, clock: Any) -> 
         mem.forget(name, scopes="global")
 
 
-def test_what_a_forgotten_memory_had_superseded_goes_with_it(mem: Memory) -> None:
+def test_what_a_forgotten_memory_had_superseded_goes_with_it(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.").id
     new = mem.store("It moved to the cellar.", supersedes=old).id
     assert set(mem.forget(new, scopes="global").ids) == {old, new}
     assert mem.list(scopes="global", everything=True) == ()
 
 
-def test_forgetting_a_superseded_one_leaves_its_successor(mem: Memory) -> None:
+def test_forgetting_a_superseded_one_leaves_its_successor(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.").id
     new = mem.store("It moved to the cellar.", supersedes=old).id
     assert mem.forget(old, scopes="global").ids == (old,)
     assert [entry.id for entry in mem.list(scopes="global")] == [new]
 
 
-def test_a_query_forgets_nothing_before_it_is_confirmed(mem: Memory) -> None:
+def test_a_query_forgets_nothing_before_it_is_confirmed(mem: MemoryService) -> None:
     name = mem.store("The vault is in room 12.").id
     mem.store("Lunch is at noon.")
     asked = mem.forget(query="vault", scopes="global")
@@ -301,7 +301,7 @@ def test_a_query_forgets_nothing_before_it_is_confirmed(mem: Memory) -> None:
     assert (nothing.done, nothing.entries) == (False, ())
 
 
-def test_a_confirming_function_sees_what_goes(mem: Memory) -> None:
+def test_a_confirming_function_sees_what_goes(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     seen: list[str] = []
     done = mem.forget(query="vault", scopes="global", confirm=lambda them: bool(seen.extend(e.text for e in them) or 1))
@@ -309,13 +309,13 @@ def test_a_confirming_function_sees_what_goes(mem: Memory) -> None:
     assert seen == ["The vault is in room 12."]
 
 
-def test_forget_takes_an_id_or_a_query(mem: Memory) -> None:
+def test_forget_takes_an_id_or_a_query(mem: MemoryService) -> None:
     for both in ({}, {"id": "a", "query": "b"}):
         with pytest.raises(QueryError, match="one of them"):
             mem.forget(scopes="global", **both)
 
 
-def test_an_ambiguous_or_empty_beginning_is_refused(mem: Memory) -> None:
+def test_an_ambiguous_or_empty_beginning_is_refused(mem: MemoryService) -> None:
     for number in range(40):  # 32 letters: two ids begin alike
         mem.store(f"Fact {number} about apples.", on_duplicate="force")
     first = sorted(entry.id[0] for entry in mem.list(scopes="global"))
@@ -327,7 +327,7 @@ def test_an_ambiguous_or_empty_beginning_is_refused(mem: Memory) -> None:
             read("", scopes="global")
 
 
-def test_category_tags_and_k(mem: Memory) -> None:
+def test_category_tags_and_k(mem: MemoryService) -> None:
     ask = {**ASK, "pipeline": "bm25"}
     mem.store("The red vault is in room 12.", category="fact", tags=["x"])
     mem.store("The blue vault is in the attic.", category="entity", tags=["x", "y"])
@@ -341,7 +341,7 @@ def test_category_tags_and_k(mem: Memory) -> None:
         mem.recall("vault", k=0, **ask)
 
 
-def test_a_message_that_needs_no_memory_is_not_looked_up(mem: Memory) -> None:
+def test_a_message_that_needs_no_memory_is_not_looked_up(mem: MemoryService) -> None:
     mem.store("Thanks are given on Fridays.")
     skipped = mem.recall("thanks!", scopes="global")
     assert (skipped.hits, skipped.word, skipped.answer) == ((), "skipped", None)
@@ -349,7 +349,7 @@ def test_a_message_that_needs_no_memory_is_not_looked_up(mem: Memory) -> None:
     assert len(mem.recall("thanks!", **ASK).hits) == 1
 
 
-def test_what_cannot_run_is_on_the_record(mem: Memory) -> None:
+def test_what_cannot_run_is_on_the_record(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     found = mem.recall("vault", **ASK)
     assert found.word == "degraded"
@@ -357,7 +357,7 @@ def test_what_cannot_run_is_on_the_record(mem: Memory) -> None:
     assert json.loads(json.dumps(found.to_json()))["hits"][0]["memory"]["text"] == "The vault is in room 12."
 
 
-def test_what_the_steps_say_is_told_beside_the_answer(mem: Memory) -> None:
+def test_what_the_steps_say_is_told_beside_the_answer(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     mem.store("The vault was painted in the long summer before the war.", importance=0.0, created="2025-01-01")
     found = mem.recall("vault room", **ASK)
@@ -367,7 +367,7 @@ def test_what_the_steps_say_is_told_beside_the_answer(mem: Memory) -> None:
     assert found.to_json()["remarks"] == list(found.remarks)
 
 
-def test_a_store_without_memories_recalls_nothing(mem: Memory) -> None:
+def test_a_store_without_memories_recalls_nothing(mem: MemoryService) -> None:
     mem.kb.add([{"text": "A document about the vault.", "scope": "global", "tags": ["x"], "category": "fact"}])
     assert mem.recall("vault", **ASK).hits == ()
     assert mem.list(scopes="global", tags=["x"]) == ()
@@ -377,7 +377,7 @@ def test_a_store_without_memories_recalls_nothing(mem: Memory) -> None:
     assert mem.stats("global").memories == 1
 
 
-def test_a_folder_called_memories_keeps_its_name(mem: Memory, tmp_path: Path) -> None:
+def test_a_folder_called_memories_keeps_its_name(mem: MemoryService, tmp_path: Path) -> None:
     (tmp_path / "memories").mkdir()
     (tmp_path / "memories" / "a.md").write_text("The vault is in the folder.")
     mem.kb.add(tmp_path / "memories")
@@ -395,7 +395,7 @@ def test_a_read_only_store_says_so(tmp_path: Path) -> None:
         assert len(made_.recall("vault", **ASK).hits) == 1
 
 
-def test_stats_count_what_is_there(mem: Memory, clock: Any) -> None:
+def test_stats_count_what_is_there(mem: MemoryService, clock: Any) -> None:
     mem.store("The vault is in room 12.", tags=["x"], scope="agent:a")
     clock.pass_days(1)
     mem.store("Lunch is at noon.", category="preference", tags=["x", "y"])
@@ -408,7 +408,7 @@ def test_stats_count_what_is_there(mem: Memory, clock: Any) -> None:
     assert found.tokens == sum(entry.tokens for entry in mem.list(scopes=["global", "agent:a"]))
 
 
-def test_list_is_newest_first_in_pages(mem: Memory, clock: Any) -> None:
+def test_list_is_newest_first_in_pages(mem: MemoryService, clock: Any) -> None:
     for number in range(7):
         mem.store(f"Fact {number} about apples.", created=clock.now - number % 3, on_duplicate="force")
     every = mem.list(scopes="global")
@@ -421,7 +421,7 @@ LONG = "\n\n".join(
 )
 
 
-def test_a_long_memory_has_several_chunks_and_is_one_memory(mem: Memory) -> None:
+def test_a_long_memory_has_several_chunks_and_is_one_memory(mem: MemoryService) -> None:
     name = mem.store(LONG, tags=["long"]).id
     assert len(list(mem.kb.chunks())) > 3
     assert mem.get(name, scopes="global").text == LONG
@@ -452,7 +452,7 @@ def test_any_text_comes_back_letter_for_letter(text: str) -> None:
         assert replace(back, tokens=0) == named
 
 
-def test_compaction_changes_nothing_that_can_be_seen(mem: Memory) -> None:
+def test_compaction_changes_nothing_that_can_be_seen(mem: MemoryService) -> None:
     names = [mem.store(f"Fact {n} about apples and pears.", on_duplicate="force", tags=[f"t{n}"]).id for n in range(9)]
     mem.forget(names[0], scopes="global")
     mem.store("A newer fact.", supersedes=names[1])
@@ -468,7 +468,7 @@ def test_importing_the_package_loads_no_knowledge_base() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_results_are_json(mem: Memory) -> None:
+def test_results_are_json(mem: MemoryService) -> None:
     first = mem.store("The vault is in room 12.", expires="2027-01-01")
     mem.store("The vault is in room 12.", on_duplicate="supersede")
     said: Iterable[Any] = (

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.engine.order import arrange
 from assay.errors import ConfigError
-from assay.order import arrange
-from assay.rerank.features import NAMES, Pool, columns
+from assay.rerank.features import NAMES, CandidatePool, columns
 from assay.rerank.learned import Learned, pool_of, shipped, standard
 from assay.testing.contracts import check_stage
 from assay.testing.memory_snapshot import MemorySnapshot
@@ -26,7 +26,7 @@ def pool(**changes):
         "vectors": np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], np.float32),
         "document": np.array([0, 0, 1]),
     }
-    return Pool(**{**given, **changes})
+    return CandidatePool(**{**given, **changes})
 
 
 def feature(name, **changes):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rerank_server import KEY, Server
 
-from assay.config import from_dict, to_config
+from assay.config.load import from_dict, to_config
 from assay.embed.installed import find
 from assay.errors import ConfigError
 from assay.rerank.cosine import Cosine

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from rerank_server import KEY, Server, reply, results
 
-from assay.config import from_dict, to_config
-from assay.laws import check_ranking, check_same_ids
+from assay.config.load import from_dict, to_config
+from assay.engine.laws import check_ranking, check_same_ids
 from assay.rerank.provider_rerank import ProviderRerank
 from assay.rerank.providers import ask, post
 from assay.rerank.providers.breaker import Breakers
@@ -408,7 +408,7 @@ def test_the_key_is_nowhere(server, rule, caplog, capfd):
 
 
 def test_a_request_does_not_show_its_key():
-    request = post.Request("http://x/", {"Authorization": f"Bearer {KEY}"}, {}, KEY, "K", 1.0, 1.0)
+    request = post.ProviderRequest("http://x/", {"Authorization": f"Bearer {KEY}"}, {}, KEY, "K", 1.0, 1.0)
     assert KEY not in f"{request} {request!r}"
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from assay.engine.order import arrange
 from assay.errors import ConfigError
-from assay.order import arrange
 from assay.select.sort import Sort
 from assay.testing.sample import sample_snapshot
 from assay.types import Part, Query, Ranking

@@ -14,9 +14,9 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 
 from assay.memory import service
-from assay.serve.bounds import Bounds
-from assay.serve.desk import Desk
-from assay.serve.mcp import server
+from assay.serve.mcp.scopes import Bounds
+from assay.serve.mcp.server import server
+from assay.serve.shared_service import SharedService
 
 ERAS = ("legacy", "auto")
 """The handshake that hosts speak since 2024, and the one without sessions of 2026."""
@@ -45,7 +45,7 @@ def started(store: Path, *options: str) -> StdioServerParameters:
 @asynccontextmanager
 async def inside(store: Path, *scopes: str, read_only: bool = False) -> AsyncIterator[Client]:
     """A client in this process: the SDK's client and server, without a wire."""
-    desk = Desk(lambda: service.open(store))
+    desk = SharedService(lambda: service.open(store))
     try:
         async with Client(server(desk, Bounds(scopes or ("global",)), read_only)) as client:
             yield client

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from assay.errors import ConfigError
-from assay.serve.transports import loopback, security, serve_http
+from assay.serve.mcp.transports import loopback, security, serve_http
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import QueryError
-from assay.serve.arguments import LONGEST_QUERY, LONGEST_TEXT, Arguments, Recall, Store, checked
-from assay.serve.tools import TOOLS
+from assay.serve.mcp.arguments import (
+    LONGEST_QUERY,
+    LONGEST_TEXT,
+    RecallArguments,
+    StoreArguments,
+    ToolArguments,
+    checked,
+)
+from assay.serve.mcp.tools import TOOLS
 
 
 def test_defaults_are_those_of_the_service():
-    store = checked("memory_store", Store, {"text": "Ada likes tea"})
+    store = checked("memory_store", StoreArguments, {"text": "Ada likes tea"})
     assert (store.category, store.importance, store.on_duplicate) == ("fact", 0.7, "skip")
-    recall = checked("memory_recall", Recall, {"query": "tea"})
+    recall = checked("memory_recall", RecallArguments, {"query": "tea"})
     assert (recall.limit, recall.adaptive, recall.scope) == (5, False, None)
 
 
@@ -38,7 +45,7 @@ def test_defaults_are_those_of_the_service():
 )
 def test_a_wrong_argument_is_named_with_what_it_should_be(given, said):
     with pytest.raises(QueryError) as caught:
-        checked("memory_recall", Recall, given)
+        checked("memory_recall", RecallArguments, given)
     assert said in caught.value.message
     assert caught.value.message.startswith("memory_recall: ")
     assert caught.value.cure == "memory_recall takes: query, limit, category, tags, at, adaptive, scope"
@@ -47,12 +54,12 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(given, said):
 @pytest.mark.parametrize("importance", [-0.1, 1.1, float("nan"), float("inf"), "high", None])
 def test_importance_is_a_share(importance):
     with pytest.raises(QueryError, match="importance: input should be"):
-        checked("memory_store", Store, {"text": "Ada likes tea", "importance": importance})
+        checked("memory_store", StoreArguments, {"text": "Ada likes tea", "importance": importance})
 
 
 def test_an_error_repeats_nothing_private_and_nothing_long():
     with pytest.raises(QueryError) as caught:
-        checked("memory_store", Store, {"text": "secret" * LONGEST_TEXT, "k" * 10_000: 1})
+        checked("memory_store", StoreArguments, {"text": "secret" * LONGEST_TEXT, "k" * 10_000: 1})
     assert "secret" not in str(caught.value)
     assert len(str(caught.value)) < 1_000
 
@@ -74,7 +81,7 @@ def test_any_json_is_accepted_as_its_type_or_refused_in_words(name, data):
     except QueryError as error:
         refusal = error
     else:
-        assert isinstance(accepted, Arguments)
+        assert isinstance(accepted, ToolArguments)
         assert {key: getattr(accepted, key) for key in given_arguments} == given_arguments
         return
     assert refusal.message

@@ -12,13 +12,13 @@ import httpx
 import numpy as np
 import pytest
 
-from assay.bank.index_build import Recipe, build_index
-from assay.bank.snapshot import BankSnapshot
-from assay.bench.hybrid.questions import questions
-from assay.cascade import cascade
-from assay.serve.hybrid import Desk, _ms
-from assay.tmd.layout import LAYOUTS
-from tests.bank.made import bank_of, columns, unit
+from assay.cascade.bank.index_build import Recipe, build_index
+from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.evaluation.questions import questions
+from assay.cascade.service import cascade
+from assay.score.tmd_layout import LAYOUTS
+from assay.serve.http.hybrid import CascadeServer, _ms
+from tests.cascade.bank.made import bank_of, columns, unit
 from tests.cascade.planted_bank import folder, opened, sequences
 
 
@@ -321,13 +321,13 @@ def test_a_twin_of_the_truth_is_the_truth_in_the_log_too(tmp_path):
     vectors[[11, 23]] = vectors[5]
     bank = bank_of(tmp_path, 40, 8, vectors=vectors)
     index = build_index(bank, tmp_path / "index", Recipe("exact"))
-    desk = Desk(cascade(BankSnapshot(bank, index)), None)
+    desk = CascadeServer(cascade(BankSnapshot(bank, index)), None)
     heard: list[dict] = []
 
     def ranked(truth: int, **other) -> tuple[int, int | None]:
         given = {"query_vec": vectors[5].tolist(), "truth_id": truth, "k0": 40, "k1": 40, **other}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("assay.serve.hybrid.log", heard.append)
+            patch.setattr("assay.serve.http.hybrid.log", heard.append)
             desk.search(json.dumps(given).encode())
         return heard[-1]["hit5"], heard[-1]["rank_true"]
 

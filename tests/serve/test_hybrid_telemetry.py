@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.serve.hybrid_telemetry import Served, Telemetry
+from assay.serve.http.hybrid_telemetry import Served, Telemetry
 
 
 def served(total: float, nprobe: int = 16, k0: int = 500) -> Served:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import cli
-from assay.cli.mcp_reference import main, written
+from tools.docs.mcp_reference import main, written
 
 ROOT = Path(__file__).resolve().parents[2]
 

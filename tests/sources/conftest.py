@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assay import deadlines
+from assay.engine import deadline_executor as deadlines
 from assay.sources.opened import close_all
 
 ROWS = [

@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from assay.config import from_dict, to_config
+from assay.config.load import from_dict, to_config
+from assay.config.registry import component_class, is_source
 from assay.errors import ConfigError, LawBroken
 from assay.legs import SOURCES
 from assay.protocols import Leg
-from assay.registry import component_class, is_source
-from assay.sources.listing import Listed, ranked
+from assay.sources.listing import SourceHit, ranked
 from assay.testing.contracts import check_source
 from assay.testing.sample import sample_snapshot
 from assay.types import Chunk, Query
@@ -71,7 +71,7 @@ def test_a_source_that_was_never_there_skips_and_says_so():
 
 
 def listed(*scores, name="s"):
-    return [Listed(Chunk(f"{name}{i}", "d", "", 0), score) for i, score in enumerate(scores)]
+    return [SourceHit(Chunk(f"{name}{i}", "d", "", 0), score) for i, score in enumerate(scores)]
 
 
 def test_a_list_keeps_its_makers_order():

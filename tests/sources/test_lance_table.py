@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.config import from_dict, to_config
-from assay.deadlines import Deadlines
+from assay.config.load import from_dict, to_config
+from assay.engine.deadline_executor import DeadlineKeeper
 from assay.errors import ConfigError, StoreError
-from assay.sources.lance_sql import Columns
+from assay.sources.lance_sql import TableColumns
 from assay.sources.lance_table import LanceTable
 from assay.testing.contracts import check_source
 from assay.testing.sample import sample_snapshot
@@ -89,7 +89,7 @@ def test_filters_mean_what_they_mean_here(folder, where):
     """Row by row against `where.compare_values`, nulls included."""
     found = ask(LanceTable(folder), Query(vector=AT, where=parse(where)))
 
-    class Columns:
+    class TableColumns:
         def compare(self, field, op, value):
             field = "id" if field == "doc_id" else field
             return np.array([row[field] is not None and compare_values(row[field], op, value) for row in ROWS])
@@ -97,7 +97,7 @@ def test_filters_mean_what_they_mean_here(folder, where):
         def missing(self, field):
             return np.array([row[field] is None for row in ROWS])
 
-    wanted = {row["id"] for row, keep in zip(ROWS, parse(where).mask(Columns()), strict=True) if keep}
+    wanted = {row["id"] for row, keep in zip(ROWS, parse(where).mask(TableColumns()), strict=True) if keep}
     assert set(found.ids.tolist()) == wanted
 
 
@@ -206,7 +206,7 @@ def test_moments_and_scopes(folder):
 
 
 def test_sql_is_quoted():
-    sql = Columns({"t": "plain"}, "id", "", "id").sql(Query(where=parse('t = "a\' or 1=1 --"')))
+    sql = TableColumns({"t": "plain"}, "id", "", "id").sql(Query(where=parse('t = "a\' or 1=1 --"')))
     assert sql == "(coalesce(`t` = 'a'' or 1=1 --', false))"
 
 
@@ -271,7 +271,7 @@ def test_past_its_cap_the_search_is_cancelled(folder, monkeypatch):
     monkeypatch.setattr(lance_table, "_open", slowly)
     config = {"legs": {"second": {"source": {"use": "lance_table", "path": folder}, "cap_ms": 300}}}
     pipeline = from_dict(config)
-    with Deadlines(time.monotonic) as keeper:
+    with DeadlineKeeper(time.monotonic) as keeper:
         answer = pipeline.run(Query(vector=AT), sample_snapshot(), asker=keeper.query(pipeline.digest, None))
         assert answer.trace[0].fate == "out_of_time"
         assert keeper.under_way == 0

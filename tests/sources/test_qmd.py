@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.config import from_dict, to_config
-from assay.deadlines import Deadlines
+from assay.config.load import from_dict, to_config
+from assay.engine.deadline_executor import DeadlineKeeper
 from assay.errors import ConfigError, StoreError
 from assay.sources import qmd as program
 from assay.sources import qmd_http as http_server
@@ -169,7 +169,7 @@ def test_a_filter_it_cannot_apply_is_never_dropped(qmd, server, query):
 
 def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
     slow = pipeline({"use": "qmd", "command": qmd("slow")}, cap_ms=2000.0)
-    with Deadlines(time.monotonic) as keeper:
+    with DeadlineKeeper(time.monotonic) as keeper:
         answer = slow.run(KEY, sample_snapshot(), clock=time.monotonic, asker=keeper.query(slow.digest, None))
         (span,) = answer.trace
         assert span.fate == "out_of_time"
@@ -181,8 +181,8 @@ def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
 
 ASKS = """
 import signal, sys, time
-from assay.config import from_dict
-from assay.deadlines import Deadlines
+from assay.config.load import from_dict
+from assay.engine.deadline_executor import Deadlines
 from assay.testing.sample import sample_snapshot
 from assay.types import Query
 
@@ -211,7 +211,7 @@ def test_past_its_cap_a_program_inside_a_leg_is_killed_with_its_children(qmd, tm
     """A first stage of two searches: the one that runs is ended, the next is not begun."""
     inner = {"one": {"source": {"use": "qmd", "command": qmd("orphaned slow")}}, "two": {"source": {"use": "qmd"}}}
     slow = from_dict({"legs": {"first": {"legs": inner, "fuse": {"use": "rrf"}, "cap_ms": 2000.0}}})
-    with Deadlines(time.monotonic) as keeper:
+    with DeadlineKeeper(time.monotonic) as keeper:
         answer = slow.run(KEY, sample_snapshot(), asker=keeper.query(slow.digest, None))
         assert answer.trace[0].fate == "out_of_time"
         assert keeper.under_way == 0
@@ -290,7 +290,7 @@ def test_a_password_stays_out_of_pipelines():
 def test_past_its_cap_the_connection_is_closed(server):
     server.how = "slow"
     slow = pipeline({"use": "qmd_http", "url": server.url}, cap_ms=300.0)
-    with Deadlines(time.monotonic) as keeper:
+    with DeadlineKeeper(time.monotonic) as keeper:
         answer = slow.run(KEY, sample_snapshot(), asker=keeper.query(slow.digest, None))
         assert answer.trace[0].fate == "out_of_time"
         assert server.hung_up.wait(30)

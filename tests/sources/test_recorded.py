@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from assay.beside import laid
-from assay.config import from_dict
+from assay.config.load import from_dict
+from assay.engine.foreign_chunks import attach
 from assay.errors import ConfigError, StoreError
 from assay.sources.recorded import Recorded
 from assay.testing.contracts import check_source
@@ -58,7 +58,7 @@ def test_the_recorded_order_holds_whatever_the_scores_say(path):
 
 
 def test_an_id_of_this_store_is_this_stores_chunk(path):
-    wider, ranking = laid(sample_snapshot(), ask(Recorded(path), Query(id="q2")))
+    wider, ranking = attach(sample_snapshot(), ask(Recorded(path), Query(id="q2")))
     first, second = wider.chunks(ranking.rows)
     assert first.text.startswith("Rotate the signing key")
     assert (second.id, second.doc_id, second.text) == ("s9", "s9", "")

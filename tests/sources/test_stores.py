@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay import kb
-from assay.config import from_dict, load, to_config
+from assay.config.load import from_dict, load, to_config
 from assay.errors import ConfigError, StoreError
 from assay.ingest.dates import parse_moment
 from assay.sources.store import AnotherStore

@@ -14,11 +14,10 @@ import pytest
 
 import assay
 from assay import memory
-from assay.backup import backup, restore
-from assay.doctor import examine
 from assay.errors import StoreError
-from assay.retention import forget_before
 from assay.text.spell import spelt
+from assay.upkeep.backup import backup, restore
+from assay.upkeep.doctor import examine
 
 
 @pytest.fixture
@@ -162,7 +161,7 @@ def test_forgetting_the_past_shrinks_the_index_too(notes: Path) -> None:
         kb.remove("a")
         assert len(kb.search("vault", snapshot="v1")) == 1
         kb.tag("now")
-        assert forget_before(kb, "now") == 1
+        assert kb.forget_before("now") == 1
         with pytest.raises(StoreError):
             kb.search("vault", snapshot="v1")
         assert [hit.chunk.doc_id for hit in kb.search("lunch vault")] == ["b"]
@@ -244,7 +243,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_busy_and_nothing_is_lost(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.store.connect._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("assay.store.connections._BUSY_SECONDS", 0.05)
     with assay.open(notes) as kb:
         other = sqlite3.connect(notes, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

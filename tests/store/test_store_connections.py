@@ -11,7 +11,7 @@ import pytest
 from disks import in_child
 from makers import alive, chunk, made, put
 
-import assay.store.connect as connect
+import assay.store.connections as connect
 from assay.store.locks import InUse, in_turn, only_one, unused
 
 

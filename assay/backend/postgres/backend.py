@@ -9,18 +9,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.backend.kept import Erased, Progress
-from assay.backend.local import COMPACT_FROM, MOST_TAIL
+from assay.backend.contract import Check, Erased
 from assay.backend.postgres import graph_pages, textsearch, upkeep
-from assay.backend.postgres.graphs import Graphs
+from assay.backend.postgres.graph_cache import GraphCache
+from assay.backend.postgres.health import health
 from assay.backend.postgres.hnsw import INDEX_FROM, index_name
-from assay.backend.postgres.server import Server, examined
+from assay.backend.postgres.server import ServerInfo, examined
 from assay.backend.postgres.snapshot import PostgresSnapshot
 from assay.backend.postgres.store import PostgresStore
-from assay.backend.postgres.view import Names, View
+from assay.backend.postgres.version_view import ColumnNames, VersionView
+from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
 from assay.errors import StoreError
-from assay.store.refusals import check_unit, check_version, embedded_anew
-from assay.types import Chunk, Vector
+from assay.store.validation import check_unit, check_version, embedded_anew
+from assay.types import Chunk, Progress, Vector
 
 _STATE = """
 SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'model'), {},
@@ -50,11 +51,11 @@ class PostgresBackend:
         self.store = store
         self._no_vectors = no_vectors
         self._index_from = index_from
-        self._names = Names()
+        self._names = ColumnNames()
         self._lock = threading.Lock()
         self._current: PostgresSnapshot | None = None
         self._stamp: _State | None = None
-        self._graphs = Graphs(store)
+        self._graphs = GraphCache(store)
 
     # -- reading
 
@@ -84,7 +85,7 @@ class PostgresBackend:
     def _view(self, version: int, state: _State) -> PostgresSnapshot:
         base = state.base if state.base is None else min(state.base, version)
         return PostgresSnapshot(
-            View(self.store, version, self._names, state.textsearch),
+            VersionView(self.store, version, self._names, state.textsearch),
             self._no_vectors,
             self._graphs,
             base=base,
@@ -170,7 +171,7 @@ class PostgresBackend:
     def _uses_graph(self) -> bool:
         return not self.store.no_graph and bool(self._graphs.kept().made)
 
-    def server(self) -> Server:
+    def server(self) -> ServerInfo:
         return self.store.read(examined)
 
     def sizes(self) -> dict[str, int]:
@@ -242,6 +243,12 @@ class PostgresBackend:
         state = self._state()
         base = state.newest if state.base is None and self.snapshot().size > MOST_TAIL else state.base
         return len(self._graphs.get(base, progress))
+
+    def health(self) -> list[Check]:
+        return health(self)
+
+    def sweep(self) -> int:
+        return 0
 
     def close(self) -> None:
         self._current = None

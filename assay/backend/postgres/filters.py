@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.backend.filters import check_comparison, check_field
-from assay.index.columns import NUMBERS, fields_of
+from assay.backend.shared.filters import check_comparison, check_field
+from assay.engine.chunk_columns import NUMBERS, fields_of
 from assay.types import Chunk
 from assay.where import And, Compare, Filter, Missing, Not, Or, Value
 

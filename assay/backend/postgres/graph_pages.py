@@ -33,7 +33,7 @@ _PAGES = "SELECT name, part, held FROM graph JOIN graph_page USING (made) WHERE 
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredGraph:
     """What the database says of its graph. `base` is None before the first upkeep; `made` names the pages, "" where
     there are none, `kind` says by what rules they were made, `last` is the newest row they can know."""
 
@@ -49,10 +49,10 @@ def kind_of(analyser: Analyser) -> str:
     return f"{GRAPH_FORMAT} {analyser.digest}"
 
 
-def kept(db: psycopg.Connection[Any]) -> Kept:
+def kept(db: psycopg.Connection[Any]) -> StoredGraph:
     row = db.execute("SELECT base, last, kind, made, erasures FROM graph").fetchone()
     assert row is not None  # made with the table
-    return Kept(*row)
+    return StoredGraph(*row)
 
 
 def changes(db: psycopg.Connection[Any]) -> int:
@@ -66,7 +66,7 @@ def move(db: psycopg.Connection[Any]) -> None:
     db.execute(_MOVED)
 
 
-def save(db: psycopg.Connection[Any], folder: Path, made: Kept) -> bool:
+def save(db: psycopg.Connection[Any], folder: Path, made: StoredGraph) -> bool:
     """Put the files of a folder into the database in place of what is there; False when chunks were erased, analysed
     anew, or a newer graph was put there meanwhile. Part of the caller's transaction, which False must undo."""
     with db.cursor().copy("COPY graph_page (made, name, part, held) FROM STDIN (FORMAT BINARY)") as copy:
@@ -84,7 +84,7 @@ def save(db: psycopg.Connection[Any], folder: Path, made: Kept) -> bool:
     return True
 
 
-def _named(made: Kept) -> tuple[str, str]:
+def _named(made: StoredGraph) -> tuple[str, str]:
     return made.kind, made.made
 
 

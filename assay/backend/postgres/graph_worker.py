@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from assay.backend.postgres.connect import Address
+from assay.backend.postgres.connections import Address
 from assay.backend.postgres.store import PostgresStore
 from assay.index.graph_rows import GraphWork, gathered
-from assay.parallel import serve
+from assay.util.parallel import serve
 
 
 def _handler(work: GraphWork) -> Callable[[tuple[int, int]], Iterator[int]]:

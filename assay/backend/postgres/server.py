@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerInfo:
     """`lazy` names the settings under which a crash of the machine may lose what was acknowledged."""
 
     version: str
@@ -21,14 +21,14 @@ class Server:
     lazy: tuple[str, ...]
 
 
-def examined(db: psycopg.Connection[Any]) -> Server:
+def examined(db: psycopg.Connection[Any]) -> ServerInfo:
     row = db.execute("SELECT current_setting('server_version'), current_setting('server_encoding')").fetchone()
     assert row is not None
     extensions = dict(db.execute("SELECT extname, extversion FROM pg_extension").fetchall())
     settings = db.execute(
         "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name"
     ).fetchall()
-    return Server(
+    return ServerInfo(
         version=row[0].partition(" ")[0],
         pgvector=extensions.get("vector", ""),
         words=_words(db, extensions.get("pg_textsearch", "")),

@@ -9,20 +9,22 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.backend.finding import asked_vector, best
-from assay.backend.keys import MOST_KEYS, keys_found, letter_for_letter, rarest
-from assay.backend.lexical import MOST_TERMS
-from assay.backend.postgres import lexical, vectors
+from assay.backend.postgres import bm25 as lexical
+from assay.backend.postgres import vectors
 from assay.backend.postgres.filters import Condition, is_held
-from assay.backend.postgres.graph_made import OUTDATED
-from assay.backend.postgres.graphs import Graphs
+from assay.backend.postgres.graph_build import OUTDATED
+from assay.backend.postgres.graph_cache import GraphCache
+from assay.backend.postgres.graph_walk import GraphWalk
 from assay.backend.postgres.hnsw import INDEX_FROM
-from assay.backend.postgres.view import View
-from assay.backend.postgres.walking import Walking
+from assay.backend.postgres.version_view import VersionView
+from assay.backend.shared.best_rows import asked_vector, best
+from assay.backend.shared.bm25 import MOST_TERMS
+from assay.backend.shared.exact_keys import MOST_KEYS, keys_found, letter_for_letter, rarest
+from assay.engine.chunk_columns import NUMBERS, as_number
 from assay.errors import StoreError
-from assay.index.columns import NUMBERS, as_number
 from assay.protocols import Found, Walk
 from assay.text.analyse import Analyser, identifiers
+from assay.text.entities import as_written
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
@@ -35,9 +37,9 @@ class PostgresSnapshot:
 
     def __init__(
         self,
-        view: View,
+        view: VersionView,
         no_vectors: str,
-        graphs: Graphs,
+        graphs: GraphCache,
         *,
         base: int | None = None,
         index: str = "",
@@ -97,7 +99,9 @@ class PostgresSnapshot:
         terms, notes = self._asked(query)
         if not terms or not self.size:
             return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
-        scored, served = lexical.search(self._view, lexical.Ask.of(self._view, terms, self._view.seen_by(query)), k)
+        scored, served = lexical.search(
+            self._view, lexical.TermLookup.of(self._view, terms, self._view.seen_by(query)), k
+        )
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
         return Found(scored.rows, parts, scored.ideal, (*notes, served))
 
@@ -105,7 +109,7 @@ class PostgresSnapshot:
         terms, notes = self._asked(query)
         if not terms or not self.size:
             return Found(rows, (), ideal=0.0, notes=notes)
-        scored = lexical.rate(self._view, lexical.Ask.of(self._view, terms, self._view.alive), rows)
+        scored = lexical.rate(self._view, lexical.TermLookup.of(self._view, terms, self._view.alive), rows)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
         return Found(rows, parts, scored.ideal, notes)
 
@@ -119,7 +123,7 @@ class PostgresSnapshot:
 
     def nearest(self, query: Query, k: int) -> Found:
         vector = asked_vector(query, self._dim, self._no_vectors)
-        near = vectors.Near(self._settings["vectors"], self._dim, vector, k, self._view.seen_by(query))
+        near = vectors.NearestRows(self._settings["vectors"], self._dim, vector, k, self._view.seen_by(query))
         rows, scores, served = vectors.nearest(self._view, near, self._index_from if self._index else None)
         if not len(rows) and self.size and not near.seen.narrows:
             served = Note("degraded", "no chunk has a vector; cure: assay reembed")
@@ -139,6 +143,9 @@ class PostgresSnapshot:
                 found.append((key, float(self._view.weights(terms).max()), self._holding(key, terms, seen)))
         return keys_found(found, lambda rows, score: self._best(rows, score, k))
 
+    def spelling(self, text: str, key: str) -> str:
+        return as_written(text, key)
+
     def related(self, query: Query, k: int, walk: Walk) -> Found:
         """Rows that a walk over names, identifiers, word pairs and links reaches (see backend/walk.py)."""
         if self._no_graph:
@@ -146,8 +153,8 @@ class PostgresSnapshot:
         return self._walking.found(query, k, walk)
 
     @cached_property
-    def _walking(self) -> Walking:
-        return Walking.over(self._view, self._graphs, self._base)
+    def _walking(self) -> GraphWalk:
+        return GraphWalk.over(self._view, self._graphs, self._base)
 
     def _holding(self, key: str, terms: Sequence[str], seen: Condition) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""

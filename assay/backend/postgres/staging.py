@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from assay.backend.postgres import hnsw
-from assay.backend.postgres.connect import Address, once
+from assay.backend.postgres.connections import Address, once
 from assay.backend.postgres.schema import need_pgvector, vector_table
-from assay.backend.postgres.vector_type import Wire
-from assay.backend.postgres.writer import Writer
-from assay.store.record import STAGED, still_staged
-from assay.store.refusals import storable
+from assay.backend.postgres.vector_type import VectorCodec
+from assay.backend.postgres.writer import PostgresWriter
+from assay.store.contract import STAGED, still_staged
+from assay.store.validation import storable
 from assay.types import Vector
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ _LACKING = "FROM chunk c LEFT JOIN {} v USING (seq) WHERE v.seq IS NULL"
 _T = TypeVar("_T")
 
 
-class _Store(Protocol):
+class _PostgresTables(Protocol):
     settings: dict[str, Any]
 
     @property
     def where(self) -> Address: ...
     def setting(self, key: str) -> Any: ...
     def read(self, work: Callable[[psycopg.Connection[Any]], _T]) -> _T: ...
-    def write(self, note: str) -> AbstractContextManager[Writer]: ...
+    def write(self, note: str) -> AbstractContextManager[PostgresWriter]: ...
     def alone(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
     def forget_connections(self) -> None: ...
 
 
-class StagesVectors:
+class PostgresStaging:
     """The verbs of `record.Record` that move a store in PostgreSQL to another model."""
 
-    def stage(self: _Store, embedder: str, model: str, dim: int) -> int:
+    def stage(self: _PostgresTables, embedder: str, model: str, dim: int) -> int:
         """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
         with once(self.where) as db:
             need_pgvector(db, str(self.where))
@@ -56,7 +56,7 @@ class StagesVectors:
             row = writer.db.execute(f"SELECT count(*) {_LACKING.format(table)}").fetchone()
         return int(row[0]) if row else 0
 
-    def lacking_staged(self: _Store, after: int, most: int) -> list[int]:
+    def lacking_staged(self: _PostgresTables, after: int, most: int) -> list[int]:
         """Rows behind `after`, dead or alive, that have no vector of the next model yet."""
         staged = self.setting(STAGED)
         if not staged:
@@ -64,7 +64,7 @@ class StagesVectors:
         statement = f"SELECT seq {_LACKING.format(staged['table'])} AND c.seq > %s ORDER BY c.seq LIMIT %s"
         return [row[0] for row in self.read(lambda db: db.execute(statement, (after, most)).fetchall())]
 
-    def put_staged(self: _Store, model: str, vectors: Sequence[tuple[int, Vector]]) -> None:
+    def put_staged(self: _PostgresTables, model: str, vectors: Sequence[tuple[int, Vector]]) -> None:
         with self.write("embed") as writer:
             staged = still_staged(_staged(writer.db), model, str(self.where))
             for seq, vector in vectors:
@@ -72,9 +72,9 @@ class StagesVectors:
             # A row may have been erased since it was read; its vector must not come back.
             statement = f"INSERT INTO {staged['table']} SELECT seq, %b FROM chunk WHERE seq = %b ON CONFLICT DO NOTHING"
             with writer.db.cursor() as cursor:
-                cursor.executemany(statement, [(Wire(vector), seq) for seq, vector in vectors])
+                cursor.executemany(statement, [(VectorCodec(vector), seq) for seq, vector in vectors])
 
-    def adopt(self: _Store, model: str, note: str) -> bool:
+    def adopt(self: _PostgresTables, model: str, note: str) -> bool:
         """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
         waiting = self.setting(STAGED)
         if waiting:  # indexed before it serves, so that no search waits for that

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from assay.backend.postgres import tallies
-from assay.backend.postgres.connect import Address, Connections, once
+from assay.backend.postgres import statistics as tallies
+from assay.backend.postgres.connections import Address, PostgresPool, once
 from assay.backend.postgres.schema import (
     GRAPH_FROM,
     MIGRATIONS,
@@ -26,13 +26,13 @@ from assay.backend.postgres.schema import (
     need_pgvector,
     vector_table,
 )
-from assay.backend.postgres.staging import StagesVectors
+from assay.backend.postgres.staging import PostgresStaging
 from assay.backend.postgres.vector_type import unpacked
-from assay.backend.postgres.writer import Writer
+from assay.backend.postgres.writer import PostgresWriter
 from assay.errors import StoreError
-from assay.store.facts import FileFacts, Row
-from assay.store.record import Extent, Head, State, Tally
-from assay.store.refusals import embedded_anew, forgotten, version_of
+from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
+from assay.store.rows import ChunkRow, FileFacts
+from assay.store.validation import embedded_anew, forgotten, version_of
 from assay.text.analyse import Analyser
 from assay.types import Vectors
 
@@ -47,13 +47,13 @@ SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synch
 """
 
 
-class PostgresStore(StagesVectors):
+class PostgresStore(PostgresStaging):
     """Implements `store.record.Record`. Safe for threads and for any number of processes and machines."""
 
     place: Path | None = None
     scratch: Path | None = None
 
-    def __init__(self, connections: Connections, settings: dict[str, Any], readonly: bool, no_graph: str = "") -> None:
+    def __init__(self, connections: PostgresPool, settings: dict[str, Any], readonly: bool, no_graph: str = "") -> None:
         self._connections = connections
         self.readonly = readonly
         self.no_graph = no_graph
@@ -105,7 +105,7 @@ class PostgresStore(StagesVectors):
             if settings["dim"]:
                 check_vectors(db, settings["vectors"], settings["dim"], str(address), readonly)
             no_graph = _no_graph(db, settings["format"])
-        return PostgresStore(Connections(address), settings, readonly, no_graph)
+        return PostgresStore(PostgresPool(address), settings, readonly, no_graph)
 
     @property
     def address(self) -> str:
@@ -186,7 +186,7 @@ class PostgresStore(StagesVectors):
             )
             yield from cursor
 
-    def rows(self, seqs: Sequence[int]) -> list[Row]:
+    def rows(self, seqs: Sequence[int]) -> list[ChunkRow]:
         """Rows in the order asked."""
         asked = [int(seq) for seq in seqs]
         rows = self._all(f"SELECT {tallies.COLUMNS} FROM chunk JOIN body USING (seq) WHERE seq = ANY(%s)", (asked,))
@@ -230,13 +230,13 @@ class PostgresStore(StagesVectors):
 
     # -- counting and looking back
 
-    def tally(self) -> Tally:
+    def tally(self) -> StoreCounts:
         return self.read(tallies.tally)
 
-    def extents(self, prefix: str) -> Iterator[Extent]:
+    def extents(self, prefix: str) -> Iterator[OriginExtent]:
         return iter(self.read(lambda db: tallies.extents(db, prefix)))
 
-    def heads(self, origin: str) -> Iterator[Head]:
+    def heads(self, origin: str) -> Iterator[ChunkHead]:
         return iter(self.read(lambda db: tallies.heads(db, origin)))
 
     def reach(self, target: str) -> tuple[int, int]:
@@ -248,7 +248,7 @@ class PostgresStore(StagesVectors):
     def has_document(self, doc_id: str) -> bool:
         return bool(self._all("SELECT 1 FROM chunk WHERE doc_id = %s AND died IS NULL LIMIT 1", (doc_id,)))
 
-    def states(self, beginning: str) -> list[State]:
+    def states(self, beginning: str) -> list[StoreState]:
         return self.read(lambda db: tallies.states(db, beginning))
 
     def buried(self, beginning: str) -> Iterator[tuple[str, Any]]:
@@ -267,7 +267,7 @@ class PostgresStore(StagesVectors):
             yield
 
     @contextlib.contextmanager
-    def write(self, note: str) -> Iterator[Writer]:
+    def write(self, note: str) -> Iterator[PostgresWriter]:
         """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
         if self.readonly:
             raise StoreError(f"{self.address} is read-only here", "connect as a user who may write, to the primary")
@@ -279,7 +279,7 @@ class PostgresStore(StagesVectors):
             before = db.execute("SELECT number, chunks, length FROM version ORDER BY number DESC LIMIT 1").fetchone()
             assert before is not None  # version 0 is made with the store
             version, chunks, length = before[0] + 1, before[1], before[2]
-            writer = Writer(db, version, self.settings["dim"], self.settings["vectors"], analyser)
+            writer = PostgresWriter(db, version, self.settings["dim"], self.settings["vectors"], analyser)
             yield writer
             writer.flush()
             if writer.changed:

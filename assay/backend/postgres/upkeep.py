@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from assay.backend.kept import Progress
 from assay.backend.postgres import hnsw
-from assay.backend.postgres.births import numbered
+from assay.backend.postgres.insert import numbered
 from assay.backend.postgres.store import PostgresStore
-from assay.backend.postgres.words import took_in
+from assay.backend.postgres.terms import took_in
 from assay.errors import StoreError
-from assay.types import Chunk
+from assay.types import Chunk, Progress
 
 if TYPE_CHECKING:
     import psycopg

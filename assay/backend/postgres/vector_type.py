@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import psycopg
 
 
-class Wire:
+class VectorCodec:
     """A vector on its way to the server; psycopg asks for its bytes."""
 
     def __init__(self, vector: Vector) -> None:
@@ -29,7 +29,7 @@ def unpacked(raw: bytes) -> Vector:
 
 
 def register(db: psycopg.Connection[Any]) -> None:
-    """Teach a connection to send `Wire`; the type's number differs from database to database."""
+    """Teach a connection to send `VectorCodec`; the type's number differs from database to database."""
     from psycopg.adapt import Dumper
     from psycopg.pq import Format
     from psycopg.types import TypeInfo
@@ -44,7 +44,7 @@ def register(db: psycopg.Connection[Any]) -> None:
         format = Format.BINARY
         oid = number
 
-        def dump(self, obj: Wire) -> bytes:
+        def dump(self, obj: VectorCodec) -> bytes:
             return obj.packed()
 
-    db.adapters.register_dumper(Wire, _Sent)
+    db.adapters.register_dumper(VectorCodec, _Sent)

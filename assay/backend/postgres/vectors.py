@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.backend.postgres.filters import Condition
-from assay.backend.postgres.vector_type import Wire, unpacked
-from assay.backend.postgres.view import View
+from assay.backend.postgres.vector_type import VectorCodec, unpacked
+from assay.backend.postgres.version_view import VersionView
 from assay.index.vectors import exact_scores
 from assay.types import Floats, Note, Rows, Vector
 
@@ -32,7 +32,7 @@ _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
-class Near:
+class NearestRows:
     """A question to the vectors: in which table, of which length, near what, how many, among whom."""
 
     table: str
@@ -42,7 +42,7 @@ class Near:
     seen: Condition
 
 
-def nearest(view: View, near: Near, index_from: int | None) -> tuple[Rows, Floats, Note]:
+def nearest(view: VersionView, near: NearestRows, index_from: int | None) -> tuple[Rows, Floats, Note]:
     """The best k visible rows by cosine, as (rows, scores) in any order, and what served. `index_from` is the number
     of visible rows from which the index is asked, None where there is none."""
     if index_from is not None and _many(view, near.seen, index_from):
@@ -55,7 +55,7 @@ def nearest(view: View, near: Near, index_from: int | None) -> tuple[Rows, Float
     return rows, scores, Note("info", "pgvector looked at every visible vector, Assay scored the best")
 
 
-def _many(view: View, seen: Condition, least: int) -> bool:
+def _many(view: VersionView, seen: Condition, least: int) -> bool:
     """Are there at least so many visible rows? Fewer are searched exactly: faster, and nobody is missed."""
     if not seen.narrows:
         return view.size >= least
@@ -70,33 +70,33 @@ def _many(view: View, seen: Condition, least: int) -> bool:
 _FOUND = "SELECT c.seq, c.id, vector_send(n.v) FROM {} n JOIN chunk c USING (seq) WHERE {}"
 
 
-def _by_index(db: psycopg.Connection[Any], near: Near) -> list[tuple[Any, ...]]:
+def _by_index(db: psycopg.Connection[Any], near: NearestRows) -> list[tuple[Any, ...]]:
     fetch = near.k * _OVER
     db.execute(f"SET LOCAL hnsw.ef_search = {min(max(fetch, _LEAST_EF), 1_000)}")
     db.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
     db.execute("SET LOCAL enable_seqscan = off")
     distance = f"n.v::halfvec({near.dim}) <#> %b::vector::halfvec({near.dim})"
     statement = f"{_FOUND.format(near.table, near.seen.sql)} ORDER BY {distance} LIMIT %s"
-    return db.execute(statement, (*near.seen.given, Wire(near.asked), fetch), binary=True).fetchall()
+    return db.execute(statement, (*near.seen.given, VectorCodec(near.asked), fetch), binary=True).fetchall()
 
 
-def _exactly(db: psycopg.Connection[Any], near: Near) -> list[tuple[Any, ...]]:
+def _exactly(db: psycopg.Connection[Any], near: NearestRows) -> list[tuple[Any, ...]]:
     """The best k and everybody within rounding of the last: the server adds in float32, we in float64."""
     every = f"SELECT seq, n.v <#> %b::vector AS far FROM {near.table} n JOIN chunk c USING (seq) WHERE {near.seen.sql}"
     statement = (
         f"SELECT c.seq, c.id, vector_send(n.v), best.far FROM ({every} ORDER BY far LIMIT %s) AS best "
         f"JOIN {near.table} n USING (seq) JOIN chunk c USING (seq)"
     )
-    given = (Wire(near.asked), *near.seen.given, near.k + _SPARE)
+    given = (VectorCodec(near.asked), *near.seen.given, near.k + _SPARE)
     found = sorted(db.execute(statement, given, binary=True).fetchall(), key=lambda row: row[3])
     if len(found) < near.k + _SPARE or found[-1][3] > found[near.k - 1][3] + _ROUNDING:
         return found  # whoever could be among the best k is here
     statement = f"{_FOUND.format(near.table, near.seen.sql)} AND n.v <#> %b::vector <= %s"
     last = found[near.k - 1][3] + _ROUNDING
-    return db.execute(statement, (*near.seen.given, Wire(near.asked), last), binary=True).fetchall()
+    return db.execute(statement, (*near.seen.given, VectorCodec(near.asked), last), binary=True).fetchall()
 
 
-def _scored(view: View, found: Sequence[tuple[Any, ...]], asked: Vector) -> tuple[Rows, Floats]:
+def _scored(view: VersionView, found: Sequence[tuple[Any, ...]], asked: Vector) -> tuple[Rows, Floats]:
     view.names.learn([(row[0], row[1]) for row in found])
     rows = np.array([row[0] for row in found], np.int64)
     matrix = np.array([unpacked(row[2]) for row in found], np.float32).reshape(len(found), len(asked))

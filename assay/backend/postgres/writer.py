@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.backend.postgres import graph_pages
-from assay.backend.postgres.births import Birth, bear, check_name
-from assay.backend.postgres.vector_type import Wire
-from assay.backend.postgres.words import let_go
+from assay.backend.postgres.insert import NewRow, check_name, insert_chunks
+from assay.backend.postgres.terms import let_go
+from assay.backend.postgres.vector_type import VectorCodec
 from assay.errors import StoreError
-from assay.store.facts import FileFacts, Stored, stored
-from assay.store.refusals import in_use, storable
+from assay.store.rows import FileFacts, Stored, stored
+from assay.store.validation import in_use, storable
 from assay.text.analyse import Analyser
 from assay.types import Chunk, Vector
 
@@ -23,7 +23,7 @@ _HELD = 2_000
 """Chunks gathered before they are sent."""
 
 
-class Writer:
+class PostgresWriter:
     """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none. Without an
     analyser, because the store's words are another's, nothing can be born."""
 
@@ -40,7 +40,7 @@ class Writer:
         self.settings: dict[str, Any] = {}
         """Settings changed here."""
         self._other = False
-        self._births: dict[str, Birth] = {}
+        self._births: dict[str, NewRow] = {}
         self._waiting: set[str] = set()
         """The files and records they belong to."""
 
@@ -204,7 +204,7 @@ class Writer:
             storable(f"row {seq}", vector, self._dim)
             self.db.execute(
                 f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT (seq) DO UPDATE SET v = excluded.v",
-                (seq, Wire(vector)),
+                (seq, VectorCodec(vector)),
             )
             self._other = True
 
@@ -251,7 +251,7 @@ class Writer:
         check_name("the document", row[1])
         if row[0] in self._births:
             raise in_use(row[0])
-        self._births[row[0]] = Birth(row, origin, vector)
+        self._births[row[0]] = NewRow(row, origin, vector)
         self._waiting.add(origin)
         if len(self._births) >= _HELD:
             self.flush()
@@ -266,7 +266,7 @@ class Writer:
                     "the words of this store were analysed by another version of Assay; nothing was written",
                     "use one version everywhere, then: assay optimize",
                 )
-            self.length += bear(self.db, births, self.version, self._vectors, self._analyser)
+            self.length += insert_chunks(self.db, births, self.version, self._vectors, self._analyser)
             self.born += len(births)
 
     def _has_vector(self, seq: int, name: str, vector: Vector | None) -> bool:
@@ -276,12 +276,12 @@ class Writer:
         storable(f"chunk {name!r}", vector, self._dim)
         row = self.db.execute(f"SELECT vector_send(v) FROM {self._vectors} WHERE seq = %b", (seq,), binary=True)
         found = row.fetchone()
-        return found is not None and bytes(found[0]) == Wire(vector).packed()
+        return found is not None and bytes(found[0]) == VectorCodec(vector).packed()
 
     def _fill_vector(self, seq: int, name: str, vector: Vector) -> None:
         """Give a row its vector where it has none; it counts as a change."""
         storable(f"chunk {name!r}", vector, self._dim)
         added = self.db.execute(
-            f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT DO NOTHING", (seq, Wire(vector))
+            f"INSERT INTO {self._vectors} VALUES (%b, %b) ON CONFLICT DO NOTHING", (seq, VectorCodec(vector))
         ).rowcount
         self._other = self._other or added > 0

@@ -20,7 +20,7 @@ from assay.bench.datasets.assemble import assemble
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.find import available, shown
 from assay.bench.datasets.sample import sample
-from assay.bench.datasets.source import Source
+from assay.bench.datasets.source import RawDataset
 from assay.bench.types import Dataset
 
 __all__ = ["FORMATS", "DatasetError", "available", "load", "sample"]
@@ -45,7 +45,7 @@ def load(source: str, split: str = "test") -> Dataset:
     prefix, colon, rest = source.partition(":")
     known = bool(colon) and prefix in FORMATS
     module = import_module(FORMATS[prefix if known else FOLDER])
-    read = cast(Source, module.read(rest if known else source))
+    read = cast(RawDataset, module.read(rest if known else source))
     name, *sizes = split.split("~")
     dataset = assemble(read, name.removesuffix(END), shown(source))
     dataset = at_the_end(dataset) if name.endswith(END) else dataset

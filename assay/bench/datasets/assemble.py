@@ -9,15 +9,15 @@ from assay.bench.datasets import rules
 from assay.bench.datasets.digest import Digest
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.source import EvidenceRows, Judgement, Record, Source
-from assay.bench.datasets.splits import Plan, plan
+from assay.bench.datasets.source import EvidenceRows, Judgement, RawDataset, Record
+from assay.bench.datasets.splits import SplitPlan, plan
 from assay.bench.metrics.ranked import HIGHEST
 from assay.bench.types import Dataset, Label, Topic
 
 Graded = dict[str, dict[str, int]]
 
 
-def assemble(source: Source, split: str, given: str) -> Dataset:
+def assemble(source: RawDataset, split: str, given: str) -> Dataset:
     """The dataset of one split; `given` is what `load` was asked for, as a receipt may show it."""
     if not source.topics:
         raise DatasetError(f"{source.name} has no queries", f"make some: assay bench synth {source.name}")
@@ -65,7 +65,7 @@ class _Corpus:
     empty: frozenset[str]
 
 
-def _read_corpus(source: Source, evidence: EvidenceRows, digest: Digest) -> _Corpus:
+def _read_corpus(source: RawDataset, evidence: EvidenceRows, digest: Digest) -> _Corpus:
     ids: dict[str, Place] = {}
     kept: dict[str, Record] = {}
     created: dict[str, float] = {}
@@ -107,7 +107,7 @@ def _graded(rows: Iterable[Judgement]) -> Graded:
 
 
 def _abstaining(
-    source: Source, unanswerable: frozenset[str], graded: Graded, listed: set[str], how: Plan
+    source: RawDataset, unanswerable: frozenset[str], graded: Graded, listed: set[str], how: SplitPlan
 ) -> frozenset[str]:
     """The unanswerable questions of the split: those its files list; those its name is written on; and of those that
     no file lists and nothing is written on, the share that `Plan.takes_unlisted` gives it."""
@@ -137,7 +137,7 @@ def _check_dangling(
             )
 
 
-def _stratified(source: Source, unanswerable: frozenset[str], wanted: set[str]) -> dict[str, Topic]:
+def _stratified(source: RawDataset, unanswerable: frozenset[str], wanted: set[str]) -> dict[str, Topic]:
     """The questions of the split in id order, with their strata; which fields are strata, all questions decide."""
     fields = rules.strata_fields(t for t in source.topics.values() if t.id not in unanswerable)
     return {
@@ -147,7 +147,9 @@ def _stratified(source: Source, unanswerable: frozenset[str], wanted: set[str]) 
     }
 
 
-def _label(source: Source, topics: Mapping[str, Topic], judged: Mapping[str, Mapping[str, int]]) -> tuple[Label, str]:
+def _label(
+    source: RawDataset, topics: Mapping[str, Topic], judged: Mapping[str, Mapping[str, int]]
+) -> tuple[Label, str]:
     """Who judged the split; where several did, the least trusted of them, and a note."""
     whole = rules.label_of(source.label) or "human"
     found = {rules.label_of(topics[name].meta.get("label")) or whole for name in judged}
@@ -159,8 +161,8 @@ def _notes(
     corpus: _Corpus,
     judged: Mapping[str, Mapping[str, int]],
     topics: Mapping[str, Topic],
-    source: Source,
-    how: Plan,
+    source: RawDataset,
+    how: SplitPlan,
     listed: set[str],
 ) -> list[str]:
     """What a reader of a result should know about the data."""

@@ -23,7 +23,7 @@ from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place, identity, json_lines, lines, mapping_of, text_of
 from assay.bench.datasets.manifest import Manifest
 from assay.bench.datasets.moments import DOCUMENT_DATES, first_moment, moment
-from assay.bench.datasets.source import Judgement, Record, Source
+from assay.bench.datasets.source import Judgement, RawDataset, Record
 from assay.bench.types import Topic
 from assay.errors import BadRecord, QueryError
 from assay.ingest.dates import brief
@@ -40,14 +40,14 @@ def is_folder(path: Path) -> bool:
     return _file(path, CORPUS).is_file()
 
 
-def read(folder: Path) -> Source:
+def read(folder: Path) -> RawDataset:
     """A folder as a source; the judgements of a split are read when the split is asked for."""
     manifest = Manifest.of(folder)
     topics = _topics(folder, manifest)
     files = {path.stem: path for path in sorted((folder / QRELS).glob("*.tsv"))}
     if topics and not files:
         raise DatasetError(f"{folder} has no judgements", f"put them into {QRELS}/test.tsv: query-id, corpus-id, score")
-    return Source(
+    return RawDataset(
         name=folder.resolve().name,
         documents=Corpus(manifest.check_file(_file(folder, CORPUS))),
         topics=topics,

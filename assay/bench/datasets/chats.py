@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.source import Judgement, Record, Source
+from assay.bench.datasets.source import Judgement, RawDataset, Record
 from assay.bench.types import Evidence, Topic
 from assay.errors import nearest
 from assay.ingest.files import tidy
@@ -30,7 +30,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Session:
+class ChatSession:
     id: str
     title: str
     turns: tuple[Turn, ...]
@@ -64,7 +64,7 @@ class Session:
 class Sessions:
     """The documents of sessions that are read anew every time."""
 
-    read: Callable[[], Iterator[tuple[Place, Session]]]
+    read: Callable[[], Iterator[tuple[Place, ChatSession]]]
     level: str
 
     def __iter__(self) -> Iterator[Record]:
@@ -88,7 +88,7 @@ class Said:
 
 
 @dataclass
-class Asked:
+class ChatQuestion:
     """The questions about conversations, collected while the file is read."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -105,8 +105,8 @@ class Asked:
         if found := tuple(passages):
             self.evidence[topic.id] = found
 
-    def source(self, name: str, documents: Sessions, notes: tuple[str, ...] = ()) -> Source:
-        return Source(
+    def source(self, name: str, documents: Sessions, notes: tuple[str, ...] = ()) -> RawDataset:
+        return RawDataset(
             name=f"{name}-{documents.level}",
             documents=documents,
             topics=self.topics,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from assay.bench.datasets import spans
 from assay.bench.datasets.manifest import Manifest
-from assay.bench.datasets.passages import Row, in_order, rows
+from assay.bench.datasets.passages import PassageRow, in_order, rows
 from assay.bench.datasets.source import EvidenceRows, NoEvidence, Record
 from assay.bench.types import Evidence, Topic
 from assay.ingest.dates import brief
@@ -41,7 +41,7 @@ def read(folder: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: 
 class InDocuments:
     """Passages of the corpus's own documents."""
 
-    rows: Sequence[Row]
+    rows: Sequence[PassageRow]
 
     @cached_property
     def _documents(self) -> frozenset[str]:
@@ -68,7 +68,7 @@ class InDocuments:
         return in_order({query: list(passages.values()) for query, passages in found.items()})
 
 
-def _places(row: Row, record: Record) -> Iterator[Span]:
+def _places(row: PassageRow, record: Record) -> Iterator[Span]:
     """The characters a line speaks of."""
     text: str = record["text"]
     said = row.texts
@@ -91,7 +91,7 @@ def _places(row: Row, record: Record) -> Iterator[Span]:
             yield cut[index]
 
 
-def _sentences(row: Row, record: Record) -> list[Span]:
+def _sentences(row: PassageRow, record: Record) -> list[Span]:
     """The sentences of a document: its own where it names them, else ours."""
     text, own = record["text"], record.get("metadata", {}).get("sentences")
     if not isinstance(own, list):

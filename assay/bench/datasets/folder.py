@@ -10,13 +10,13 @@ from assay.bench.datasets import beir, find, spans
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.evidence import InDocuments
 from assay.bench.datasets.manifest import Manifest
-from assay.bench.datasets.passages import Row, rows
-from assay.bench.datasets.source import Judgement, Source
+from assay.bench.datasets.passages import PassageRow, rows
+from assay.bench.datasets.source import Judgement, RawDataset
 
 RAW = "documents"
 
 
-def read(what: str) -> Source:
+def read(what: str) -> RawDataset:
     name, _, view = what.rpartition("#")
     if view == RAW and name:
         return _raw(find.locate(name))
@@ -26,7 +26,7 @@ def read(what: str) -> Source:
     return beir.read(folder)
 
 
-def _raw(folder: Path) -> Source:
+def _raw(folder: Path) -> RawDataset:
     """The raw documents; one is relevant when it holds a span that answers. Judged are the questions with spans."""
     manifest = Manifest.of(folder)
     whole = beir.read(folder)
@@ -46,5 +46,5 @@ def _raw(folder: Path) -> Source:
     )
 
 
-def _evidence(found: tuple[Row, ...], judged: frozenset[str]) -> InDocuments:
+def _evidence(found: tuple[PassageRow, ...], judged: frozenset[str]) -> InDocuments:
     return InDocuments(tuple(row for row in found if row.query in judged))

@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place, checked_id
-from assay.bench.datasets.source import Judgement, Record, Source
+from assay.bench.datasets.source import Judgement, RawDataset, Record
 from assay.bench.datasets.splits import ALIASES, STANDARD
 from assay.bench.types import Topic
 from assay.errors import MissingExtra, nearest
@@ -23,7 +23,7 @@ from assay.errors import MissingExtra, nearest
 EXTRA = "datasets"
 
 
-def read(what: str) -> Source:
+def read(what: str) -> RawDataset:
     try:
         ir_datasets: Any = import_module("ir_datasets")
     except ImportError as error:
@@ -38,7 +38,7 @@ def read(what: str) -> Source:
     if not whole.has_docs():
         raise DatasetError(f"{what} has no documents", "choose a collection with documents and judgements")
     topics = {topic.id: topic for part in asked for topic in _topics(part, what)}
-    return Source(
+    return RawDataset(
         name=what.replace("/", "-"),
         documents=Docs(what, whole),
         topics=topics,

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.bench.datasets import find, rules
-from assay.bench.datasets.chats import SESSION, Asked, Session, Sessions, Turn, at_level
+from assay.bench.datasets.chats import SESSION, ChatQuestion, ChatSession, Sessions, Turn, at_level
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place, checked_id, mapping_of, read_json, text_of
 from assay.bench.datasets.moments import moment
-from assay.bench.datasets.source import Source
+from assay.bench.datasets.source import RawDataset
 from assay.bench.types import Topic
 from assay.ingest.dates import brief
 
@@ -29,14 +29,14 @@ _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D:?(\d+):(\d+)")  # D1:3, and the slips D:1:3, D01:03 and "D1:3; D2:4" of the published file
 
 
-def read(what: str) -> Source:
+def read(what: str) -> RawDataset:
     name, level = at_level(what)
     path = find.locate(name)
     found = read_json(path)
     if not isinstance(found, list):
         raise DatasetError(f"{path} is no JSON list", "name a file that holds a list of conversations")
-    asked = Asked()
-    sessions: list[tuple[Place, Session]] = []
+    asked = ChatQuestion()
+    sessions: list[tuple[Place, ChatSession]] = []
     lost = 0
     for number, item in enumerate(found, 1):
         place = f"{path} item {number}"
@@ -55,12 +55,12 @@ def read(what: str) -> Source:
     return asked.source(path.stem, Sessions(lambda: iter(sessions), level), notes)
 
 
-def _sessions(item: Mapping[str, Any], conversation: str, place: Place) -> Iterator[Session]:
+def _sessions(item: Mapping[str, Any], conversation: str, place: Place) -> Iterator[ChatSession]:
     talk = mapping_of(item, "conversation", place)
     numbers = sorted(int(found[1]) for key in talk if (found := _SESSION.fullmatch(key)))
     for number in numbers:
         date = str(talk.get(f"session_{number}_date_time", ""))
-        yield Session(
+        yield ChatSession(
             id=f"{conversation}:S{number}",
             title=f"{conversation} session {number} ({date})",
             turns=tuple(_turns(talk[f"session_{number}"], conversation, f"{place} session {number}")),

@@ -22,24 +22,24 @@ from pathlib import Path
 from typing import Any
 
 from assay.bench.datasets import find
-from assay.bench.datasets.chats import SESSION, Asked, Session, Sessions, Turn, at_level
+from assay.bench.datasets.chats import SESSION, ChatQuestion, ChatSession, Sessions, Turn, at_level
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import BOM, DECODER, Place, checked_id, identity, text_of
 from assay.bench.datasets.moments import moment
-from assay.bench.datasets.source import Source
+from assay.bench.datasets.source import RawDataset
 from assay.bench.types import Topic
 from assay.ingest.dates import brief
 
 ABSTENTION = "_abs"
 Item = Mapping[str, Any]
-_Talk = tuple[str, Session, list[int]]
+_Talk = tuple[str, ChatSession, list[int]]
 """A session's id, the session under its document id, and the places of the turns that answer."""
 
 
-def read(what: str) -> Source:
+def read(what: str) -> RawDataset:
     name, level = at_level(what)
     path = find.locate(name)
-    asked, names = Asked(), _Names()
+    asked, names = ChatQuestion(), _Names()
     earliest: dict[str, float | None] = {}
     for place, item in items(path):
         sessions = list(_sessions(place, item, names))
@@ -50,7 +50,7 @@ def read(what: str) -> Source:
     return asked.source(path.stem, Sessions(partial(_pooled, path, earliest), level))
 
 
-def _ask(asked: Asked, place: Place, item: Item, sessions: list[_Talk], level: str) -> None:
+def _ask(asked: ChatQuestion, place: Place, item: Item, sessions: list[_Talk], level: str) -> None:
     topic = _topic(place, item)
     answers = {checked_id(str(name), place) for name in _list(item, "answer_session_ids", place)}
     if absent := answers - {name for name, _, _ in sessions}:
@@ -138,7 +138,7 @@ def _sessions(place: Place, item: Item, names: _Names) -> Iterator[_Talk]:
         turns = tuple(
             Turn(f"{document}:{number}", text, {"role": role}) for number, (role, text, _) in enumerate(spoken, 1)
         )
-        session = Session(document, str(date), turns, moment(date), {"session": name, "session_id": document})
+        session = ChatSession(document, str(date), turns, moment(date), {"session": name, "session_id": document})
         yield name, session, [number for number, (_, _, answers) in enumerate(spoken) if answers]
 
 
@@ -150,7 +150,7 @@ def _turn(turn: object, place: Place) -> tuple[str, str, bool]:
     return role, f"{role}: {text_of(turn, 'content', place)}", turn.get("has_answer") is True
 
 
-def _pooled(path: Path, earliest: Mapping[str, float | None]) -> Iterator[tuple[Place, Session]]:
+def _pooled(path: Path, earliest: Mapping[str, float | None]) -> Iterator[tuple[Place, ChatSession]]:
     """Every session once, where it first stands, with its earliest date."""
     names = _Names()
     seen: set[str] = set()

@@ -14,7 +14,7 @@ from assay.bench.types import Evidence, Topic
 from assay.ingest.dates import brief
 
 
-class Row(NamedTuple):
+class PassageRow(NamedTuple):
     """A line of an evidence file."""
 
     query: str
@@ -59,12 +59,14 @@ class Row(NamedTuple):
         return listed
 
 
-def rows(path: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: frozenset[str]) -> tuple[Row, ...]:
+def rows(path: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: frozenset[str]) -> tuple[PassageRow, ...]:
     """The lines about these questions; one about a question nobody asks is an error."""
     found, count = [], 0
     for place, fields in json_lines(manifest.check_file(path)):
         count += 1
-        row = Row(identity(fields, ("query_id",), place), identity(fields, ("doc_id", "corpus"), place), fields, place)
+        row = PassageRow(
+            identity(fields, ("query_id",), place), identity(fields, ("doc_id", "corpus"), place), fields, place
+        )
         if row.query not in topics:
             raise row.error(f"evidence for query {row.query!r}, which does not exist")
         if row.query in judged:

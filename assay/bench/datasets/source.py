@@ -52,7 +52,7 @@ class NoEvidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class RawDataset:
     """A whole dataset: its documents, all its questions, and its judgements by the name of their file.
 
     `judgements` are read when a split needs them; `evidence` is given the questions of the split;

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.passages import Row, in_order
+from assay.bench.datasets.passages import PassageRow, in_order
 from assay.bench.datasets.source import Record
 from assay.bench.types import Evidence
 from assay.ingest.files import tidy
@@ -25,7 +25,7 @@ from assay.ingest.files import tidy
 FILE, DOCUMENTS = "spans.jsonl", "documents.jsonl"
 
 
-class _Piece(NamedTuple):
+class _SpanPiece(NamedTuple):
     raw: str
     start: int
     end: int
@@ -35,16 +35,16 @@ class _Piece(NamedTuple):
 class InPieces:
     """Spans of raw documents, carried into the pieces of the corpus."""
 
-    rows: Sequence[Row]
+    rows: Sequence[PassageRow]
 
     @cached_property
-    def _by_document(self) -> Mapping[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+    def _by_document(self) -> Mapping[str, list[PassageRow]]:
+        found: dict[str, list[PassageRow]] = {}
         for row in self.rows:
             found.setdefault(row.document, []).append(row)
         return found
 
-    def _touching(self, piece: _Piece) -> list[tuple[Row, int, int]]:
+    def _touching(self, piece: _SpanPiece) -> list[tuple[PassageRow, int, int]]:
         """(row, start, end) of the spans that share characters with a piece."""
         spans = ((row, *row.characters()) for row in self._by_document.get(piece.raw, ()))
         return [(row, start, end) for row, start, end in spans if start < piece.end and piece.start < end]
@@ -54,7 +54,7 @@ class InPieces:
         return piece is not None and bool(self._touching(piece))
 
     def resolve(self, kept: Mapping[str, Record]) -> Mapping[str, tuple[Evidence, ...]]:
-        found: dict[str, dict[_Piece, Evidence]] = {}
+        found: dict[str, dict[_SpanPiece, Evidence]] = {}
         held: set[Place] = set()
         for name in sorted(kept):
             text, piece = kept[name]["text"], _piece(kept[name])
@@ -67,7 +67,7 @@ class InPieces:
                     raise row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
                 passages = found.setdefault(row.query, {})
                 passages.setdefault(
-                    _Piece(name, low, high), Evidence(name, low, high, tidy(text[low:high]), len(passages))
+                    _SpanPiece(name, low, high), Evidence(name, low, high, tidy(text[low:high]), len(passages))
                 )
                 held.add(row.place)
         for row in self.rows:
@@ -76,8 +76,8 @@ class InPieces:
         return in_order({query: list(passages.values()) for query, passages in found.items()})
 
 
-def _piece(record: Record) -> _Piece | None:
+def _piece(record: Record) -> _SpanPiece | None:
     """Which characters of which raw document this is; None when it does not say."""
     meta = record.get("metadata", {})
     raw, start, end = (meta.get(name) for name in ("corpus", "start", "end"))
-    return _Piece(raw, start, end) if isinstance(raw, str) and type(start) is int and type(end) is int else None
+    return _SpanPiece(raw, start, end) if isinstance(raw, str) and type(start) is int and type(end) is int else None

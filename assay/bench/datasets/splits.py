@@ -26,7 +26,7 @@ ALIASES = {"validation": "dev", "valid": "dev", "val": "dev"}
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SplitPlan:
     """The files a split is read from, and which half of their queries: dev's, or the other one."""
 
     split: str
@@ -55,19 +55,19 @@ def in_dev_half(query: str) -> bool:
     return hashlib.sha256(query.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 0
 
 
-def plan(split: str, files: Collection[str]) -> Plan:
+def plan(split: str, files: Collection[str]) -> SplitPlan:
     """How to make a split out of the qrels files there; DatasetError names the splits that can be had."""
     known = _known(files)
     wanted = ALIASES.get(split, split)
     if wanted == ALL and known:
-        return Plan(ALL, tuple(known[name] for name in STANDARD if name in known))
+        return SplitPlan(ALL, tuple(known[name] for name in STANDARD if name in known))
     pooled = "train" if "train" in known else "test"
     if "dev" not in known and pooled in known and wanted in ("dev", pooled):
-        return Plan(wanted, (known[pooled],), "dev" if wanted == "dev" else "other")
+        return SplitPlan(wanted, (known[pooled],), "dev" if wanted == "dev" else "other")
     if wanted in known:
-        return Plan(wanted, (known[wanted],))
+        return SplitPlan(wanted, (known[wanted],))
     if split in files:
-        return Plan(split, (split,))
+        return SplitPlan(split, (split,))
     raise DatasetError(f"there is no split {split!r}", nearest(split, offered(files)))
 
 

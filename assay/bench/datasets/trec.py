@@ -24,7 +24,7 @@ from assay.bench.datasets import beir, find
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place, checked_id, lines
 from assay.bench.datasets.moments import moment
-from assay.bench.datasets.source import Judgement, Record, Source
+from assay.bench.datasets.source import Judgement, RawDataset, Record
 from assay.bench.types import Topic
 from assay.errors import nearest
 
@@ -41,10 +41,10 @@ _FIELD = re.compile(r"<(num|title|desc|narr)>\s*(.*?)\s*(?=</?(?:num|title|desc|
 _LABELS = re.compile(r"^(?:Number|Topic|Title|Description|Narrative)\s*:\s*", re.I)
 
 
-def read(what: str) -> Source:
+def read(what: str) -> RawDataset:
     files = _named(what) if "=" in what else _in_folder(find.locate(what))
     qrels = [path for found in files["qrels"] for path in (sorted(found.iterdir()) if found.is_dir() else [found])]
-    return Source(
+    return RawDataset(
         name=files["topics"][0].resolve().parent.name,
         documents=_corpus(files["corpus"][0]),
         topics=topics(files["topics"][0]),

@@ -1,7 +1,7 @@
 """A sweep over a pipeline's settings: every cell a run on dev, one winner, confirmed on test or honestly none."""
 
-from assay.bench.grid.cells import Where
-from assay.bench.grid.promote import Result, promote
-from assay.bench.grid.sweep import Cell, Sweep, base_for, sweep
+from assay.bench.grid.cells import CellPlace
+from assay.bench.grid.promote import SweepResult, promote
+from assay.bench.grid.sweep import Sweep, SweepCell, base_for, sweep
 
-__all__ = ["Cell", "Result", "Sweep", "Where", "base_for", "promote", "sweep"]
+__all__ = ["CellPlace", "Sweep", "SweepCell", "SweepResult", "base_for", "promote", "sweep"]

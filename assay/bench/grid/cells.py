@@ -11,44 +11,44 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.bench import suspicion
-from assay.bench.grid.sweep import Cell
+from assay.bench.grid.sweep import SweepCell
 from assay.bench.lab import file_name, known
 from assay.bench.receipt import Receipt, write
-from assay.bench.runner import Bench, Plan
+from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import System
 from assay.bench.types import Dataset
-from assay.bench.workspace import Settings
+from assay.bench.workspace import IndexSettings
+from assay.config.preflight import Finding
 from assay.errors import AssayError
-from assay.parallel import Crashed, Crew, NoHelpers
-from assay.preflight import Finding
+from assay.types import Progress
+from assay.util.parallel import Crashed, Crew, NoHelpers
 
-Progress = Callable[[str, int, int], None]
 WORKER = "assay.bench.grid.worker"
 
 
 @dataclass(frozen=True)
-class Where:
+class CellPlace:
     """Which dataset, indexed how: what a helper process needs to open the same."""
 
     source: str
-    settings: Settings = field(default_factory=Settings)
+    settings: IndexSettings = field(default_factory=IndexSettings)
     cache: Path | None = None
 
 
 @dataclass(frozen=True)
-class Job:
+class CellJob:
     """What every cell of a sweep shares."""
 
-    where: Where
+    where: CellPlace
     split: str
     digest: str
-    plan: Plan
+    plan: RunPlan
     findings: tuple[Finding, ...]
     folder: Path
 
 
 @dataclass(frozen=True)
-class Measured:
+class CellResult:
     """Receipts by system; cells that could not be measured, and why; how many were there already."""
 
     receipts: Mapping[str, Receipt]
@@ -56,19 +56,19 @@ class Measured:
     kept: int
 
 
-def job_of(bench: Bench, where: Where, split: str, folder: Path) -> Job:
+def job_of(bench: Bench, where: CellPlace, split: str, folder: Path) -> CellJob:
     """The job of measuring on this bench."""
     findings = tuple(suspicion.of_dataset(bench.dataset, bench.workspace))
-    return Job(where, split, bench.dataset.digest, bench.plan, findings, folder)
+    return CellJob(where, split, bench.dataset.digest, bench.plan, findings, folder)
 
 
 def run_cells(
     bench: Bench,
-    cells: Sequence[Cell],
-    job: Job,
+    cells: Sequence[SweepCell],
+    job: CellJob,
     workers: int,
     progress: Progress = lambda *_: None,
-) -> Measured:
+) -> CellResult:
     """Every cell on the bench's dataset; `job` is how helper processes open the same. `workers` changes no result."""
     systems = [cell.system for cell in cells]
     kept = {one.name: there for one in systems if (there := _there(bench, job, one)) is not None}
@@ -88,16 +88,16 @@ def run_cells(
         _here(bench, job, missing, tell)
     found = {one.name: kept.get(one.name) or _there(bench, job, one) for one in systems}
     lost = {name: failed.get(name, "its receipt is gone") for name, receipt in found.items() if receipt is None}
-    return Measured({name: receipt for name, receipt in found.items() if receipt is not None}, lost, len(kept))
+    return CellResult({name: receipt for name, receipt in found.items() if receipt is not None}, lost, len(kept))
 
 
-def measure(bench: Bench, job: Job, system: System) -> None:
+def measure(bench: Bench, job: CellJob, system: System) -> None:
     """One cell, written when it is whole."""
     receipt = bench.receipt(system, bench.run(system), job.findings)
     write(receipt, job.folder / file_name(bench.dataset, system.name))
 
 
-def _there(bench: Bench, job: Job, system: System) -> Receipt | None:
+def _there(bench: Bench, job: CellJob, system: System) -> Receipt | None:
     return known(job.folder / file_name(bench.dataset, system.name), bench, system)
 
 
@@ -108,13 +108,13 @@ def checked(dataset: Dataset, digest: str) -> Dataset:
     return dataset
 
 
-def _here(bench: Bench, job: Job, systems: Sequence[System], tell: Callable[[int], None]) -> None:
+def _here(bench: Bench, job: CellJob, systems: Sequence[System], tell: Callable[[int], None]) -> None:
     for done, system in enumerate(systems, 1):
         measure(bench, job, system)
         tell(done)
 
 
-def _in_helpers(job: Job, systems: Sequence[System], workers: int, tell: Callable[[int], None]) -> dict[str, str]:
+def _in_helpers(job: CellJob, systems: Sequence[System], workers: int, tell: Callable[[int], None]) -> dict[str, str]:
     """Cells in helper processes; one that takes its process down is reported, the others go on."""
     failed = {}
     tasks = [(system.name, dict(system.spec)) for system in systems]

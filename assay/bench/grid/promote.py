@@ -7,43 +7,43 @@ changes, then to the smaller digest.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.bench import lab
 from assay.bench.datasets import load
-from assay.bench.gates import Outcome, judge
-from assay.bench.grid.cells import Measured, Where, job_of, run_cells
-from assay.bench.grid.sweep import Cell, Sweep
+from assay.bench.gates.check import Outcome, judge
+from assay.bench.gates.rules import Rules
+from assay.bench.grid.cells import CellPlace, CellResult, job_of, run_cells
+from assay.bench.grid.sweep import Sweep, SweepCell
 from assay.bench.grid.vary import text
 from assay.bench.metrics import parse
 from assay.bench.receipt import Receipt
-from assay.bench.rules import Rules
-from assay.bench.runner import Bench, Plan, aggregate, describe, versions
+from assay.bench.runner import Bench, RunPlan, aggregate, describe, versions
 from assay.bench.systems import System
 from assay.bench.types import Dataset
 from assay.bench.workspace import prepare
 from assay.errors import ConfigError
+from assay.types import Progress
 
 TIES = "fewer changes, then the smaller digest"
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Result:
+class SweepResult:
     """The sweep as a receipt of kind "grid", the cell that was picked (None: the base), and its gates on test."""
 
     receipt: Receipt
-    picked: Cell | None
+    picked: SweepCell | None
     gate: Receipt | None
     verdict: Outcome
 
 
 def promote(
     swept: Sweep,
-    where: Where,
+    where: CellPlace,
     rules: Rules,
     out: Path,
     *,
@@ -51,13 +51,13 @@ def promote(
     splits: tuple[str, str] = ("dev", "test"),
     workers: int = 1,
     progress: Progress = lambda *_: None,
-) -> Result:
+) -> SweepResult:
     """Run every cell on dev, pick by the metric `pick`, confirm on test. Receipts of runs are kept under `out`."""
     start = time.perf_counter()
     dev, test = (load(where.source, split) for split in splits)
     _check_apart(dev, test)
     metric = str(parse(pick))
-    plan = Plan(_metrics(metric, Plan().fitted(dev), rules))
+    plan = RunPlan(_metrics(metric, RunPlan().fitted(dev), rules))
     with prepare(dev, where.settings, progress, where.cache) as workspace:
         bench = Bench(dev, workspace, plan)
         measured = run_cells(bench, swept.cells, job_of(bench, where, splits[0], out / "cells"), workers, progress)
@@ -86,7 +86,7 @@ def promote(
     verdict = _verdict(rows, picked, gate, "measured")
     spent = {"seconds": round(time.perf_counter() - start, 1), "workers": workers, "cells_kept": measured.kept}
     told = {"verdict": verdict, "why": _why(rows, picked, gate), "gate": None if gate is None else gate.measured}
-    return Result(Receipt("grid", canonical, {**told, **spent}), picked, gate, verdict)
+    return SweepResult(Receipt("grid", canonical, {**told, **spent}), picked, gate, verdict)
 
 
 def _check_apart(dev: Dataset, test: Dataset) -> None:
@@ -98,14 +98,14 @@ def _check_apart(dev: Dataset, test: Dataset) -> None:
         )
 
 
-def _metrics(pick: str, usual: Plan, rules: Rules) -> tuple[str, ...]:
+def _metrics(pick: str, usual: RunPlan, rules: Rules) -> tuple[str, ...]:
     """What decides, what the gates read, and what is usually measured."""
     read = [rule.metric for rule in rules.rules if rule.timed is None]
     return tuple(dict.fromkeys([pick, *read, *usual.metrics]))
 
 
 def _confirm(
-    test: Dataset, systems: Sequence[System], where: Where, plan: Plan, out: Path, progress: Progress
+    test: Dataset, systems: Sequence[System], where: CellPlace, plan: RunPlan, out: Path, progress: Progress
 ) -> list[Receipt]:
     """Base and winner on test, timed in turns: receipts of different runs would say nothing about latency."""
     with prepare(test, where.settings, progress, where.cache) as workspace:
@@ -115,7 +115,7 @@ def _confirm(
     return [found[system.name] for system in systems]
 
 
-def _row(cell: Cell, measured: Measured, metric: str) -> dict[str, Any]:
+def _row(cell: SweepCell, measured: CellResult, metric: str) -> dict[str, Any]:
     """A line of the table."""
     receipt = measured.receipts.get(cell.system.name)
     said: Mapping[str, Any] = receipt.canonical if receipt is not None else {"status": "not_measured"}
@@ -133,7 +133,7 @@ def _row(cell: Cell, measured: Measured, metric: str) -> dict[str, Any]:
     }
 
 
-def _best(cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> Cell:
+def _best(cells: Sequence[SweepCell], rows: Sequence[Mapping[str, Any]]) -> SweepCell:
     """The best on dev; the base when nothing was measured."""
     ranked = sorted(
         (place for place, row in enumerate(rows) if row["value"] is not None),
@@ -142,7 +142,7 @@ def _best(cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> Cell:
     return cells[ranked[0]] if ranked else cells[0]
 
 
-def _verdict(rows: Sequence[Mapping[str, Any]], picked: Cell | None, gate: Receipt | None, half: str) -> Outcome:
+def _verdict(rows: Sequence[Mapping[str, Any]], picked: SweepCell | None, gate: Receipt | None, half: str) -> Outcome:
     """`half` says whether latency counts: "measured" has the verdict over all gates."""
     if gate is not None:
         found: Outcome = getattr(gate, half)["verdict"] or "not_measured"
@@ -150,7 +150,7 @@ def _verdict(rows: Sequence[Mapping[str, Any]], picked: Cell | None, gate: Recei
     return "fail" if rows[0]["value"] is not None and picked is None else "not_measured"
 
 
-def _why(rows: Sequence[Mapping[str, Any]], picked: Cell | None, gate: Receipt | None) -> str:
+def _why(rows: Sequence[Mapping[str, Any]], picked: SweepCell | None, gate: Receipt | None) -> str:
     """The conclusion in one sentence."""
     if rows[0]["value"] is None:
         return f"the base was not measured: {rows[0]['why']}"
@@ -168,7 +168,7 @@ def _system(system: System) -> dict[str, Any]:
     return {"name": system.name, "digest": system.digest, "spec": dict(system.spec)}
 
 
-def _notes(swept: Sweep, measured: Measured) -> list[str]:
+def _notes(swept: Sweep, measured: CellResult) -> list[str]:
     """What a reader should know about the axes."""
     notes = []
     if swept.repeated:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.bench.grid.vary import Axis, Settings, axes, cells, changed, text
+from assay.bench.grid.vary import Settings, SweepAxis, axes, cells, changed, text
 from assay.bench.systems import System, of, system
-from assay.config import from_dict, presets
+from assay.config.load import from_dict, presets
 from assay.errors import ConfigError
 
 _FIRST = ("default", "rrf", "weighted")
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """A pipeline of the sweep. `changes` counts the settings in which it differs from the base.
 
     It is called after the base and its digest, so the same pipeline has the same name in every sweep.
@@ -30,8 +30,8 @@ class Sweep:
     """The base is the first cell, whether or not the axes meet it. `repeated` combinations gave a pipeline again."""
 
     base: System
-    axes: tuple[Axis, ...]
-    cells: tuple[Cell, ...]
+    axes: tuple[SweepAxis, ...]
+    cells: tuple[SweepCell, ...]
     repeated: int
 
 
@@ -42,15 +42,15 @@ def sweep(base: System, said: Sequence[str]) -> Sweep:
     if not said:
         raise ConfigError("a sweep varies something", "add --vary fuse.c=10..100")
     found = axes(said, base.spec)
-    made = {base.digest: Cell((), base, 0)}
+    made = {base.digest: SweepCell((), base, 0)}
     combinations = cells(found)
     for settings in combinations:
         one = _system(base, settings)
         known = made.get(one.digest)
         if known is None:
-            made[one.digest] = Cell(settings, one, _changes(base, settings))
+            made[one.digest] = SweepCell(settings, one, _changes(base, settings))
         elif one.digest == base.digest and not known.settings:
-            made[base.digest] = Cell(settings, base, 0)  # the axes meet the base: it has its place among them
+            made[base.digest] = SweepCell(settings, base, 0)  # the axes meet the base: it has its place among them
     met = 1 if made[base.digest].settings else 0
     return Sweep(base, found, tuple(made.values()), len(combinations) - (len(made) - 1 + met))
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.config.registry import Kind, component_class
 from assay.errors import ConfigError, nearest
-from assay.registry import Kind, component_class
 
 STEPS = 5
 MOST = 2_000
@@ -36,27 +36,27 @@ Settings = tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SweepAxis:
     """A setting and the values it takes."""
 
     key: str
     values: tuple[Value, ...]
 
 
-def axis(said: str) -> Axis:
+def axis(said: str) -> SweepAxis:
     """`key=values` as an axis."""
     key, mark, values = (part.strip() for part in said.partition("="))
     if not mark or not key or not values:
         raise ConfigError(f"--vary {said!r} names no key or no values", "write --vary fuse.c=10..100")
     found = _RANGE.fullmatch(values)
     if found is not None:
-        return Axis(key, _spaced(said, float(found[1]), float(found[2]), int(found[3] or STEPS), bool(found[4])))
+        return SweepAxis(key, _spaced(said, float(found[1]), float(found[2]), int(found[3] or STEPS), bool(found[4])))
     if ".." in values:
         raise ConfigError(f"--vary {said!r}: {values!r} is no range", "write a..b, a..b/7 or a..b*log")
     listed = [_literal(value.strip()) for value in values.split(",")]
     if "" in listed:
         raise ConfigError(f"--vary {said!r} has an empty value", "write a,b,c")
-    return Axis(key, tuple(dict.fromkeys(listed)))
+    return SweepAxis(key, tuple(dict.fromkeys(listed)))
 
 
 def _spaced(said: str, first: float, last: float, steps: int, log: bool) -> tuple[Value, ...]:
@@ -74,7 +74,7 @@ def _literal(said: str) -> Value:
     return {"true": True, "false": False}.get(said, said)
 
 
-def axes(said: Iterable[str], config: Mapping[str, Any]) -> tuple[Axis, ...]:
+def axes(said: Iterable[str], config: Mapping[str, Any]) -> tuple[SweepAxis, ...]:
     """Axes that fit a pipeline's config: every key exists, and none stands twice."""
     found = tuple(_fitted(axis(text), config) for text in said)
     keys = [one.key for one in found]
@@ -87,16 +87,16 @@ def axes(said: Iterable[str], config: Mapping[str, Any]) -> tuple[Axis, ...]:
     return found
 
 
-def _fitted(one: Axis, config: Mapping[str, Any]) -> Axis:
+def _fitted(one: SweepAxis, config: Mapping[str, Any]) -> SweepAxis:
     """Whole numbers where the setting is one."""
     table, key = _place(copy.deepcopy(dict(config)), one.key)
     if type(table.get(key)) is not int:
         return one
     whole = [round(value) if isinstance(value, float) else value for value in one.values]
-    return Axis(one.key, tuple(dict.fromkeys(whole)))
+    return SweepAxis(one.key, tuple(dict.fromkeys(whole)))
 
 
-def cells(found: Sequence[Axis]) -> list[Settings]:
+def cells(found: Sequence[SweepAxis]) -> list[Settings]:
     """Every combination, the last axis fastest."""
     keys = [one.key for one in found]
     return [tuple(zip(keys, values, strict=True)) for values in product(*(one.values for one in found))]

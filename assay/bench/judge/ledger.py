@@ -31,7 +31,7 @@ class LedgerError(AssayError):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class LedgerEntry:
     """What one judge said of one document for one query. `grade` is None when it was skipped."""
 
     query_id: str
@@ -51,7 +51,7 @@ class Ledger:
     """The judgements of a file. `torn` names the lines that were passed over."""
 
     path: Path
-    judgements: dict[Key, Judgement] = field(default_factory=dict)
+    judgements: dict[Key, LedgerEntry] = field(default_factory=dict)
     torn: list[str] = field(default_factory=list)
 
     @staticmethod
@@ -76,7 +76,7 @@ class Ledger:
 
     def grade(self, item: Item, judge: str, grade: int | None, at: str) -> None:
         """Judge an item; when this returns it is on the disk."""
-        judgement = Judgement(item.query.id, item.query.text, item.chunk.doc_id, item.chunk.id, judge, grade)
+        judgement = LedgerEntry(item.query.id, item.query.text, item.chunk.doc_id, item.chunk.id, judge, grade)
         said = {
             name: getattr(judgement, name) for name in ("query_id", "query", "doc_id", "chunk_id", "judge", "grade")
         }
@@ -96,7 +96,7 @@ class Ledger:
         grade = said["grade"]
         if grade is not None and grade not in GRADES:
             raise ValueError(f"grade {grade!r}")
-        self.judgements[key] = Judgement(key[0], str(said["query"]), key[1], str(said["chunk_id"]), key[2], grade)
+        self.judgements[key] = LedgerEntry(key[0], str(said["query"]), key[1], str(said["chunk_id"]), key[2], grade)
 
     def _append(self, said: Mapping[str, Any]) -> None:
         """One write of one line, then fsync. An unfinished line before it is ended first."""
@@ -126,7 +126,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def graded(ledger: Ledger) -> Iterator[Judgement]:
+def graded(ledger: Ledger) -> Iterator[LedgerEntry]:
     """Judgements with a grade, by query, document and judge."""
     for key in sorted(ledger.judgements):
         if ledger.judgements[key].grade is not None:

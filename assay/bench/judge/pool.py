@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from assay.bench.querylog import Asked
+from assay.bench.query_log import LoggedQuery
+from assay.engine.pipeline import Pipeline
 from assay.kb import KnowledgeBase
-from assay.pipeline import Pipeline
 from assay.types import Chunk
 
 
@@ -20,7 +20,7 @@ from assay.types import Chunk
 class Item:
     """A document to be judged for a query, shown by one of its chunks."""
 
-    query: Asked
+    query: LoggedQuery
     chunk: Chunk
 
     @property
@@ -29,14 +29,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class JudgingPool:
     """The items of one query in the order they are shown, and what could not run as planned while they were found."""
 
     items: tuple[Item, ...]
     degraded: tuple[str, ...] = ()
 
 
-def pool(base: KnowledgeBase, pipelines: Sequence[Pipeline], asked: Asked, depth: int, seed: int) -> Pool:
+def pool(base: KnowledgeBase, pipelines: Sequence[Pipeline], asked: LoggedQuery, depth: int, seed: int) -> JudgingPool:
     """The union of the first `depth` results of every pipeline, shuffled."""
     best: dict[str, tuple[int, str, Chunk]] = {}
     degraded: dict[str, None] = {}
@@ -47,7 +47,7 @@ def pool(base: KnowledgeBase, pipelines: Sequence[Pipeline], asked: Asked, depth
             mine = (hit.rank, hit.id, hit.chunk)
             best[hit.chunk.doc_id] = min(best.get(hit.chunk.doc_id, mine), mine, key=lambda one: one[:2])
     items = [Item(asked, chunk) for _, _, chunk in best.values()]
-    return Pool(tuple(sorted(items, key=lambda item: (_place(seed, item), item.key))), tuple(degraded))
+    return JudgingPool(tuple(sorted(items, key=lambda item: (_place(seed, item), item.key))), tuple(degraded))
 
 
 def _place(seed: int, item: Item) -> bytes:

@@ -15,7 +15,7 @@ Did = Literal["graded", "skipped", "undone", "nothing to undo", "more", "help", 
 
 
 @dataclass
-class Session:
+class JudgingSession:
     """The open items of one judge, in order. `clock` gives the time as text, for the record alone."""
 
     ledger: Ledger

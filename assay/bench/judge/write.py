@@ -7,9 +7,9 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from assay.bench.beir import Row, check_free, write_folder
 from assay.bench.collection import Collection, Passage, dataset_id
-from assay.bench.judge.ledger import Judgement, Ledger, graded
+from assay.bench.dataset_writer import Row, check_free, write_folder
+from assay.bench.judge.ledger import Ledger, LedgerEntry, graded
 
 MAKER = "assay judge"
 LEDGER = "judgements.jsonl"
@@ -38,7 +38,7 @@ def write_judgements(ledger: Ledger, collection: Collection, folder: Path, sourc
     check_place(folder)
     known = {document.id for document in collection.documents}
     places = {passage.id: passage for document in collection.documents for passage in document.passages}
-    said: dict[tuple[str, str], list[Judgement]] = {}
+    said: dict[tuple[str, str], list[LedgerEntry]] = {}
     texts: dict[str, str] = {}
     lost = 0
     for one in graded(ledger):

@@ -9,13 +9,13 @@ from typing import Any
 from assay.bench.compare import Tested, comparisons
 from assay.bench.metrics import parse
 from assay.bench.receipt import Receipt, ReceiptError
-from assay.bench.scored import Scored, check_fit, scored
+from assay.bench.run_columns import RunColumns, check_fit, scored
 from assay.bench.stats import Interval, bootstrap_ci
 from assay.bench.suspicion import of_results
 from assay.bench.systems import BASELINES, BOUNDS
 from assay.bench.types import ALL
+from assay.config.preflight import Finding
 from assay.errors import nearest
-from assay.preflight import Finding
 
 REFERENCES = ("hybrid", "bm25", "dense")
 """What the others are held against when nobody says: the first of these that is there."""
@@ -28,8 +28,8 @@ class Board:
     dataset: Mapping[str, Any]
     metric: str
     receipts: Mapping[str, Receipt]
-    systems: tuple[Scored, ...]
-    bounds: tuple[Scored, ...]
+    systems: tuple[RunColumns, ...]
+    bounds: tuple[RunColumns, ...]
     unmeasured: Mapping[str, str]
     reference: str
     tests: tuple[Tested, ...] = ()
@@ -39,10 +39,10 @@ class Board:
     """Baselines without which a number says little."""
 
     @property
-    def best(self) -> Scored:
+    def best(self) -> RunColumns:
         return self.systems[0]
 
-    def mean(self, run: Scored, metric: str | None = None, scope: str = ALL) -> float:
+    def mean(self, run: RunColumns, metric: str | None = None, scope: str = ALL) -> float:
         values = run.values(metric or self.metric, scope)
         return float(values.mean()) if len(values) else float("nan")
 

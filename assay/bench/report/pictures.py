@@ -9,7 +9,7 @@ import numpy as np
 from assay.bench.report.gather import Board
 from assay.bench.report.svg import (
     WIDTH,
-    Axis,
+    PlotAxis,
     bar,
     below,
     beside,
@@ -38,8 +38,8 @@ def quality_latency(board: Board) -> str:
         return ""
     ms = {run.system: run.latency_ms["total"]["p50"] for run in timed}
     ends = [v for run in timed for v in (board.intervals[run.system].low, board.intervals[run.system].high)]
-    across = Axis(min(ms.values()) / 1.6, max(ms.values()) * 2.6, 70, WIDTH - 20, logarithmic=True)
-    up = Axis(*spread(ends), 300, 34)
+    across = PlotAxis(min(ms.values()) / 1.6, max(ms.values()) * 2.6, 70, WIDTH - 20, logarithmic=True)
+    up = PlotAxis(*spread(ends), 300, 34)
     marks = [*below(across, 300, 34, "median search, ms"), *beside(up, 70, WIDTH - 20, board.metric)]
     shade = colours(board)
     taken: list[tuple[float, float]] = []
@@ -94,7 +94,7 @@ def _forest(rows: Mapping[str, tuple[float, float, float, float]], shade: Mappin
     if not rows:
         return ""
     ends = [v for _, low, high, _ in rows.values() for v in (low, high)]
-    across = Axis(*spread([*ends, 0.0]), 220, WIDTH - 110)
+    across = PlotAxis(*spread([*ends, 0.0]), 220, WIDTH - 110)
     bottom = 20 + 24 * len(rows)
     marks = [*below(across, bottom, 8, label, "{:+.2f}"), line(across.at(0.0), 8, across.at(0.0), bottom, "zero")]
     for place, (name, (mean, low, high, p)) in enumerate(rows.items()):
@@ -115,8 +115,8 @@ def budgets(board: Board, metric: str, at: Sequence[int]) -> str:
     shade = colours(board)
     runs = [*board.systems, *board.bounds]
     means = {run.system: [board.mean(run, f"{metric}@{tokens}tok") for tokens in at] for run in runs}
-    across = Axis(0, max(at) * 1.02, 70, WIDTH - 150)
-    up = Axis(0.0, max(1e-3, *(v for column in means.values() for v in column)) * 1.05, 290, 34)
+    across = PlotAxis(0, max(at) * 1.02, 70, WIDTH - 150)
+    up = PlotAxis(0.0, max(1e-3, *(v for column in means.values() for v in column)) * 1.05, 290, 34)
     marks = [*below(across, 290, 34, "tokens"), *beside(up, 70, WIDTH - 150, f"{metric} within the budget")]
     taken: list[tuple[float, float]] = []
     for name, column in sorted(means.items(), key=lambda item: -item[1][-1]):
@@ -138,9 +138,13 @@ def wins(board: Board, system: str) -> str:
     if other is base or not len(known):
         return ""
     order = known[np.argsort(-gap[known], kind="stable")]
-    across = Axis(0, len(order), 70, WIDTH - 20)
-    up = Axis(-1.0, 1.0, 250, 30) if (np.abs(gap[known]) <= 1.0).all() else Axis(*spread(gap[known].tolist()), 250, 30)
-    up = Axis(min(up.low, 0.0), max(up.high, 0.0), 250, 30)
+    across = PlotAxis(0, len(order), 70, WIDTH - 20)
+    up = (
+        PlotAxis(-1.0, 1.0, 250, 30)
+        if (np.abs(gap[known]) <= 1.0).all()
+        else PlotAxis(*spread(gap[known].tolist()), 250, 30)
+    )
+    up = PlotAxis(min(up.low, 0.0), max(up.high, 0.0), 250, 30)
     marks = beside(up, 70, WIDTH - 20, f"{board.metric}, {system} minus {board.reference}", "{:+.1f}")
     for place, query in enumerate(order.tolist()):
         value = float(gap[query])

@@ -42,7 +42,7 @@ def picture(height: float, label: str, marks: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlotAxis:
     """Values to places: `at(value)`; `logarithmic` for times."""
 
     low: float
@@ -80,7 +80,7 @@ def spread(values: Sequence[float], room: float = 0.08) -> tuple[float, float]:
     return low - extra, high + extra
 
 
-def below(axis: Axis, y: float, top: float, label: str, form: str = "{:g}") -> list[str]:
+def below(axis: PlotAxis, y: float, top: float, label: str, form: str = "{:g}") -> list[str]:
     """A horizontal axis with its grid."""
     marks = [line(axis.start, y, axis.end, y)]
     for value in axis.ticks():
@@ -89,7 +89,7 @@ def below(axis: Axis, y: float, top: float, label: str, form: str = "{:g}") -> l
     return [*marks, text((axis.start + axis.end) / 2, y + 34, label, "middle", "label")]
 
 
-def beside(axis: Axis, x: float, end: float, label: str, form: str = "{:.2f}") -> list[str]:
+def beside(axis: PlotAxis, x: float, end: float, label: str, form: str = "{:.2f}") -> list[str]:
     """A vertical axis with its grid; its label stands above it."""
     marks = [line(x, axis.start, x, axis.end)]
     for value in axis.ticks():

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.bench.report.gather import Board, Report
-from assay.bench.scored import Scored
-from assay.preflight import barred
+from assay.bench.run_columns import RunColumns
+from assay.config.preflight import barred
 
 COLUMNS = 6
 """Metrics of a board's table; receipts hold them all."""
@@ -97,7 +97,7 @@ def _against(board: Board, system: str) -> tuple[str, str, str, str]:
     )
 
 
-def _times(run: Scored) -> tuple[str, str]:
+def _times(run: RunColumns) -> tuple[str, str]:
     total = run.latency_ms.get("total", {})
     return tuple(f"{total[p]:.2f}" if p in total else "" for p in ("p50", "p95"))  # type: ignore[return-value]
 

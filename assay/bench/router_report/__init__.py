@@ -12,7 +12,7 @@
 
 from assay.bench.router_report.arms import Arms, arms
 from assay.bench.router_report.markdown import markdown
-from assay.bench.router_report.measure import Measured, measure
+from assay.bench.router_report.measure import RouterMeasurement, measure
 from assay.bench.router_report.table import make_table
 
-__all__ = ["Arms", "Measured", "arms", "make_table", "markdown", "measure"]
+__all__ = ["Arms", "RouterMeasurement", "arms", "make_table", "markdown", "measure"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.bench.systems import System, of
-from assay.config import with_digest
+from assay.config.load import with_digest
+from assay.config.plans import trigger_config
+from assay.config.registry import settings_of, short_name
+from assay.engine.pipeline import LegPlan, Pipeline
 from assay.errors import ConfigError
-from assay.pipeline import LegPlan, Pipeline
-from assay.plan_config import trigger_config
-from assay.registry import settings_of, short_name
 
 MODES: Mapping[str, str] = {"fewer_than": "must_count_gate"}
 """What 000 calls a trigger, where it has a word for it."""

@@ -13,9 +13,9 @@ import numpy as np
 
 from assay.bench.receipt import Receipt, digest_of
 from assay.bench.router_report.arms import described
-from assay.bench.router_report.questions import COUNTERS, Question
+from assay.bench.router_report.questions import COUNTERS, RouterQuestion
 from assay.bench.types import Dataset
-from assay.pipeline import Pipeline
+from assay.engine.pipeline import Pipeline
 
 SCHEMA = "assay/router-report/v1"
 SUMMARY: Mapping[str, str] = {
@@ -40,7 +40,7 @@ def assemble(
     dataset: Dataset,
     pipeline: Pipeline,
     receipt: Receipt,
-    questions: Sequence[Question],
+    questions: Sequence[RouterQuestion],
     compared: Sequence[Mapping[str, Any]],
     gates: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def assemble(
     return {**_timed(body, [question for question in questions if not question.failed]), "digest": digest_of(body)}
 
 
-def _timed(body: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, Any]:
+def _timed(body: Mapping[str, Any], questions: Sequence[RouterQuestion]) -> dict[str, Any]:
     """The report with the latencies of the questions that were answered, in all and one by one."""
     results = []
     for row, question in zip(body["results"], questions, strict=True):
@@ -97,7 +97,7 @@ def _timed(body: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, 
     return {**body, "latency": latency(questions), "results": results}
 
 
-def latency(questions: Sequence[Question]) -> dict[str, float | None]:
+def latency(questions: Sequence[RouterQuestion]) -> dict[str, float | None]:
     """p50, p95 and mean of the whole and of each stage, in milliseconds. Stage 2: of the questions that asked it; None
     when none did."""
     found: dict[str, float | None] = {}

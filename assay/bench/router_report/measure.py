@@ -12,25 +12,24 @@ import numpy as np
 
 from assay.bench import lab
 from assay.bench.compare import comparisons
-from assay.bench.gates import judge
+from assay.bench.gates.check import judge
+from assay.bench.gates.rules import PERCENTILES, Rules
 from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, ReceiptError, write
 from assay.bench.router_report.arms import Arms
 from assay.bench.router_report.assemble import assemble, metrics
-from assay.bench.router_report.questions import Noting, Question, failed, question
-from assay.bench.rules import PERCENTILES, Rules
-from assay.bench.runner import Bench, Plan, ranking_digest
-from assay.bench.scored import scored
+from assay.bench.router_report.questions import Noting, RouterQuestion, failed, question
+from assay.bench.run_columns import scored
+from assay.bench.runner import Bench, RunPlan, ranking_digest
 from assay.bench.types import ALL, Dataset
 from assay.bench.workspace import Workspace
+from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError
-from assay.pipeline import Pipeline
-
-Progress = Callable[[str, int, int], None]
+from assay.types import Progress
 
 
 @dataclass(frozen=True)
-class Measured:
+class RouterMeasurement:
     """The report, the receipts it stands on by system, and the verdicts."""
 
     report: Mapping[str, Any]
@@ -47,12 +46,12 @@ def measure(
     out: Path | None = None,
     clock: Callable[[], float] = time.perf_counter,
     progress: Progress = lambda *_: None,
-) -> Measured:
+) -> RouterMeasurement:
     """Run a router and its arms on a dataset. With `out`, receipts are written there; fitting ones are kept."""
     pipeline = arms.router.pipeline
     assert pipeline is not None
     demanded = [rule.metric for rule in rules.rules if rule.timed is None]
-    plan = Plan(tuple(dict.fromkeys((*metrics(pipeline.k), *demanded))))
+    plan = RunPlan(tuple(dict.fromkeys((*metrics(pipeline.k), *demanded))))
     found = dict(lab.run(dataset, list(arms), workspace, plan, out=out, progress=progress).receipts)
     bench = Bench(dataset, workspace, plan)
     questions = asked_all(bench, pipeline, clock, progress)
@@ -63,10 +62,12 @@ def measure(
     second = found[arms.second.name]
     gate = judge(receipt, rules, second)
     report = assemble(dataset, pipeline, receipt, questions, _compared(arms, found, plan), _verdicts(gate, rules))
-    return Measured(report, found, gate)
+    return RouterMeasurement(report, found, gate)
 
 
-def asked_all(bench: Bench, pipeline: Pipeline, clock: Callable[[], float], progress: Progress) -> tuple[Question, ...]:
+def asked_all(
+    bench: Bench, pipeline: Pipeline, clock: Callable[[], float], progress: Progress
+) -> tuple[RouterQuestion, ...]:
     """Every scored question with nothing remembered, so that its times are its own."""
     topics, view = bench.dataset.scored, bench.workspace.snapshot
     rows = []
@@ -82,7 +83,7 @@ def asked_all(bench: Bench, pipeline: Pipeline, clock: Callable[[], float], prog
     return tuple(rows)
 
 
-def _checked(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
+def _checked(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Receipt:
     """The report stands on its receipt: every question got the very ranking that was scored."""
     for said, asked in zip(receipt.canonical["rankings"], questions, strict=True):
         if ranking_digest(asked.retrieved) != said:
@@ -92,7 +93,7 @@ def _checked(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
     return receipt
 
 
-def _timed(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
+def _timed(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Receipt:
     """With the times of all questions that were answered, so that recorded stages count with what was recorded."""
     times = [question.ms[0] for question in questions if not question.failed]
     if not times:
@@ -103,7 +104,7 @@ def _timed(receipt: Receipt, questions: tuple[Question, ...]) -> Receipt:
     return replace(receipt, measured={**receipt.measured, "latency_ms": stages})
 
 
-def _compared(arms: Arms, found: Mapping[str, Receipt], plan: Plan) -> list[dict[str, Any]]:
+def _compared(arms: Arms, found: Mapping[str, Receipt], plan: RunPlan) -> list[dict[str, Any]]:
     """The router against each arm: mean difference, interval, p; all queries."""
     run = scored(found[arms.router.name])
     rows = []

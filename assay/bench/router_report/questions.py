@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.answer import Answer, Span
-from assay.asking import Planned
 from assay.bench.router_report.arms import stages
 from assay.bench.types import Retrieved
-from assay.pipeline import LegPlan, Pipeline
-from assay.protocols import Errand
+from assay.engine.answer import Answer, Span
+from assay.engine.cost_executor import CostExecutor
+from assay.engine.pipeline import LegPlan, Pipeline
+from assay.protocols import Job
 from assay.types import Query, Ranking
 
 USED, SKIPPED, NOT_TRIGGERED, FAILED = "stage2_used", "stage2_skipped_budget", "stage2_not_triggered", "stage2_failed"
@@ -24,7 +24,7 @@ _FATES = {"ran": USED, "out_of_time": SKIPPED, "not_triggered": NOT_TRIGGERED, "
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RouterQuestion:
     """One question's row. `facts` are the same on every run, `ms` are measured: total, stage 1, stage 2."""
 
     topic: str
@@ -38,7 +38,7 @@ class Question:
         return self.retrieved.failed
 
 
-def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrieved) -> Question:
+def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrieved) -> RouterQuestion:
     first, second = stages(pipeline)
     spans = {span.name: span for span in answer.trace if span.kind == "leg"}
     one, two = spans[first.name], spans[second.name]
@@ -56,20 +56,20 @@ def question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: Retrie
         "stage2_added_count": int((~np.isin(top.ids, one.gave.ids)).sum()),
     }
     taken = [_taken(plan, query, span) for plan, span in ((first, one), (second, two))]
-    return Question(query.id, retrieved, facts, (answer.ms + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
+    return RouterQuestion(query.id, retrieved, facts, (answer.ms + sum(taken) - one.ms - two.ms, taken[0], taken[1]))
 
 
-class Noting(Planned):
+class Noting(CostExecutor):
     """Asks as the lab does, and knows whom it asked last: who that is when a question breaks, broke it."""
 
     last = ""
 
-    def ask(self, errand: Errand) -> Ranking:
+    def ask(self, errand: Job) -> Ranking:
         self.last = errand.name
         return super().ask(errand)
 
 
-def failed(topic: str, why: str, by_second: bool) -> Question:
+def failed(topic: str, why: str, by_second: bool) -> RouterQuestion:
     """A question without an answer: a source that it requires, the second or another, is not there."""
     facts: dict[str, Any] = {
         "must_retrieved_count": 0,
@@ -82,7 +82,7 @@ def failed(topic: str, why: str, by_second: bool) -> Question:
         "stage2_candidates_considered": 0,
         "stage2_added_count": 0,
     }
-    return Question(topic, Retrieved(topic, failed=why), facts, (0.0, 0.0, 0.0))
+    return RouterQuestion(topic, Retrieved(topic, failed=why), facts, (0.0, 0.0, 0.0))
 
 
 def _taken(plan: LegPlan, query: Query, span: Span) -> float:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.bench.router_report.arms import stages
 from assay.bench.workspace import Workspace
+from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, MissingExtra, StoreError
-from assay.pipeline import Pipeline
 from assay.sources.lance_table import LanceTable
-from assay.types import Chunk
+from assay.types import Chunk, Progress
 
 BATCH = 1_000
-Progress = Callable[[str, int, int], None]
 
 
 def make_table(workspace: Workspace, pipeline: Pipeline, progress: Progress = lambda *_: None) -> int:

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from assay.bench.synth.generated import Made, Relevant, Spot
 from assay.bench.synth.library import MOST_RELEVANT, Library
-from assay.bench.synth.made import Made, Relevant, Spot
 from assay.bench.synth.plain import lowered, plain
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 
 FEWEST_WORDS, MOST_WORDS = 2, 10
 """Telling words at least, words at most."""

@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.bench.collection import Document
-from assay.bench.synth.made import Relevant, Spot
+from assay.bench.collection import CollectionDocument
+from assay.bench.synth.generated import Relevant, Spot
 from assay.bench.synth.plain import Sentence, Word, sentences_of, words_of
 from assay.text.analyse import Analyser, normal, stop_words
 
@@ -34,7 +34,7 @@ _BASE = np.uint64(1_000_003)
 class Library:
     """Documents with their words looked up. Places of documents are positions in `documents`."""
 
-    documents: Sequence[Document]
+    documents: Sequence[CollectionDocument]
     analyser: Analyser
 
     @cached_property

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from assay.bench.synth.generated import Made, Relevant
 from assay.bench.synth.library import MOST_RELEVANT, Library
-from assay.bench.synth.made import Made, Relevant
 from assay.bench.synth.plain import plain
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 
 LEAST_SHARED = 0.5
 """The linked document holds at least this share of the anchor's terms, else the link may mean anything."""

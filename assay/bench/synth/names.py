@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay.bench.synth.generated import Made, Relevant, drawn
 from assay.bench.synth.library import MOST_RELEVANT, Library
-from assay.bench.synth.made import Made, Relevant, drawn
 from assay.bench.synth.plain import Sentence, lowered
 from assay.bench.synth.quoting import rarest
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 from assay.text.analyse import identifiers, normal
 
 LENGTH = (4, 40)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from assay.bench.collection import Document
+from assay.bench.collection import CollectionDocument
 from assay.ingest.readers.markdown import heading_text
 from assay.text.fold import bare, fold
 from assay.text.sentences import sentences
@@ -79,7 +79,7 @@ def plain(text: str) -> str:
     return heading_text(_LEAD.sub("", text, count=1))
 
 
-def sentences_of(place: int, document: Document) -> Iterator[Sentence]:
+def sentences_of(place: int, document: CollectionDocument) -> Iterator[Sentence]:
     for number, passage in enumerate(document.passages):
         for start, end in sentences(passage.text):
             at = passage.start

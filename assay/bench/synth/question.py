@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.bench.synth.generated import Made, Relevant, Spot
 from assay.bench.synth.library import Library
-from assay.bench.synth.made import Made, Relevant, Spot
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 from assay.embed.endpoint import Endpoint
 from assay.embed.home import home
 from assay.errors import ModelError

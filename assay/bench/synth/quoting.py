@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from assay.bench.synth.generated import Made, drawn
 from assay.bench.synth.library import Library
-from assay.bench.synth.made import Made, drawn
 from assay.bench.synth.plain import Sentence, Word, typed
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 
 KINDS = ("keywords", "phrase", "masked")
 FEWEST_KEYWORDS, MOST_KEYWORDS = 3, 5

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.bench.collection import Collection, CollectionError
+from assay.bench.synth.generated import Made
 from assay.bench.synth.headings import heading
 from assay.bench.synth.library import Library
 from assay.bench.synth.links import anchor
-from assay.bench.synth.made import Made
 from assay.bench.synth.names import identifier
+from assay.bench.synth.paraphrase import abbreviation, description
 from assay.bench.synth.quoting import keywords, masked, phrase
-from assay.bench.synth.retold import abbreviation, description
 from assay.bench.synth.unanswerable import unanswerable
 from assay.text.analyse import Analyser
 

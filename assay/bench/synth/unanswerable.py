@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from assay.bench.synth.generated import Made, Relevant, drawn
 from assay.bench.synth.library import Library
-from assay.bench.synth.made import Made, Relevant, drawn
 from assay.bench.synth.names import names_in
 from assay.bench.synth.plain import typed
-from assay.bench.synth.spread import spread
+from assay.bench.synth.round_robin import spread
 from assay.text.analyse import normal
 
 _NUMBERED = re.compile(r"(?:[A-Za-z][A-Za-z_]*[-_.]|v|\#)(?=.*\d.*\d)\d[\d.-]*")  # CVE-2024-1234  v4.2.0  #34524

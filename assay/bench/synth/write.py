@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.bench.beir import Row, check_free, write_folder
-from assay.bench.synth.made import Made
+from assay.bench.dataset_writer import Row, check_free, write_folder
+from assay.bench.synth.generated import Made
 from assay.bench.synth.suite import KINDS, Suite
 
 MAKER = "assay bench synth"

@@ -18,7 +18,7 @@ from typing import Any
 from assay.errors import BadFile, BadRecord
 from assay.ingest.files import TextFile, bad_file, text_file
 from assay.ingest.records import IDS, METAS, TEXTS, document_from
-from assay.ingest.unique import Names
+from assay.ingest.unique import UniqueNames
 from assay.types import Document
 
 MOST_CHARACTERS = 16 << 20  # of one cell
@@ -62,7 +62,7 @@ def _checked(source: TextFile, name: str, ways: list[_Way]) -> tuple[_Way, froze
     """The first way in which the whole table can be read, and which of its columns are numbers."""
     refused: list[BadFile] = []
     for way in ways:
-        names = Names()
+        names = UniqueNames()
         columns: set[str] = set()
         words: set[str] = set()
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.errors import BadRecord
 from assay.ingest.files import TextFile, bad_file, text_file
 from assay.ingest.records import document_from
-from assay.ingest.unique import Names
+from assay.ingest.unique import UniqueNames
 from assay.types import Document
 
 MOST_CHARACTERS = 16 << 20  # of one line
@@ -22,7 +22,7 @@ MOST_CHARACTERS = 16 << 20  # of one line
 def read(path: Path, name: str) -> Iterator[Document]:
     """The records of a file, in order."""
     source = text_file(path)
-    names = Names()
+    names = UniqueNames()
     for line, document in _documents(source, name):
         names.add(document.id, line)
     names.check(path, "line")

@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
+class ProviderScores:
     """One unit score per text asked about, NaN where none came back; what was not believed, by kind; how many scores
     lay below 0 and above 1."""
 
@@ -57,12 +57,12 @@ def listed(*path: str, score: str = "relevance_score") -> Callable[[Any], Pairs]
     return read
 
 
-def joined(judgements: Sequence[Judgement]) -> Judgement:
+def joined(judgements: Sequence[ProviderScores]) -> ProviderScores:
     """What several answers say of the texts that each was asked about, one after the other."""
     odd: Counter[str] = Counter()
     for judgement in judgements:
         odd.update(dict(judgement.odd))
-    return Judgement(
+    return ProviderScores(
         np.concatenate([judgement.scores for judgement in judgements]),
         tuple(odd.items()),
         sum(judgement.below for judgement in judgements),
@@ -70,7 +70,7 @@ def joined(judgements: Sequence[Judgement]) -> Judgement:
     )
 
 
-def judged(pairs: Pairs, asked: int, scale: ScoreScale) -> Judgement:
+def judged(pairs: Pairs, asked: int, scale: ScoreScale) -> ProviderScores:
     """The scores of `asked` texts, from what an answer says; the first sound entry of an index is the one that counts.
 
     unit    held to [0, 1]                  logit    1 / (1 + exp(−x))
@@ -84,9 +84,9 @@ def judged(pairs: Pairs, asked: int, scale: ScoreScale) -> Judgement:
         else:
             scores[index] = score  # type: ignore[call-overload]  # _trouble has seen that both are numbers
     if scale == "logit":
-        return Judgement(sigmoid(scores), tuple(odd.items()))
+        return ProviderScores(sigmoid(scores), tuple(odd.items()))
     below, above = int(np.count_nonzero(scores < 0.0)), int(np.count_nonzero(scores > 1.0))
-    return Judgement(np.clip(scores, 0.0, 1.0), tuple(odd.items()), below, above)
+    return ProviderScores(np.clip(scores, 0.0, 1.0), tuple(odd.items()), below, above)
 
 
 def _trouble(index: object, score: object, so_far: Floats) -> str:

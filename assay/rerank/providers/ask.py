@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import ConfigError
-from assay.rerank.providers.answer import Judgement, ScoreScale, Unreadable, joined, judged
+from assay.rerank.providers.answer import ProviderScores, ScoreScale, Unreadable, joined, judged
 from assay.rerank.providers.breaker import Breakers
-from assay.rerank.providers.post import Request, Trouble, post
-from assay.rerank.providers.table import Wire
+from assay.rerank.providers.post import ProviderRequest, Trouble, post
+from assay.rerank.providers.table import ProviderFormat
 
 BREAKERS = Breakers(time.monotonic)
 """Of this process: stages come and go, an endpoint stays dead."""
@@ -26,7 +26,7 @@ class Target:
     model: str
     key_env: str
     scale: ScoreScale
-    wire: Wire
+    wire: ProviderFormat
     timeout_s: float
     deadline_s: float
     at_once: int = 0
@@ -46,7 +46,7 @@ def key_from_env(name: str) -> str:
     return key
 
 
-def ask(target: Target, key: str, query: str, texts: Sequence[str]) -> Judgement:
+def ask(target: Target, key: str, query: str, texts: Sequence[str]) -> ProviderScores:
     """What the provider thinks of each text. Trouble when its breaker is open, or when not one score can be used."""
     breaker = BREAKERS.of(target.provider, target.url)
     if not breaker.admits():
@@ -70,10 +70,10 @@ def state_of(target: Target) -> str:
     return BREAKERS.of(target.provider, target.url).state
 
 
-def _asked(target: Target, key: str, query: str, texts: Sequence[str], deadline_s: float) -> Judgement:
+def _asked(target: Target, key: str, query: str, texts: Sequence[str], deadline_s: float) -> ProviderScores:
     """One request."""
     wire = target.wire
-    request = Request(
+    request = ProviderRequest(
         url=target.url,
         headers={**wire.headers, **({wire.key_header: f"{wire.key_prefix}{key}"} if key else {})},
         body=wire.body(target.model, _clean(query), [_clean(text) for text in texts]),
@@ -85,7 +85,7 @@ def _asked(target: Target, key: str, query: str, texts: Sequence[str], deadline_
     return _believed(target, post(request), len(texts))
 
 
-def _believed(target: Target, answer: object, asked: int) -> Judgement:
+def _believed(target: Target, answer: object, asked: int) -> ProviderScores:
     try:
         judgement = judged(target.wire.read(answer), asked, target.scale)
     except Unreadable as error:

@@ -46,7 +46,7 @@ class Trouble(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ProviderRequest:
     """What is sent where. `timeout_s` is for one try, `deadline_s` for all of them with their waits.
 
     `key` is in `headers` too; it stands here to be blotted out of whatever the server says. Neither shows in `repr`.
@@ -64,7 +64,7 @@ class Request:
         return f"Request({self.url!r})"
 
 
-def post(request: Request, clock: Callable[[], float] = time.monotonic) -> Any:
+def post(request: ProviderRequest, clock: Callable[[], float] = time.monotonic) -> Any:
     """The server's answer, as parsed JSON; Trouble otherwise, at the deadline at the latest."""
     client, end = _client(), clock() + request.deadline_s
     outcome: queue.SimpleQueue[bytes | BaseException] = queue.SimpleQueue()
@@ -90,7 +90,7 @@ def post(request: Request, clock: Callable[[], float] = time.monotonic) -> Any:
         raise Trouble("the answer is not JSON", "check the address") from None
 
 
-def _tries(client: httpx.Client, request: Request, end: float, clock: Callable[[], float]) -> bytes:
+def _tries(client: httpx.Client, request: ProviderRequest, end: float, clock: Callable[[], float]) -> bytes:
     """The body of the first good answer."""
     import httpx
 
@@ -121,7 +121,12 @@ def _tries(client: httpx.Client, request: Request, end: float, clock: Callable[[
 
 
 def _once(
-    client: httpx.Client, request: Request, content: bytes, timeout: float, end: float, clock: Callable[[], float]
+    client: httpx.Client,
+    request: ProviderRequest,
+    content: bytes,
+    timeout: float,
+    end: float,
+    clock: Callable[[], float],
 ) -> tuple[int, str, bytes]:
     """Status, Retry-After and body of one answer; of a refusal only the first words are read."""
     headers = {"Content-Type": "application/json", "Accept": "application/json", **request.headers}
@@ -140,7 +145,7 @@ def _once(
         return response.status_code, response.headers.get("Retry-After", ""), b"".join(pieces)
 
 
-def _refused(request: Request, status: int, body: bytes) -> Trouble:
+def _refused(request: ProviderRequest, status: int, body: bytes) -> Trouble:
     said = f"{status} {_said(body.decode('utf-8', 'replace'), request.key)}".strip()
     return Trouble(said, CURES.get(status, LATER).format(key=request.key_env), counts=status not in OUR_FAULT)
 

@@ -16,7 +16,7 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class ProviderFormat:
     """One format on the wire: `body(model, query, texts)` is sent as JSON, `read(answer)` gives (index, score) pairs.
 
     The key travels in the header `key_header`, after `key_prefix`; `headers` go along with every request. An empty
@@ -45,7 +45,7 @@ class Provider:
     needs_key: bool = True
     at_once: int = 0
     scale: ScoreScale = "unit"
-    wire: Wire | None = None
+    wire: ProviderFormat | None = None
 
 
 def _named(model: str) -> Body:
@@ -86,18 +86,18 @@ def _tei(_: str, query: str, texts: list[str]) -> Body:
     return {"query": query, "texts": texts, "raw_scores": False, "truncate": True}
 
 
-JINA = Wire(_jina, listed("results"))
-COHERE = Wire(_cohere, listed("results"))
-VOYAGE = Wire(_voyage, listed("data"))
-PINECONE = Wire(
+JINA = ProviderFormat(_jina, listed("results"))
+COHERE = ProviderFormat(_cohere, listed("results"))
+VOYAGE = ProviderFormat(_voyage, listed("data"))
+PINECONE = ProviderFormat(
     _pinecone,
     listed("data", score="score"),
     key_header="Api-Key",
     key_prefix="",
     headers=MappingProxyType({"X-Pinecone-Api-Version": "2025-04"}),
 )
-DASHSCOPE = Wire(_dashscope, listed("output", "results"))
-TEI = Wire(_tei, listed(score="score"))
+DASHSCOPE = ProviderFormat(_dashscope, listed("output", "results"))
+TEI = ProviderFormat(_tei, listed(score="score"))
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {

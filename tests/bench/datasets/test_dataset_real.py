@@ -12,10 +12,14 @@ pytestmark = pytest.mark.skipif(not Path(HOME or "/nowhere").is_dir(), reason="$
 
 COUNTS = {  # documents, scored, unanswerable, passages of evidence; of the split all
     "basecamp_handbook": (16, 47, 0, 0),
+    "beam": (5732, 355, 40, 1094),
     "chunking_eval": (2260, 472, 0, 807),
     "chunking_eval#documents": (5, 472, 0, 790),
+    "covidqa_long": (2966, 1358, 0, 1390),
+    "covidqa_long#documents": (98, 1358, 0, 1380),
     "cranfield": (1400, 225, 0, 0),
     "enron_berkeley": (1702, 13, 0, 0),
+    "fever_eraser": (4064, 2500, 0, 3453),
     "gitlab_handbook": (4202, 900, 0, 0),
     "hotpotqa": (6726, 685, 0, 708),
     "k8s_changelog": (32184, 347, 0, 0),
@@ -25,6 +29,7 @@ COUNTS = {  # documents, scored, unanswerable, passages of evidence; of the spli
     "multihoprag_facts": (438, 429, 71, 0),
     "nfcorpus": (3633, 3237, 0, 0),
     "peps": (736, 31, 0, 0),
+    "qed": (8096, 8371, 151, 6178),
     "scifact": (5183, 1109, 0, 1391),
     "squad2_mini": (411, 242, 258, 0),
 }

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.datasets import DatasetError, load
-from assay.bench.datasets.splits import Plan, in_dev_half, offered, plan
+from assay.bench.datasets.splits import SplitPlan, in_dev_half, offered, plan
 
 DEV_OF_TWENTY = {"q0", "q2", "q3", "q5", "q9", "q10", "q11", "q13", "q14", "q17", "q19"}
 """Of q0 … q19. A half that moves would mix what decided with what confirms; no change to this line is harmless."""
@@ -23,24 +23,24 @@ def test_the_halves_never_move() -> None:
 @pytest.mark.parametrize(
     ("split", "files", "expected"),
     [
-        ("train", {"train", "dev", "test"}, Plan("train", ("train",))),
-        ("dev", {"train", "dev", "test"}, Plan("dev", ("dev",))),
-        ("test", {"train", "dev", "test"}, Plan("test", ("test",))),
-        ("all", {"train", "dev", "test"}, Plan("all", ("train", "dev", "test"))),
-        ("train", {"train", "test"}, Plan("train", ("train",), "other")),
-        ("dev", {"train", "test"}, Plan("dev", ("train",), "dev")),
-        ("test", {"train", "test"}, Plan("test", ("test",))),
-        ("dev", {"test", "test_graded"}, Plan("dev", ("test",), "dev")),
-        ("test", {"test", "test_graded"}, Plan("test", ("test",), "other")),
-        ("all", {"test", "test_graded"}, Plan("all", ("test",))),
-        ("test_graded", {"test", "test_graded"}, Plan("test_graded", ("test_graded",))),
-        ("dev", {"validation", "test"}, Plan("dev", ("validation",))),
-        ("validation", {"dev", "test"}, Plan("dev", ("dev",))),
-        ("test", {"genre"}, Plan("test", ("genre",), "other")),
-        ("genre", {"genre"}, Plan("genre", ("genre",))),
+        ("train", {"train", "dev", "test"}, SplitPlan("train", ("train",))),
+        ("dev", {"train", "dev", "test"}, SplitPlan("dev", ("dev",))),
+        ("test", {"train", "dev", "test"}, SplitPlan("test", ("test",))),
+        ("all", {"train", "dev", "test"}, SplitPlan("all", ("train", "dev", "test"))),
+        ("train", {"train", "test"}, SplitPlan("train", ("train",), "other")),
+        ("dev", {"train", "test"}, SplitPlan("dev", ("train",), "dev")),
+        ("test", {"train", "test"}, SplitPlan("test", ("test",))),
+        ("dev", {"test", "test_graded"}, SplitPlan("dev", ("test",), "dev")),
+        ("test", {"test", "test_graded"}, SplitPlan("test", ("test",), "other")),
+        ("all", {"test", "test_graded"}, SplitPlan("all", ("test",))),
+        ("test_graded", {"test", "test_graded"}, SplitPlan("test_graded", ("test_graded",))),
+        ("dev", {"validation", "test"}, SplitPlan("dev", ("validation",))),
+        ("validation", {"dev", "test"}, SplitPlan("dev", ("dev",))),
+        ("test", {"genre"}, SplitPlan("test", ("genre",), "other")),
+        ("genre", {"genre"}, SplitPlan("genre", ("genre",))),
     ],
 )
-def test_plans(split: str, files: set[str], expected: Plan) -> None:
+def test_plans(split: str, files: set[str], expected: SplitPlan) -> None:
     assert plan(split, files) == expected
 
 

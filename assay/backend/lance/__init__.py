@@ -1,0 +1,1 @@
+"""The Lance backend: record and indexes in LanceDB tables."""

@@ -1,0 +1,114 @@
+"""Checks of a store in a folder: its index, its tail, its disk, and files of killed processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.backend.contract import Check, State
+from assay.backend.shared.limits import COMPACT_FROM
+from assay.index.generation import Generation
+from assay.store.disk_usage import weight
+from assay.store.locks import only_one
+from assay.store.sqlite import SqliteStore
+from assay.text.analyse import Analyser
+
+LEAST_FREE = 64_000_000
+"""Bytes below which the next write may fail."""
+_LEFT_BY = re.compile(r"\..+\.(?P<pid>\d+)(-journal|-wal|-shm)?")
+
+
+def health(store: SqliteStore) -> list[Check]:
+    """Every check of the folder, in order."""
+    return [_index(store), _tail(store), _disk(store), _leftovers(store)]
+
+
+def sweep(store: SqliteStore) -> int:
+    """Remove what killed processes left behind, unless an index is being built; how many files and folders."""
+    if store.readonly:
+        return 0
+    with only_one(store.folder / ".compacting") as mine:
+        left = list(leftovers(store)) if mine else []
+        for path in left:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    return len(left)
+
+
+def _index(store: SqliteStore) -> Check:
+    """Is there a generation, whole, made with this analyser and model?"""
+    generation = _generation(store)
+    if generation is None:
+        waiting = store.tally().chunks
+        if not waiting:
+            return Check("index", "ok", "the store is empty; there is nothing to index")
+        named = store.setting("generation")
+        text = f"the index {named} is missing, damaged or out of date" if named else "there is no index yet"
+        state: State = "warn" if named or waiting >= COMPACT_FROM else "ok"
+        return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
+    return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}")
+
+
+def _tail(store: SqliteStore) -> Check:
+    """How much has changed since the index was built."""
+    generation = _generation(store)
+    since = generation.last_seq if generation else 0
+    new = store.count_since(since)
+    dead = len(store.deaths_since(generation.version)) if generation else 0
+    text = f"{new:,} new and {dead:,} removed since the index was built"
+    if new + dead >= COMPACT_FROM:
+        return Check("tail", "warn", text, "assay optimize")
+    return Check("tail", "ok", text)
+
+
+def _disk(store: SqliteStore) -> Check:
+    """Room for the next index, which is written beside the present one."""
+    free = shutil.disk_usage(store.folder).free
+    needed = LEAST_FREE + 2 * weight(store.folder / "generations")
+    text = f"{free / 1e9:,.1f} GB free"
+    if free < LEAST_FREE:
+        return Check("disk", "fail", f"{text}: the next write may fail", "free some space")
+    if free < needed:
+        return Check("disk", "warn", f"{text}; the next index needs {needed / 1e9:,.1f} GB", "free some space")
+    return Check("disk", "ok", text)
+
+
+def _leftovers(store: SqliteStore) -> Check:
+    left = sorted(leftovers(store))
+    if left:
+        names = ", ".join(str(path.relative_to(store.folder)) for path in left[:5])
+        return Check("leftovers", "warn", f"a killed process left behind: {names}", "assay optimize")
+    return Check("leftovers", "ok", "none")
+
+
+def leftovers(store: SqliteStore) -> Iterator[Path]:
+    """Half-written files and folders of processes that are no more. Old indexes are swept by the next build."""
+    for folder in (store.folder, store.folder / "generations", store.folder / "snapshots"):
+        for path in folder.iterdir() if folder.is_dir() else ():
+            found = _LEFT_BY.fullmatch(path.name)
+            if found and not _runs(int(found["pid"])):
+                yield path
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _generation(store: SqliteStore) -> Generation | None:
+    """The generation the store names, if the store can use it."""
+    named = store.setting("generation")
+    try:
+        found = Generation(store.folder / "generations" / str(named))
+        made_with = (found.manifest["analyser"], found.manifest["model"], found.manifest["dim"])
+    except (OSError, ValueError, KeyError):
+        return None
+    analyser = Analyser(language=store.settings["language"])
+    return found if made_with == (analyser.digest, store.settings["model"], store.settings["dim"]) else None

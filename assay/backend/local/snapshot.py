@@ -1,0 +1,347 @@
+"""The local snapshot: one generation, the first rows of its tail, and the dead, seen as one immutable store.
+
+Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail's, in order of birth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.backend.shared.best_rows import asked_vector, best
+from assay.backend.shared.bm25 import MOST_TERMS, LexicalView, rate, search
+from assay.backend.shared.exact_keys import MOST_KEYS, keys_found, letter_for_letter, rarest
+from assay.backend.shared.filter_cache import FilterCache
+from assay.backend.shared.filters import SnapshotColumns
+from assay.backend.shared.graph_search import reached
+from assay.backend.shared.graph_view import GraphView
+from assay.engine.chunk_columns import NUMBERS, number_of
+from assay.index.generation import Generation
+from assay.index.tail import Tail
+from assay.index.vectors import exact_scores
+from assay.protocols import Found, Walk
+from assay.store.sqlite import SqliteStore
+from assay.text.analyse import Analyser, identifiers
+from assay.text.entities import as_written
+from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
+from assay.where import Compare, Filter, Mask, parse
+
+
+class LocalSnapshot:
+    """Implements `protocols.Snapshot` over the embedded store."""
+
+    def __init__(
+        self,
+        store: SqliteStore,
+        generation: Generation | None,
+        tail: Tail,
+        *,
+        version: int,
+        dead: Rows,
+        tail_live: Mask,
+        analyser: Analyser,
+        model: str,
+        dim: int,
+        no_vectors: str,
+    ) -> None:
+        self._store = store
+        self._generation = generation
+        self._tail = tail
+        self.version = version
+        self._tail_size = len(tail_live)
+        self._dead = dead
+        self._tail_live = tail_live
+        self.analyser = analyser
+        self._model = model
+        self._dim = dim
+        self._no_vectors = no_vectors
+        self._start = generation.size if generation else 0
+        self._masks: FilterCache[tuple[Mask | None, Mask]] = FilterCache()
+
+    @cached_property
+    def digest(self) -> str:
+        """Covers the generation, the tail, the dead, the analyser and the model.
+
+        Tail and dead enter as sums of their rows' digests, which no order of arrival can change.
+        """
+        live = [mark for mark, alive in zip(self._tail.marks, self._tail_live.tolist(), strict=False) if alive]
+        new = sum(live)
+        gone = sum(
+            int.from_bytes(hashlib.blake2b(i.encode("utf-8", "surrogatepass")).digest(), "big") for i in self._dead_ids
+        )
+        said = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
+        return hashlib.sha256(f"{said}|{self.analyser.digest}|{self._model}".encode()).hexdigest()
+
+    @cached_property
+    def _dead_ids(self) -> list[str]:
+        return self._generation.ids.take(self._dead) if self._generation is not None else []
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return frozenset({"lexical", "exact", "graph", *(("dense",) if self._dim else ())})
+
+    def lacks(self, capability: str) -> str:
+        if capability in self.capabilities:
+            return ""
+        return self._no_vectors if capability == "dense" else f"this store cannot do {capability!r}"
+
+    @property
+    def size(self) -> int:
+        return self._view.size
+
+    @cached_property
+    def _view(self) -> LexicalView:
+        words = self._generation.words if self._generation else None
+        return LexicalView(words, self._tail, self._tail_size, self._dead, self._tail_live)
+
+    # -- finding
+
+    def lexical(self, query: Query, k: int) -> Found:
+        terms, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
+        old, new = self._allowed(query)
+        scored = search(self._view, terms, k, old, new)
+        place = self._best(scored.rows, scored.score, k)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
+        return Found(scored.rows[place], parts, scored.ideal, notes)
+
+    def lexical_at(self, query: Query, rows: Rows) -> Found:
+        terms, notes = self._asked(query)
+        if not terms or not self.size:
+            return Found(rows, (), ideal=0.0, notes=notes)
+        scored = rate(self._view, terms, rows)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
+        return Found(rows, parts, scored.ideal, notes)
+
+    def _asked(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
+        """The terms of a query; of a very long one, its rarest."""
+        terms = self.analyser.query_terms(query.text)
+        if len(terms) <= MOST_TERMS:
+            return terms, ()
+        chosen, said = rarest(terms, self._view.weights(terms))
+        return [terms[i] for i in chosen], (said,)
+
+    def nearest(self, query: Query, k: int) -> Found:
+        vector = asked_vector(query, self._dim, self._no_vectors)
+        old, new = self._allowed(query)
+        rows, scores = np.empty(0, np.int64), np.empty(0)
+        if self._generation is not None and self._generation.vectors is not None:
+            rows, scores = self._generation.vectors.nearest(vector, k, old)
+        if self._tail_size:
+            matrix = self._tail.vectors(self._tail_size)
+            fresh = np.flatnonzero(new & matrix.any(axis=1))
+            rows = np.concatenate([rows, fresh + self._start])
+            scores = np.concatenate([scores, exact_scores(matrix[fresh], vector)])
+        place = self._best(rows, scores, k)
+        return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
+
+    def exact(self, query: Query, k: int) -> Found:
+        """Chunks that hold the query's identifiers and quoted phrases letter for letter.
+
+        Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
+        """
+        keys = identifiers(query.text)[:MOST_KEYS]
+        old, new = self._allowed(query)
+        found: list[tuple[str, float, Rows]] = []
+        for key in keys:
+            terms = sorted(set(self.analyser.terms(key)))
+            if terms:
+                weight = float(self._view.weights(terms).max())
+                found.append((key, weight, self._holding(key, terms, old, new)))
+        return keys_found(found, lambda rows, score: self._best(rows, score, k))
+
+    def spelling(self, text: str, key: str) -> str:
+        return as_written(text, key)
+
+    def related(self, query: Query, k: int, walk: Walk) -> Found:
+        """Rows that a walk over names, identifiers, word pairs and links reaches (see walk.py)."""
+        old, new = self._allowed(query)
+        allowed = None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
+        return reached(self._graph_view, query, walk, allowed, lambda rows, score: self._best(rows, score, k))
+
+    @cached_property
+    def _graph_view(self) -> GraphView:
+        graph = self._generation.graph(self._store, self.analyser) if self._generation else None
+        tail = self._tail.graph(graph)
+        return GraphView(graph, tail, self._tail.chunks, self._dead, self._tail_live, self.analyser.language)
+
+    def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
+        """Rows that hold every term of a key, and then the key itself."""
+        words = self._view.words
+        rows = np.empty(0, np.int64)
+        if words:
+            numbers = sorted(map(words.term, terms), key=words.frequency)  # the rarest says who is asked for the others
+            rarest_rows = words.postings(numbers[0])[0]
+            rows = rarest_rows[words.counts(numbers[1:], rarest_rows).all(axis=0)].astype(np.int64)
+            rows = rows if old is None else rows[old[rows]]
+        fresh = new.copy()
+        for term in terms:
+            holds = np.zeros(self._tail_size, np.bool_)
+            holds[self._tail.postings(term, self._tail_size)[0]] = True
+            fresh &= holds
+        rows = np.concatenate([rows, np.flatnonzero(fresh) + self._start])
+        return letter_for_letter(key, rows, self.chunks)
+
+    def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
+        return best(rows, scores, k, self._names)
+
+    def _names(self, rows: Rows) -> Any:
+        """The generation's rows stand in id order, so their numbers break ties as their ids would."""
+        return rows if not self._tail_size or bool((rows < self._start).all()) else self.ids(rows)
+
+    # -- who may be found
+
+    def _allowed(self, query: Query) -> tuple[Mask | None, Mask]:
+        return self._eligible(query.where, query.at, query.scope)
+
+    def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
+        if at is not None and at >= self._newest:
+            at = None  # hides nothing: most questions are as of now, and every now is another
+        return self._masks.get(where, at, scope, lambda: self._find_eligible(where, at, scope))
+
+    @property
+    def _newest(self) -> float:
+        """No row was created later."""
+        return max(self._tail.newest, self._generation.columns.newest if self._generation else -math.inf)
+
+    def _find_eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
+        """Live rows that the query may see: (generation, or None for all of it; tail)."""
+        total = self._start + self._tail_size
+        mask: Mask | None = None
+        if len(self._dead):
+            mask = np.ones(total, np.bool_)
+            mask[self._dead] = False
+        for chosen in self._conditions(where, at, scope):
+            mask = chosen if mask is None else mask & chosen
+        if mask is None:
+            return None, self._tail_live
+        return mask[: self._start], mask[self._start :] & self._tail_live
+
+    def _conditions(self, where: Filter | None, at: float | None, scope: str | None) -> list[Mask]:
+        found = []
+        if where is not None:
+            found.append(where.mask(self.columns))
+        if at is not None:
+            found.append(~self.columns.compare("created", ">", at))  # undated chunks are never hidden
+        if scope is not None:
+            known = "scope" in self.columns.kinds()
+            none = np.zeros(self._start + self._tail_size, np.bool_)
+            found.append(self.columns.compare("scope", "=", scope) if known else none)
+        return found
+
+    def kinds(self) -> dict[str, set[str]]:
+        return self.columns.kinds()
+
+    @cached_property
+    def columns(self) -> SnapshotColumns:
+        old = self._generation.columns if self._generation else None
+        return SnapshotColumns(old, self._tail.columns, self._tail_size)
+
+    def matches(self, expression: str, rows: Rows) -> Mask:
+        return parse(expression).mask(self.columns)[rows]
+
+    def live_rows(self, where: Filter | None) -> Rows:
+        """Every live row, or those a filter keeps, in id order."""
+        old, new = self._eligible(where, None, None)
+        known = np.arange(self._start) if old is None else np.flatnonzero(old)
+        fresh = sorted(np.flatnonzero(new).tolist(), key=lambda place: self._tail.chunks[place].id)
+        if self._generation is None or not fresh:
+            return np.array(fresh, np.int64) if self._generation is None else known
+        ids = self._generation.ids
+        among = np.searchsorted(known, [ids.bisect(self._tail.chunks[place].id) for place in fresh])
+        return np.insert(known, among, np.array(fresh, np.int64) + self._start)
+
+    def ids_from(self, beginning: str, most: int = 20) -> list[str]:
+        """Ids of live chunks that begin so, in order, at most `most`."""
+        found = [name for name in self._tail_places if name.startswith(beginning)]
+        if self._generation is not None:
+            row = self._generation.ids.bisect(beginning)
+            while row < self._start and len(found) < most:
+                name = self._generation.ids.at(row)
+                if not name.startswith(beginning):
+                    break
+                if self._row(name) == row:
+                    found.append(name)
+                row += 1
+        return sorted(found)[:most]
+
+    @cached_property
+    def foreign_share(self) -> float:
+        """The share of live chunks known to be in another language than English."""
+        if not self.size or "text" not in self.columns.kinds().get("lang", ()):
+            return 0.0
+        return len(self.live_rows(Compare("lang", "!=", "en"))) / self.size
+
+    # -- facts by row
+
+    def rows(self, ids: Ids) -> Rows:
+        return np.array([self._row(str(name)) for name in ids], np.int64)
+
+    def _row(self, name: str) -> int:
+        place = self._tail_places.get(name)
+        if place is not None:
+            return self._start + place
+        row = self._generation.ids.find(name) if self._generation else -1
+        if row >= 0 and len(self._dead):
+            at = int(np.searchsorted(self._dead, row))
+            if at < len(self._dead) and self._dead[at] == row:
+                return -1
+        return row
+
+    @cached_property
+    def _tail_places(self) -> dict[str, int]:
+        return {self._tail.chunks[i].id: i for i in np.flatnonzero(self._tail_live).tolist()}
+
+    def ids(self, rows: Rows) -> Ids:
+        if self._generation is not None and (not self._tail_size or not (rows >= self._start).any()):
+            return self._generation.ids.array(rows)
+        return np.array([self._id(row) for row in rows.tolist()], np.str_)
+
+    def _id(self, row: int) -> str:
+        if row >= self._start or self._generation is None:
+            return self._tail.chunks[row - self._start].id
+        return self._generation.ids.at(row)
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        old = [row for row in rows.tolist() if row < self._start]
+        read: dict[int, Chunk] = {}
+        if self._generation is not None and old:
+            seqs = self._generation.seqs[old].tolist()
+            read = {row: found.chunk for row, found in zip(old, self._store.rows(seqs), strict=True)}
+        return [read[row] if row < self._start else self._tail.chunks[row - self._start] for row in rows.tolist()]
+
+    def vectors(self, rows: Rows) -> Vectors:
+        out = np.zeros((len(rows), max(self._dim, 1)), np.float32)
+        old = rows < self._start
+        if self._generation is not None and self._generation.vectors is not None:
+            out[old] = self._generation.vectors.matrix[rows[old]]
+        if self._dim:
+            out[~old] = self._tail.vectors(self._tail_size)[rows[~old] - self._start]
+        return out
+
+    def numbers(self, name: str, rows: Rows) -> Floats:
+        out = np.full(len(rows), np.nan)
+        old = rows < self._start
+        if self._generation is not None and old.any():
+            columns = self._generation.columns
+            out[old] = (columns.numbers[name] if name in NUMBERS else columns.number(name))[rows[old]]
+        for place in np.flatnonzero(~old).tolist():
+            out[place] = number_of(self._tail.chunks[int(rows[place]) - self._start], name)
+        return out
+
+    def terms(self, text: str) -> list[str]:
+        return self.analyser.terms(text)
+
+    def term_weights(self, text: str) -> Mapping[str, float]:
+        terms = self.analyser.query_terms(text)
+        return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
+
+
+def _all(mask: Mask | None, size: int) -> Mask:
+    return np.ones(size, np.bool_) if mask is None else mask

@@ -1,0 +1,74 @@
+"""Builds the graph of the chunks alive at a version into a folder, by the embedded store's own rules.
+
+Rows stand in id order, as in a generation, so the same live chunks give the same files wherever they are kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.backend.postgres.store import PostgresStore
+from assay.errors import StoreError
+from assay.index.graph_build import GraphRows, build_graph
+from assay.index.strings import Strings, StringsWriter
+from assay.index.words import mapped
+from assay.types import Progress
+
+if TYPE_CHECKING:
+    import psycopg
+
+OUTDATED = "the words were analysed by another version of Assay; cure: assay optimize"
+"""Why there can be no graph: how many chunks hold a word decides what is a name."""
+_NOW = "SELECT term, holding, (SELECT max(number) FROM version) FROM term WHERE holding > 0 ORDER BY term"
+_THEN = """
+SELECT t.term, count(*), %(v)s FROM chunk c CROSS JOIN unnest(c.terms) AS n JOIN term t ON t.number = n
+WHERE c.born <= %(v)s AND (c.died IS NULL OR c.died > %(v)s) GROUP BY t.term ORDER BY t.term
+"""
+
+
+def make(store: PostgresStore, version: int, folder: Path, progress: Progress) -> None:
+    """`seqs` and `graph` in a folder that is there and empty. What was erased meanwhile raises StoreError."""
+    if store.setting("analyser") != store.analyser.digest:
+        raise StoreError(*OUTDATED.split("; cure: "))
+    seqs = array("q", (seq for _, seq in store.live_at(version)))
+    np.frombuffer(seqs, "<i8").tofile(folder / "seqs")
+    where = astuple(store.where)
+    source = GraphRows(store, where, folder, len(seqs), _holding(store, version, folder), f"{__package__}.graph_worker")
+    build_graph(source, folder / "graph", store.analyser, progress)
+    for path in folder.glob("words*"):
+        path.unlink()
+
+
+def _holding(store: PostgresStore, version: int, folder: Path) -> Callable[[str], int]:
+    """How many chunks alive at a version hold a term: as every write keeps it, or counted where the version is old."""
+    if not store.read(lambda db: _written(db, version, folder, _NOW)):
+        store.read(lambda db: _written(db, version, folder, _THEN))
+    terms, counts = Strings(folder / "words"), mapped(folder / "words.counts", np.int64)
+
+    def holding(term: str) -> int:
+        row = terms.find(term)
+        return int(counts[row]) if row >= 0 else 0
+
+    return holding
+
+
+def _written(db: psycopg.Connection[Any], version: int, folder: Path, statement: str) -> bool:
+    """The statement's terms and counts as files; False when they are of another version."""
+    terms, counts = StringsWriter(folder / "words"), array("q")
+    with db.cursor(name="holding") as cursor:
+        cursor.itersize = 20_000
+        cursor.execute(statement, {"v": version})
+        for term, holding, counted in cursor:
+            if counted != version:
+                return False
+            terms.add(term)
+            counts.append(holding)
+    terms.close()
+    (folder / "words.counts").write_bytes(counts.tobytes())
+    return True

@@ -1,0 +1,6 @@
+"""From how many changed rows on an index is built: the same for every backend that has one."""
+
+COMPACT_FROM = 4_096
+"""Tail and dead rows from which a new index is worth building."""
+MOST_TAIL = 20_000
+"""Tail rows that are indexed before the first search instead of being searched as a tail."""

@@ -1,0 +1,1 @@
+"""The one-file backend: SQLite with FTS5, words only."""

@@ -1,0 +1,171 @@
+"""Columns of an NPZ file, memory-mapped where they lie in the archive, without pickles.
+
+`numpy.load` reads a whole column of an NPZ into memory, mapped or not; a bank of 637k × 768 would take 2 GB for each
+process that opens it. The members of an archive that is not compressed are plain files at an offset, so they map.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cascade.bank.errors import CompressedColumn, DamagedColumn, MissingColumn, NotNpz, WrongDtype, WrongShape
+from assay.util.atomic import whole
+
+_ALIGN = 64
+_PADDING = 0xD935
+"""The id of the zip field that only fills space, as Android's zipalign writes it."""
+_LOCAL = struct.Struct("<4s5H3I2H")
+_ZIP64 = 20
+_READ = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where a column lies in its file."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    offset: int
+    member: int
+    """Where its archive member begins, and how many bytes of checksum `crc` it has."""
+    length: int
+    crc: int
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What an NPZ file holds: the columns that somebody reads, by name, and the names of all others."""
+
+    path: Path
+    columns: Mapping[str, Column]
+    others: tuple[str, ...]
+
+
+def archive(path: Path, known: Collection[str]) -> Archive:
+    """Where the known columns lie; what cannot be mapped safely raises the error that names it.
+
+    What nobody reads may be anything: compressed, Python objects, no array at all.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file, zipfile.ZipFile(file) as held:
+            members: dict[str, zipfile.ZipInfo] = {}
+            for member in held.infolist():
+                name = member.filename.removesuffix(".npy")
+                if name in members:
+                    raise NotNpz(f"{path} holds {name!r} twice", "write it anew with numpy.savez", name)
+                members[name] = member
+            found = {name: _column(file, one, name, size) for name, one in members.items() if name in known}
+            return Archive(path, found, tuple(sorted(members.keys() - found.keys())))
+    except FileNotFoundError as error:
+        raise NotNpz(f"there is no file {path}", "name an NPZ file; make one: assay bank build") from error
+    except (zipfile.BadZipFile, OSError, struct.error, NotImplementedError, RuntimeError) as error:
+        raise NotNpz(f"{path} is no whole NPZ archive: {error}", "write it anew with numpy.savez") from error
+
+
+def _column(file: IO[bytes], member: zipfile.ZipInfo, name: str, size: int) -> Column:
+    if member.flag_bits & 0x1:
+        raise NotNpz(f"column {name!r} is encrypted", "write it anew with numpy.savez", name)
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise CompressedColumn(
+            f"column {name!r} is compressed, so it cannot be memory-mapped", "write it with numpy.savez", name
+        )
+    file.seek(member.header_offset)
+    head = _LOCAL.unpack(file.read(_LOCAL.size))
+    if head[0] != b"PK\x03\x04":
+        raise NotNpz(f"column {name!r} does not begin where the archive says", "write it anew with numpy.savez", name)
+    start = member.header_offset + _LOCAL.size + head[-2] + head[-1]
+    if start + member.file_size > size:
+        raise DamagedColumn(f"column {name!r} is cut short", "copy the file again", name)
+    file.seek(start)
+    dtype, shape, fortran = _npy_header(file, name)
+    if len(shape) > 1 and fortran:
+        raise WrongShape(f"column {name!r} is stored by columns", "save numpy.ascontiguousarray of it", name)
+    offset = file.tell()
+    wanted = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if min(shape, default=0) < 0 or offset + wanted != start + member.file_size:
+        raise DamagedColumn(f"column {name!r} says it has {wanted} bytes, and has not", "copy the file again", name)
+    return Column(name, dtype, shape, offset, start, member.file_size, member.CRC)
+
+
+def _npy_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        reader = readers[np.lib.format.read_magic(file)]
+        shape, fortran, dtype = reader(file)
+    except (ValueError, KeyError, SyntaxError, TypeError) as error:
+        raise DamagedColumn(f"column {name!r} is no array: {error}", "write it anew with numpy.savez", name) from error
+    if dtype.hasobject:
+        raise WrongDtype(f"column {name!r} holds Python objects", "save plain numbers; nothing is unpickled", name)
+    return dtype, shape, bool(fortran)
+
+
+def mapped(path: Path, column: Column) -> NDArray[Any]:
+    """The column as an array over the file's pages, read-only; an empty one has none to map."""
+    if 0 in column.shape:
+        return np.empty(column.shape, column.dtype)
+    return np.memmap(path, column.dtype, "r", offset=column.offset, shape=column.shape).view(np.ndarray)
+
+
+def wanted(found: Archive, name: str, dtype: Any, dims: int) -> Column:
+    """A column by name, checked for type and number of dimensions."""
+    if name not in found.columns:
+        held = ", ".join(sorted((*found.columns, *found.others))) or "nothing"
+        raise MissingColumn(f"{found.path} has no column {name!r}", f"add it; the file holds {held}", name)
+    column = found.columns[name]
+    if column.dtype != np.dtype(dtype):
+        asked = np.dtype(dtype).name
+        raise WrongDtype(f"column {name!r} is {column.dtype}, not {asked}", f"save it with .astype({asked!r})", name)
+    if len(column.shape) != dims:
+        raise WrongShape(f"column {name!r} has shape {column.shape}, not {dims} dimension(s)", "reshape it", name)
+    return column
+
+
+def check_sums(path: Path, found: Iterable[Column]) -> None:
+    """Reads every byte of the columns and compares their checksums."""
+    for column in found:
+        crc = 0
+        for block in _bytes(path, column):
+            crc = zlib.crc32(block, crc)
+        if crc != column.crc:
+            raise DamagedColumn(
+                f"column {column.name!r} of {path} is not what was written: its checksum differs",
+                "copy the file again, or build it anew",
+                column.name,
+            )
+
+
+def _bytes(path: Path, column: Column) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(column.member)
+        left = column.length
+        while left:
+            block = file.read(min(left, _READ))
+            if not block:
+                return
+            left -= len(block)
+            yield block
+
+
+def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """An NPZ file that `numpy.load` reads too: not compressed, columns aligned, the same bytes every time.
+
+    Its folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: an archive of the same columns is the same file
+            start = file.tell() + _LOCAL.size + len(info.filename) + _ZIP64 + 4
+            info.extra = struct.pack("<HH", _PADDING, -start % _ALIGN) + bytes(-start % _ALIGN)
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

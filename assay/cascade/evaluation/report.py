@@ -1,0 +1,150 @@
+"""The grid as Markdown: the rows that expose nonsense, every configuration, the verdict and the chosen settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.bench.receipt import Receipt
+from assay.cascade.evaluation.grid import CascadeCell, Grid
+
+TITLE = "Hybrid Retrieval v0.1 Results"
+_SCORES = (("Hit@1", "Success@1"), ("Hit@5", "Success@5"), ("Hit@10", "Success@10"), ("MRR@10", "RR@10"))
+_VERDICTS = {"pass": "pass", "fail": "**fail**", "not_measured": "not measured"}
+
+
+def headline(grid: Grid) -> str:
+    """The chosen settings, or that there are none."""
+    if grid.chosen is None:
+        passed = any(cell.verdict == "pass" for cell in grid.cells)
+        return (
+            f"No configuration passes: {grid.receipt.canonical['doubts'][0]}" if passed else "No configuration passes."
+        )
+    cell = grid.chosen
+    return f"Chosen: K0 = {cell.k0}, λ = {cell.weight:g}, nprobe = {cell.nprobe}."
+
+
+def goal(grid: Grid) -> str:
+    (gate,) = grid.goal.canonical["gates"]
+    seen = gate["why"] if gate["observed"] is None else f"{gate['observed']:.4f}"
+    return f"Goal Hit@5 ≥ {gate['rule']['threshold']:g}: {_VERDICTS[gate['verdict']].strip('*')} ({seen})."
+
+
+def markdown(grid: Grid, title: str = TITLE) -> str:
+    said = grid.receipt.canonical
+    size, dim = said["index"]["vectors"], said["index"]["dim"]
+    leak, codes = said["leakage"], said["codes_agree"]
+    lines = [
+        f"# {title}",
+        "",
+        f"**{headline(grid)}** {goal(grid)}",
+        "",
+        f"Bank {said['dataset']['name']}: {size:,} vectors × {dim}, digest {said['dataset']['bank'][:12]}; index "
+        f"{said['index']['kind']} with {said['index'].get('nlist', 0)} lists; model "
+        f"{said['model']['name'] if said['model'] else 'none'}; {said['questions']:,} held-out questions. K1 "
+        f"{said['axes']['k1']}, K {said['axes']['k']} (Hit@5 is the prefix of five).",
+        "",
+        "Settings are picked and judged on the same questions: the best of many looks a little better than it is.",
+        "",
+        "## Leakage",
+        "",
+        f"No id stands in both halves (else the file does not open). Twins in the bank: {leak['twins_in_the_bank']}; "
+        f"held-out targets with a learned vector at cosine ≥ {leak['near']}: {leak['targets_near_a_learned_vector']} "
+        f"of {leak['targets_looked_at']}; pairs that stand twice: {leak['repeated_pairs']}. A twin of the answer "
+        f"counts as the answer. Answers that stand in their own context: {leak['answers_in_their_own_context']}.",
+        "",
+        f"What follows has the lane of the current vector in {codes['lane']:.1%} of the held-out pairs, its domain in "
+        f"{codes['domain']:.1%}, its task in {codes['task']:.1%}: so much can codes decide.",
+        "",
+        *[f"- Doubt: {text}" for text in said["doubts"]],
+        *([""] if said["doubts"] else []),
+        "## Rows every report has",
+        "",
+        *_table(
+            ["row", *(name for name, _ in _SCORES)], [[name, *_scores(one)] for name, one in grid.baselines.items()]
+        ),
+        "",
+        "## The grid",
+        "",
+        "λ = 1 is the next-vector model alone (lvm-only). Gates hold a row against lvm-only at its K0 and nprobe, in "
+        "one run.",
+        "",
+        *_table(
+            ["K0", "nprobe", "λ", *(name for name, _ in _SCORES), "p50 ms", "p95 ms", "against lvm-only", "gates"],
+            [_cells(cell, grid) for cell in sorted([*grid.alone, *grid.cells], key=_place)],
+        ),
+        "",
+        *_short_lists(said["index"], said["axes"]),
+        *_gates(grid),
+        "## Hit@5 by domain",
+        "",
+        *_lanes(grid),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _short_lists(index: Mapping[str, Any], axes: Mapping[str, Any]) -> list[str]:
+    """Where nprobe is less than what is looked into, because its lists hold fewer than K0 vectors (decision 0027)."""
+    lines = []
+    for nprobe in axes["nprobe"] if index.get("nlist") else ():
+        held = nprobe * index["vectors"] // index["nlist"]
+        short = [k0 for k0 in axes["k0"] if held < k0]
+        if short:
+            which = ", ".join(map(str, short))
+            lines += [
+                f"{nprobe} lists hold about {held} vectors, fewer than K0 {which}: there more are looked into.",
+                "",
+            ]
+    return lines
+
+
+def _place(cell: CascadeCell) -> tuple[float, ...]:
+    return cell.k0, cell.nprobe, -cell.weight
+
+
+def _scores(one: Receipt) -> list[str]:
+    return [f"{one.canonical['aggregates']['all'][metric]:.4f}" for _, metric in _SCORES]
+
+
+def _cells(cell: CascadeCell, grid: Grid) -> list[str]:
+    base = next(one for one in grid.alone if (one.k0, one.nprobe) == (cell.k0, cell.nprobe))
+    p50, p95 = cell.run.percentile("total", 50), cell.run.percentile("total", 95)
+    against, verdict = "lvm-only", ""
+    if cell.gate is not None:
+        uplift = cell.score("Success@5") - base.score("Success@5")
+        against = f"{uplift:+.4f}, ×{p95 / base.run.percentile('total', 95):.2f}"
+        verdict = _VERDICTS[cell.verdict] + (" — chosen" if cell is grid.chosen else "")
+    settings = [str(cell.k0), str(cell.nprobe), f"{cell.weight:g}"]
+    return [*settings, *_scores(cell.receipt), f"{p50:.2f}", f"{p95:.2f}", against, verdict]
+
+
+def _gates(grid: Grid) -> list[str]:
+    """The verdicts of the chosen cell, or of the one that came nearest."""
+    cell = grid.chosen or min(grid.cells, key=lambda one: one.preference)
+    assert cell.gate is not None
+    gates = [*cell.gate.canonical["gates"], *cell.gate.measured["gates"]]
+    which = "chosen" if grid.chosen else "best by Hit@5"
+    return [
+        f"Gates of the {which} configuration (K0 {cell.k0}, λ {cell.weight:g}, nprobe {cell.nprobe}):",
+        "",
+        *_table(["gate", "verdict", "why"], [[one["name"], _VERDICTS[one["verdict"]], one["why"]] for one in gates]),
+        "",
+    ]
+
+
+def _lanes(grid: Grid) -> list[str]:
+    cell = grid.chosen or min(grid.cells, key=lambda one: one.preference)
+    base = next(one for one in grid.alone if (one.k0, one.nprobe) == (cell.k0, cell.nprobe))
+    said, alone = cell.receipt.canonical, base.receipt.canonical
+    rows = []
+    for name, places in said["strata"].items():
+        if name in said["not_measured"]:
+            continue
+        one, other = (half["aggregates"][name]["Success@5"] for half in (said, alone))
+        rows.append([name, str(len(places)), f"{one:.4f}", f"{other:.4f}", f"{one - other:+.4f}"])
+    rows += [[name, count.split()[0], "not measured", "", ""] for name, count in said["not_measured"].items()]
+    return _table(["lane", "questions", "Hit@5", "lvm-only", "difference"], rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]

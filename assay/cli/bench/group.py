@@ -1,0 +1,34 @@
+"""`assay bench`: the table of the lab's commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+
+from assay.cli.failures import Group
+
+BENCH_COMMANDS: Mapping[str, str] = {
+    "run": "assay.cli.bench.run:run",
+    "replay": "assay.cli.bench.replay:replay",
+    "compare": "assay.cli.bench.compare:compare",
+    "gate": "assay.cli.bench.gate:gate",
+    "grid": "assay.cli.bench.grid:grid",
+    "router": "assay.cli.bench.router:router",
+    "report": "assay.cli.bench.report:report",
+    "synth": "assay.cli.bench.synth:synth",
+    "diff": "assay.cli.bench.diff:diff",
+    "datasets": "assay.cli.bench.datasets:datasets",
+}
+
+
+@click.group(cls=Group, table=BENCH_COMMANDS)
+def bench() -> None:
+    """Is it better, and can you prove it?
+
+    Datasets × systems × metrics × gates → receipts that replay byte for byte.
+
+    \b
+    assay bench run tiny --systems bm25,dense,default --out receipts/
+    assay bench compare receipts/tiny.test.bm25.json receipts/tiny.test.default.json
+    """

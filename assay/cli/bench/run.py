@@ -1,0 +1,78 @@
+"""`assay bench run`: measure systems on a dataset, one receipt each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import json_option, listed
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--systems", "names", default="default", metavar="A,B,…", help="Presets, baselines or TOML files.")
+@click.option("--split", default="test", show_default=True, help="train, dev, test, all, or the name of a qrels file.")
+@click.option("--metrics", default="", metavar="A,B,…", help="E.g. nDCG@10,R@100; the first decides.  [default: many]")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where receipts go.")
+@click.option("--baselines/--no-baselines", default=True, help="Also run random, oracle, bm25, dense, hybrid, …")
+@click.option("--again", is_flag=True, help="Run also what has a fitting receipt in --out already.")
+@click.option("--timing/--no-timing", default=True, help="Measure latency, systems in turns, after the results.")
+@click.option("--abstention", is_flag=True, help="Also ask what has no answer: does a system keep silent?")
+@click.option("--with-text", is_flag=True, help="Put the queries' texts into the receipts, outside the digest.")
+@click.option("--embedder", default="auto", metavar="NAME", help="The embedding model.  [default: the installed one]")
+@click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
+@click.option("--profile", default="default", metavar="NAME", help="How documents are cut: default or fine.")
+@click.option("--seed", default=0, help="For the random baseline.")
+@json_option
+def run(
+    dataset: str,
+    names: str,
+    split: str,
+    metrics: str,
+    out: Path | None,
+    baselines: bool,
+    again: bool,
+    timing: bool,
+    abstention: bool,
+    with_text: bool,
+    embedder: str,
+    language: str,
+    profile: str,
+    seed: int,
+    as_data: bool,
+) -> None:
+    """Measure systems on DATASET: a name (see `assay bench datasets`), a folder or an id.
+
+    \b
+    assay bench run tiny --systems bm25,dense,default
+    assay bench run scifact --split dev --systems default,mine.toml --out receipts/
+
+    The corpus is indexed once and kept. Every system answers every query from that one index; a document takes the
+    place of its best chunk. A receipt is written per system; a run that was killed goes on where it was. Exits with
+    1 when a result cannot be (worse than chance, better than the judgements).
+    """
+    from assay.bench import lab
+    from assay.bench.datasets import load
+    from assay.bench.runner import RunPlan
+    from assay.bench.systems import BASELINES, systems
+    from assay.bench.workspace import IndexSettings, prepare
+    from assay.cli.progress import bars
+    from assay.cli.terminal import as_json
+    from assay.cli.views.run import show
+
+    asked = listed(names)
+    chosen = systems([*asked, *(name for name in BASELINES if baselines)])
+    plan = RunPlan(tuple(listed(metrics)), seed=seed, abstention=abstention)
+    found = load(dataset, split)
+    plan = plan.fitted(found)  # a misspelt metric is said before anything is indexed
+    with bars() as bar, prepare(found, IndexSettings(embedder, language, profile), bar.step) as workspace:
+        options = {"again": again, "timed": timing, "with_text": with_text}
+        outcome = lab.run(found, chosen, workspace, plan, out=out, progress=bar.step, **options)
+    if as_data:
+        said = {name: {"digest": r.digest, **r.canonical} for name, r in outcome.receipts.items()}
+        click.echo(as_json(said))
+    else:
+        show(found, plan, outcome, out)
+    if outcome.broken:
+        raise click.exceptions.Exit(1)

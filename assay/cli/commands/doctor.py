@@ -1,0 +1,40 @@
+"""`assay doctor`: is this store well?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from assay.cli.options import json_option, store_option
+
+_MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
+
+
+@click.command()
+@click.option("--deep", is_flag=True, help="Read every page and every chunk; takes a while on a large store.")
+@store_option
+@json_option
+def doctor(deep: bool, store: str, as_data: bool) -> None:
+    """Check a store and its model; every finding says what cures it.
+
+    Exits with 1 when something is broken. A warning (slower or poorer answers, but right ones) does not.
+    """
+    from assay.cli.terminal import as_json, count, safe
+    from assay.upkeep.doctor import examine
+
+    checks = examine(store, deep=deep)
+    if as_data:
+        click.echo(as_json([asdict(check) for check in checks], indent=2))
+    else:
+        for check in checks:
+            mark, colour = _MARKS[check.state]
+            name = click.style(f"{check.name:<10}", bold=True)
+            click.echo(f"{click.style(mark, fg=colour, bold=True)} {name} {safe(check.text)}")
+            if check.cure:
+                click.echo(f"{'':<13}{click.style('cure:', fg='green')} {safe(check.cure)}")
+        states = [check.state for check in checks]
+        said = f"{count(states.count('fail'), 'failure')}, {count(states.count('warn'), 'warning')}"
+        click.secho(said if set(states) != {"ok"} else "all well", dim=True)
+    if any(check.state == "fail" for check in checks):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,70 @@
+"""`assay search`: ask a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import opened, query_text, question, search_options, with_graph
+
+
+@click.command()
+@click.argument("query")
+@search_options
+@click.option("-q", "--quiet", is_flag=True, help="One line per result: rank, score, id, title, with tabs between.")
+@click.option("--fail-empty", is_flag=True, help="Exit with 1 when nothing is found.")
+@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep it to replay it.")
+@click.option("--with-text", is_flag=True, help="Keep the texts of other sources in the record, too.")
+def search(
+    query: str,
+    k: int | None,
+    pipeline: str,
+    where: str | None,
+    at: str | None,
+    scope: str | None,
+    snapshot: str | None,
+    sort: str,
+    budget: int | None,
+    store: str,
+    as_data: bool,
+    plain: bool,
+    quiet: bool,
+    fail_empty: bool,
+    record: Path | None,
+    with_text: bool,
+) -> None:
+    """Ask a store; every result says why it stands where it stands.
+
+    QUERY is any text, or - for standard input. The answer says which steps ran and which could not; nothing found is
+    an answer too, and the exit code is 0 unless --fail-empty is given. With --record the question, the decisions of its
+    triggers and deadlines, and what other sources brought are kept in a file, for `assay replay`.
+    """
+    from assay.cli.terminal import as_json
+
+    if with_text and record is None:
+        raise click.UsageError("--with-text keeps texts in a record, and there is none: add --record FILE")
+    with opened(store) as base:
+        with_graph(base, pipeline)
+        asked = question(
+            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+        )
+        answer = base.search(query_text(query), **asked)
+        if record is not None:
+            from assay import replay as served
+            from assay.util.atomic import write_text
+
+            kept = served.record(answer, base.pipeline(pipeline, budget, sort), with_text=with_text)
+            write_text(record, as_json(kept, indent=1) + "\n")
+        if as_data:
+            click.echo(as_json(answer.to_json(), indent=2))
+        elif quiet:
+            from assay.cli.views.quiet import show_quietly
+
+            show_quietly(answer)
+        else:
+            from assay.cli.views.answer import show_answer
+
+            show_answer(answer, base.pipeline(pipeline).name, plain=plain)
+    if fail_empty and not len(answer):
+        raise click.exceptions.Exit(1)

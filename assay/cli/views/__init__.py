@@ -1,0 +1,1 @@
+"""What commands print: answers, explanations, reports, tables."""

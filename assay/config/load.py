@@ -1,0 +1,217 @@
+"""TOML ⇄ pipeline. A config is checked whole when it is read: every key is read by something or is an error.
+
+k = 10                       # what triggers read, and the default length of an answer
+complete = true              # every leg also scores what the other legs found
+budget_ms = 1500             # the most that all legs and steps may take together
+[legs.bm25]                  # the name of the leg; `use` defaults to it
+k = 100                      # how deep the leg looks; the other keys: plan_config.py
+[fuse]
+use = "rrf"
+c = 60
+[[step]]                     # rerank, score and select, in the order they run
+use = "importance"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast
+
+from assay.config.nested import Nested
+from assay.config.plans import (
+    leg_config,
+    leg_plan,
+    milliseconds,
+    place_config,
+    positive,
+    step_plan,
+    table,
+    trigger_config,
+    typed,
+    used,
+)
+from assay.config.preflight import check_scales
+from assay.config.registry import Kind, build, settings_of, short_name
+from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
+from assay.errors import ConfigError, nearest
+from assay.fuse.grouped import Grouped
+from assay.protocols import Fuser
+
+_TOP = ("name", "about", "k", "complete", "budget_ms", "legs", "fuse", "step")
+_INSIDE = ("k", "complete", "legs", "fuse", "step")
+
+
+def presets() -> list[str]:
+    """The pipelines that ship with us, by name."""
+    folder = resources.files("assay.config.presets")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def source(name_or_path: str) -> str:
+    """The TOML text of a preset or a file."""
+    if name_or_path in presets():
+        return resources.files("assay.config.presets").joinpath(f"{name_or_path}.toml").read_text("utf-8")
+    path = Path(name_or_path)
+    if path.suffix != ".toml" and not path.exists():
+        raise ConfigError(f"there is no pipeline called {name_or_path!r}", nearest(name_or_path, presets()))
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"pipeline file {path} cannot be read: {error}", "name a TOML file or a preset") from error
+
+
+def load(name_or_path: str) -> Pipeline:
+    """A pipeline from a preset's name or a TOML file's path."""
+    fallback = name_or_path if name_or_path in presets() else Path(name_or_path).stem
+    return loads(source(name_or_path), fallback)
+
+
+def loads(text: str, name: str = "pipeline") -> Pipeline:
+    """A pipeline from TOML text."""
+    try:
+        return from_dict(tomllib.loads(text), name)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"pipeline {name!r} is not valid TOML: {error}", "see docs/reference/config.md") from error
+
+
+def from_dict(config: Mapping[str, Any], name: str = "pipeline") -> Pipeline:
+    """A pipeline from its config as plain data; raises ConfigError for anything that cannot work."""
+    _known(config, _TOP, "the pipeline")
+    pipeline = _pipeline(config, typed(config, "name", str, name))
+    typed(config, "about", str, "")
+    check_scales(pipeline)
+    return with_digest(pipeline)
+
+
+def _inner(config: Mapping[str, Any], where: str) -> Pipeline:
+    """The pipeline inside a leg. Times are kept outside: one deadline, one keeper."""
+    _known(config, _INSIDE, where)
+    pipeline = _pipeline(config, where)
+    plans: list[LegPlan | StepPlan] = [*pipeline.legs, *pipeline.steps]
+    for plan in plans:
+        if place_config(plan):
+            timed = next(iter(place_config(plan)))
+            raise ConfigError(f"{where}: {plan.name} has {timed}, inside a leg", f"give {timed} to {where} itself")
+    return pipeline
+
+
+def _pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
+    legs = tuple(leg_plan(leg, given, _inner) for leg, given in table(config.get("legs", {}), "legs").items())
+    steps = config.get("step", [])
+    if not isinstance(steps, list):
+        raise ConfigError("step must be a list of tables", "write [[step]], with two brackets")
+    for place, plan in enumerate(legs):
+        for other in plan.after:
+            if other not in [p.name for p in legs[:place]]:
+                raise ConfigError(f"legs.{plan.name}.after names {other!r}", "name legs that stand before it")
+    return Pipeline(
+        name=name,
+        legs=legs,
+        fuser=None if config.get("fuse") is None else _fuser(config["fuse"]),
+        steps=tuple(step_plan(i, given) for i, given in enumerate(steps)),
+        k=positive(typed(config, "k", int, 10), "k"),
+        complete=typed(config, "complete", bool, False),
+        budget_ms=milliseconds(config, "budget_ms", "the pipeline"),
+    )
+
+
+def _fuser(given: Any) -> Fuser:
+    """A fuser; with `by`, one candidate for each value of that field."""
+    settings = dict(table(given, "fuse"))
+    by = settings.pop("by", None)
+    fuser: Fuser = build("fuser", used(settings, "fuse"), settings, "fuse", ("use", "by"))
+    return fuser if by is None else cast(Fuser, Grouped(fuser, by))  # its class attributes are its inner one's
+
+
+def to_dict(pipeline: Pipeline) -> dict[str, Any]:
+    """The whole config, defaults included, as plain data; what the digest covers (the name is not behaviour).
+
+    Keys that came later are there only where they are used, so that older pipelines keep their digests.
+    """
+    return {
+        "k": pipeline.k,
+        **_told(pipeline),
+        "legs": {plan.name: _leg_dict(plan) for plan in pipeline.legs},
+        "fuse": None if pipeline.fuser is None else _fuse_dict(pipeline.fuser),
+        "steps": [
+            {"use": _name_of("step", plan.step), "settings": settings_of(plan.step), **place_config(plan)}
+            for plan in pipeline.steps
+        ],
+        **({} if pipeline.budget_ms is None else {"budget_ms": pipeline.budget_ms}),
+    }
+
+
+def _leg_dict(plan: LegPlan) -> dict[str, Any]:
+    return {
+        "use": _name_of("leg", plan.leg),
+        "k": plan.k,
+        "priority": plan.priority,
+        "when": trigger_config(plan.when, _name_of),
+        "after": list(plan.after),
+        "settings": to_dict(plan.leg.pipeline) if isinstance(plan.leg, Nested) else settings_of(plan.leg),
+        **place_config(plan),
+    }
+
+
+def _fuse_dict(fuser: Fuser) -> dict[str, Any]:
+    inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
+    return {"use": _name_of("fuser", inner), "settings": settings_of(inner), **by}
+
+
+def to_config(pipeline: Pipeline) -> dict[str, Any]:
+    """The whole config as `from_dict` takes it: registered names, every setting, what is not set left out."""
+    config: dict[str, Any] = {"k": pipeline.k, **_told(pipeline)}
+    if pipeline.budget_ms is not None:
+        config["budget_ms"] = pipeline.budget_ms
+    config["legs"] = {plan.name: _said(leg_config(plan, to_config)) for plan in pipeline.legs}
+    fuser = pipeline.fuser
+    if fuser is not None:
+        inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
+        config["fuse"] = _said({"use": short_name("fuser", inner), **by, **settings_of(inner)})
+    if pipeline.steps:
+        config["step"] = [
+            _said(
+                {
+                    "use": short_name("step", plan.step),
+                    "name": plan.name,
+                    **place_config(plan),
+                    **settings_of(plan.step),
+                }
+            )
+            for plan in pipeline.steps
+        ]
+    return config
+
+
+def _told(pipeline: Pipeline) -> dict[str, Any]:
+    """Left out where it is not set, so that pipelines from before it keep their digests."""
+    return {"complete": True} if pipeline.complete else {}
+
+
+def _said(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """TOML has no null: a setting that is not set is left out."""
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+def with_digest(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with the digest of its config filled in."""
+    canonical = json.dumps(to_dict(pipeline), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return replace(pipeline, digest=hashlib.sha256(canonical.encode()).hexdigest())
+
+
+def _name_of(_: Kind, component: Any) -> str:
+    """What a digest calls a component: where its class was first defined, so that moving code changes no digest."""
+    cls = type(component)
+    return getattr(cls, "digest_name", f"{cls.__module__}:{cls.__qualname__}")
+
+
+def _known(config: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+    for key in config:
+        if key not in names:
+            raise ConfigError(f"{where} has no setting {key!r}", nearest(key, names))

@@ -1,0 +1,104 @@
+"""A leg that is a pipeline of its own: its legs find, its fuser merges, its steps rescore, and it gives one ranking."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from assay.config.preflight import check_scales
+from assay.engine.answer import Answer
+from assay.engine.cost_executor import CostExecutor
+from assay.engine.foreign_chunks import source_result
+from assay.engine.pipeline import Pipeline
+from assay.errors import AssayError, OutOfTime
+from assay.protocols import Job, Preparable, Snapshot, offers
+from assay.types import Note, Query, Range, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """The inner pipeline's ranking. What degraded inside is a note outside, so the verdict says it.
+
+    `wants` a query vector where one of its parts does, but runs without: only that part is then skipped. Past its cap
+    the part that runs is called off, and the ones after it are not begun.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    digest_name: ClassVar[str] = "assay.nested:Nested"
+
+    pipeline: Pipeline
+
+    @property
+    def wants(self) -> frozenset[str]:
+        return frozenset({"vector"}) if self.pipeline.needs("vector") else frozenset()
+
+    def gives(self) -> Range:
+        return check_scales(self.pipeline)[-1][2]
+
+    def prepare(self) -> None:
+        """What its parts do once per process; one that cannot will say so when it is asked, and only it is skipped."""
+        for part in (*(plan.leg for plan in self.pipeline.legs), *(plan.step for plan in self.pipeline.steps)):
+            if offers(type(part), Preparable):
+                with contextlib.suppress(AssayError):
+                    cast(Preparable, part).prepare()
+
+    def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
+        return self.begin(query, snapshot, k).result()
+
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Inside:
+        return Inside(self.pipeline, query, snapshot, k)
+
+
+class Inside(CostExecutor):
+    """One run of an inner pipeline, and the asker of its parts: the one that runs can be called off."""
+
+    def __init__(self, pipeline: Pipeline, query: Query, snapshot: Snapshot, k: int) -> None:
+        super().__init__()
+        self._pipeline, self._query, self._snapshot, self._k = pipeline, query, snapshot, k
+        self._running: Job | None = None
+        self._cancelled = False
+        self._lock = threading.Lock()
+
+    def result(self) -> Ranking:
+        answer = self._pipeline.run(self._query, self._snapshot, k=self._k, asker=self)
+        found = answer.chosen.noted(*_notes(answer))
+        if _asks_elsewhere(self._pipeline):  # also when nobody answered there: a replay must not ask again
+            return source_result(found, answer.snapshot.chunks(answer.snapshot.rows(found.ids)))
+        return found
+
+    def ask(self, errand: Job) -> Ranking:
+        with self._lock:
+            if self._cancelled:
+                raise OutOfTime("called off")
+            self._running = errand
+        try:
+            return super().ask(errand)
+        finally:
+            self._running = None
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            running = self._running
+        if running is not None:
+            running.cancel()
+
+
+def _asks_elsewhere(pipeline: Pipeline) -> bool:
+    """Does a part of it, at any depth, look in another place?"""
+    return any(
+        _asks_elsewhere(plan.leg.pipeline) if isinstance(plan.leg, Nested) else getattr(plan.leg, "elsewhere", False)
+        for plan in pipeline.legs
+    )
+
+
+def _notes(answer: Answer) -> Iterator[Note]:
+    for said in answer.verdict.degraded:
+        yield Note("degraded", said)
+    for span in answer.trace:
+        for note in span.notes:
+            if note.kind in ("info", "dropped"):
+                yield Note(note.kind, f"{span.name}: {note.text}", note.ids)

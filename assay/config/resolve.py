@@ -1,0 +1,35 @@
+"""A pipeline as a caller wants it: by name or path, in another order than relevance, within a token budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from assay.config.load import load, with_digest
+from assay.config.registry import build
+from assay.engine.pipeline import Pipeline, StepPlan
+from assay.score.importance import Importance
+from assay.select.budget import Budget
+
+
+def resolve(pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
+    """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place of a
+    prior by importance; a token budget becomes the last step."""
+    chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
+    steps = list(chosen.steps)
+    if sort != "relevance":
+        steps = [plan for plan in steps if not isinstance(plan.step, Importance)]
+        steps.append(StepPlan("sort", build("step", "sort", {"by": sort}, "sort")))
+    if budget is not None:
+        steps.append(StepPlan("budget", Budget(tokens=budget)))
+    return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))
+
+
+@lru_cache(maxsize=32)
+def _preset(name: str) -> Pipeline:
+    return load(name)
+
+
+def _loaded(name_or_path: str) -> Pipeline:
+    """A preset is read once; a file is read anew each time, because somebody may be editing it."""
+    return load(name_or_path) if name_or_path.endswith(".toml") else _preset(name_or_path)

@@ -1,0 +1,1 @@
+"""Runs a pipeline: legs find, a fuser merges, stages rescore, selectors choose; every step is checked and traced."""

@@ -1,1 +1,0 @@
-"""Gates that ship with Assay, as TOML; `assay.bench.rules.source` reads them by name."""

@@ -1,0 +1,1 @@
+"""HTTP routes: the vector cascade's search and metrics."""

@@ -1,0 +1,1 @@
+"""The memory service as a Model Context Protocol server."""

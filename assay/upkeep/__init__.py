@@ -1,0 +1,1 @@
+"""What the owner of a store does beside searching: back up, copy, check, list, re-embed, annotate."""

@@ -1,0 +1,1 @@
+"""Helpers without domain knowledge: atomic files, worker processes, threads, a disk cache."""

@@ -1,0 +1,380 @@
+"""The grid of the cascade: rows, gates, doubts, pages."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.bench.gates.rules import load
+from assay.bench.receipt import Receipt, read
+from assay.cascade import service as cascade
+from assay.cascade.bank.bank import write_bank
+from assay.cascade.bank.index import BankIndex
+from assay.cascade.bank.sequences import Pairs, open_sequences, write_sequences
+from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.evaluation.baselines import GUESSES, baseline_ranks
+from assay.cascade.evaluation.doubts import chance, doubts
+from assay.cascade.evaluation.evaluate import EvaluationJob, evaluate
+from assay.cascade.evaluation.grid import Axes, CascadeCell, run_grid
+from assay.cascade.evaluation.leakage import leakage
+from assay.cascade.evaluation.offline import offline
+from assay.cascade.evaluation.questions import NextVectorQuestion, agreement, lanes, questions, twins
+from assay.cascade.evaluation.report import TITLE, _short_lists, headline, markdown
+from assay.cascade.evaluation.runs import columns
+from assay.cascade.lvm.model import NORMALISATION, NextVector
+from assay.cascade.service import CascadeQuery
+from assay.errors import ConfigError
+from assay.score.tmd_layout import LAYOUTS
+from tests.cascade.bank.made import bank_of, pair_file, unit
+from tests.cascade.planted_bank import folder, opened, sequences
+
+SMALL = Axes(k0=(100,), weight=(0.7,), nprobe=(8, 16))
+
+
+def test_scores_by_hand():
+    found = columns(np.array([1, 5, 6, 10, 0]))
+    assert found["Success@1"].tolist() == [1, 0, 0, 0, 0]
+    assert found["Success@5"].tolist() == [1, 1, 0, 0, 0]
+    assert found["Success@10"].tolist() == [1, 1, 1, 1, 0]
+    assert found["RR@10"].tolist() == [1.0, 0.2, 1 / 6, 0.1, 0.0]
+
+
+def test_a_twin_of_the_answer_is_the_answer(tmp_path):
+    vectors = unit(6)
+    vectors[4] = vectors[1]
+    bank = write_bank(tmp_path / "b.npz", vectors, np.arange(10, 16), np.zeros(6, "u2"), np.zeros(6, "i2"))
+    found = twins(bank)
+    assert {row: rows.tolist() for row, rows in found.items()} == {1: [1, 4], 4: [1, 4]}
+    question = NextVectorQuestion("q", CascadeQuery(vectors[0]), frozenset({11, 14}), 0)
+    assert question.rank([10, 14, 11]) == 2
+    assert question.rank([10]) == 0
+
+
+def test_a_question_by_hand(tmp_path):
+    """13 → 11 after 12; 14 is a twin of 11. Code, lane and domain asked for are 13's own."""
+    vectors = unit(6)
+    vectors[4] = vectors[1]
+    bank = bank_of(tmp_path, vectors=vectors)
+    snapshot = BankSnapshot(bank, BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1}))
+    (found,) = questions(snapshot, Pairs(np.array([13]), np.array([11]), np.array([[-1, 12]])))
+    assert found.right == {11, 14}
+    assert found.domain == 3
+    assert (found.ask.tmd_bits, found.ask.lane) == (int(bank.tmd_bits[3]), int(bank.lanes[3]))
+    assert (found.ask.exclude_ids, found.ask.context_ids) == ((13,), (12,))
+    assert np.array_equal(found.ask.vector, vectors[3])
+    weighted = vectors[3] + 0.5 * vectors[2]
+    assert np.allclose(GUESSES["context"](snapshot, found), weighted / np.linalg.norm(weighted), atol=1e-6)
+    assert np.array_equal(GUESSES["oracle"](snapshot, found), vectors[1])
+    assert np.array_equal(GUESSES["identity"](snapshot, found), vectors[3])
+
+
+def test_a_lot_finds_what_chance_does():
+    asked = questions(opened().snapshot, sequences().val)
+    ranks = baseline_ranks(opened().snapshot, asked)["random"]
+    assert len(ranks) == len(asked)
+    assert ((ranks >= 0) & (ranks <= 10)).all()
+    assert (ranks > 0).mean() <= chance(4_096, len(asked))
+
+
+@pytest.mark.parametrize(("cosine", "near"), [(0.995, 1), (0.985, 0)])
+def test_an_answer_that_was_learned_in_other_words_is_counted(tmp_path, cosine, near):
+    """14, to be found, lies at this cosine of 11, which was learned."""
+    vectors = unit(6)
+    aside = vectors[0] - (vectors[0] @ vectors[1]) * vectors[1]
+    vectors[4] = cosine * vectors[1] + np.sqrt(1 - cosine**2) * aside / np.linalg.norm(aside)
+    bank = bank_of(tmp_path, vectors=vectors)
+    found = leakage(bank, open_sequences(pair_file(tmp_path), bank))
+    assert (found["targets_near_a_learned_vector"], found["targets_looked_at"]) == (near, 1)
+    assert found["twins_in_the_bank"] == 0
+    vectors[4] = vectors[1]
+    twin = leakage(*_opened(tmp_path / "twin", vectors))
+    assert (twin["twins_in_the_bank"], twin["targets_near_a_learned_vector"]) == (2, 1)
+
+
+def _opened(folder_, vectors):
+    folder_.mkdir()
+    bank = bank_of(folder_, vectors=vectors)
+    return bank, open_sequences(pair_file(folder_), bank)
+
+
+def _cell(k0, nprobe, weight, hit5, rank):
+    said = {"aggregates": {"all": {"Success@5": hit5, "RR@10": rank}}}
+    return CascadeCell(k0, nprobe, weight, run=None, receipt=Receipt("run", said))
+
+
+def test_of_several_that_pass_the_best_then_the_cheapest_is_chosen():
+    cells = [
+        _cell(500, 16, 0.7, 0.90, 0.60),  # the better Hit@5
+        _cell(500, 16, 0.7, 0.80, 0.70),  # then the better reciprocal rank
+        _cell(100, 16, 0.8, 0.80, 0.60),  # then the smaller K0
+        _cell(500, 8, 0.8, 0.80, 0.60),  # then fewer lists
+        _cell(500, 16, 0.6, 0.80, 0.60),  # then the smaller λ
+        _cell(500, 16, 0.7, 0.80, 0.60),
+    ]
+    shuffled = [cells[place] for place in (3, 5, 1, 4, 0, 2)]
+    assert sorted(shuffled, key=lambda cell: cell.preference) == cells
+
+
+def test_answers_that_cannot_be_told_from_others_are_doubted():
+    rows = {"identity": 0.1, "oracle": 0.9}
+    (said,) = doubts(0.5, 0.01, rows, opened().snapshot, sequences())
+    assert said.startswith("the oracle finds 0.9000")
+    assert doubts(0.5, 0.01, {**rows, "oracle": 1.0}, opened().snapshot, sequences()) == []
+
+
+def test_an_evaluation_without_a_model_says_so():
+    bare = cascade.cascade(BankSnapshot(opened().snapshot.bank, opened().snapshot.index))
+    assert "no next-vector model" in offline(bare, sequences(), 5, baselines=False)["degraded"]
+
+
+def test_a_lane_of_few_questions_is_not_measured():
+    asked = [
+        NextVectorQuestion(str(i), CascadeQuery(np.ones(1, np.float32)), frozenset(), 3 if i < 30 else 5)
+        for i in range(59)
+    ]
+    measured, few = lanes(asked)
+    assert {name: len(places) for name, places in measured.items()} == {"domain=03": 30}
+    assert few == {"domain=05": 29}
+
+
+@pytest.fixture(scope="module")
+def grid():
+    return run_grid(opened(), sequences(), SMALL, name="planted", most=400)
+
+
+def test_the_planted_bank_is_promoted(grid):
+    assert [(cell.k0, cell.nprobe) for cell in grid.alone] == [(100, 8), (100, 16)]
+    assert len(grid.cells) == 2
+    gates = {one["name"]: one["verdict"] for one in grid.cells[0].gate.canonical["gates"]}
+    assert gates == {"uplift": "pass", "no lane worse": "pass"}
+    lanes_judged = grid.cells[0].gate.canonical["gates"][1]["findings"]
+    assert lanes_judged
+    assert all(one["scope"].startswith("domain=") and one["n"] >= 30 for one in lanes_judged)
+    assert grid.goal.canonical["gates"][0]["verdict"] == "pass"
+    assert grid.receipt.canonical["doubts"] == []
+
+
+def test_every_report_has_the_rows_that_expose_nonsense(grid):
+    assert {"random", "identity", "context", "oracle", "faiss-only nprobe 8", "faiss-only nprobe 16"} == set(
+        grid.baselines
+    )
+    page = markdown(grid)
+    for row in grid.baselines:
+        assert f"| {row} |" in page
+    assert "lvm-only" in page
+    assert page.startswith(f"# {TITLE}")
+    assert "Goal Hit@5 ≥ 0.78: pass" in page
+
+
+def test_lists_that_hold_fewer_than_k0_are_told():
+    """nprobe is a floor: on a small bank the same settings look into more lists, and the page says so."""
+    index = {"vectors": 4_096, "nlist": 64}
+    (line, _) = _short_lists(index, {"nprobe": [8, 16], "k0": [100, 500, 1000]})
+    assert line == "8 lists hold about 512 vectors, fewer than K0 1000: there more are looked into."
+    assert _short_lists({"vectors": 4_096, "nlist": 0}, {"nprobe": [8], "k0": [1000]}) == []
+
+
+def test_the_canonical_half_is_the_same_on_every_run(grid):
+    again = run_grid(opened(), sequences(), SMALL, name="planted", most=400)
+    assert again.receipt.digest == grid.receipt.digest
+
+
+def test_lvm_only_is_lambda_1_at_the_same_k0(grid):
+    for cell in grid.alone:
+        spec = cell.receipt.canonical["system"]["spec"]
+        (step,) = [one for one in spec["step"] if one["use"] == "tmd"]
+        assert step["weight"] == 1.0
+        assert spec["legs"]["ivf"]["k"] == cell.k0
+
+
+def test_no_configuration_passes_is_said(grid):
+    """Under a code that says the wrong thing agreement hurts, and nothing is promoted."""
+    made = opened()
+    bank = made.snapshot.bank
+    codes = np.random.default_rng(5).permutation(np.asarray(bank.tmd_bits))
+    wrong = dataclasses.replace(bank, tmd_bits=codes, lanes=made.snapshot.layout.lanes(codes))
+    other = cascade.cascade(BankSnapshot(wrong, made.snapshot.index, made.snapshot.model))
+    failed = run_grid(other, sequences(), dataclasses.replace(SMALL, nprobe=(16,)), most=60)
+    assert failed.chosen is None
+    assert headline(failed) == "No configuration passes."
+    assert "**fail**" in markdown(failed)
+    assert failed.receipt.measured["verdict"] == "fail"
+    assert failed.goal.canonical["gates"][0]["verdict"] == "fail"
+
+
+class Nowhere:
+    """A model that points away from everything: what searching with a bare step looked like."""
+
+    def steps(self, current, context):
+        return -2.0 * current
+
+
+def test_a_model_that_finds_nothing_is_doubted():
+    made = opened()
+    manifest = {"name": "nowhere", "dim": 32, "context": 4, "normalisation": dict(NORMALISATION)}
+    away = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index, NextVector(Nowhere(), manifest)))
+    found = run_grid(away, sequences(), Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), most=60)
+    said = " ".join(found.receipt.canonical["doubts"])
+    assert "drawn at random" in said
+    assert "staying put" in said
+
+
+def test_where_no_lane_has_enough_questions_nothing_is_promoted():
+    """No lane is worse, for want of lanes: that is not measured, and what was not measured never passes."""
+    found = run_grid(opened(), sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=60)
+    (gate,) = [one for one in found.cells[0].gate.canonical["gates"] if one["name"] == "no lane worse"]
+    assert gate["verdict"] == "not_measured"
+    assert "fewer than min_n = 30" in gate["why"]
+    assert found.chosen is None
+    assert "| not measured |" in markdown(found)
+
+
+def test_a_model_of_other_sequences_is_doubted(tmp_path):
+    """The same bank, split otherwise: the model may have learned what it is asked here."""
+    made = opened()
+    bank, own = made.snapshot.bank, sequences()
+    pairs = [Pairs(*(getattr(own.train, n)[s] for n in ("current", "following", "context"))) for s in _TWO]
+    other = write_sequences(tmp_path / "other.npz", *pairs, bank)
+    axes = Axes(k0=(100,), weight=(0.7,), nprobe=(16,))
+    found = run_grid(made, other, axes, most=30).receipt.canonical["doubts"]
+    assert any("learned from other sequences" in text for text in found)
+    away = NextVector(made.snapshot.model._steps, {**made.snapshot.model.manifest, "training": {"by": "others"}})
+    found = run_grid(cascade.cascade(BankSnapshot(bank, made.snapshot.index, away)), own, axes, most=30)
+    assert any("nobody knows what" in text for text in found.receipt.canonical["doubts"])
+
+
+_TWO = (slice(0, 28 * 56), slice(28 * 56, 32 * 56))
+"""Whole paths of the training half: 56 pairs each."""
+
+
+def test_codes_read_in_another_layout_are_doubted():
+    """A bank made with the layout `wide` under the preset, which reads `spec`: every domain and task is another's."""
+    made = opened()
+    held, wide = made.snapshot.bank, LAYOUTS["wide"]
+    codes = wide.pack(*LAYOUTS["spec"].unpack(held.tmd_bits))
+    bank = dataclasses.replace(held, tmd_bits=codes, lanes=wide.lanes(codes))
+    axes = Axes(k0=(100,), weight=(0.7,), nprobe=(16,))
+    (wrong, right, own) = (
+        BankSnapshot(*given) for given in ((bank, made.snapshot.index), (bank, made.snapshot.index, None, "wide"),
+                                           (dataclasses.replace(held, lanes=held.lanes * 0 + 9), made.snapshot.index))
+    )  # fmt: skip
+    assert (right.misread, own.misread, made.snapshot.misread) == ("", "", "")
+    assert 'layout = "wide"' in wrong.misread
+    said = run_grid(cascade.cascade(wrong), sequences(), axes, most=20)
+    assert wrong.misread in said.receipt.canonical["doubts"]
+    assert offline(cascade.cascade(wrong), sequences(), 20, baselines=False)["doubts"] == [wrong.misread]
+
+
+def test_answers_in_their_own_context_are_counted(tmp_path):
+    bank = bank_of(tmp_path)
+    context = np.array([[14, 15], [-1, 15]])
+    path = pair_file(
+        tmp_path, val_curr_ids=np.array([13, 13]), val_next_ids=np.array([14, 14]), val_context_ids=context
+    )
+    found = leakage(bank, open_sequences(path, bank))
+    assert found["answers_in_their_own_context"] == 1
+    assert found["repeated_pairs"] == 1
+
+
+def test_how_often_codes_agree_by_hand(tmp_path):
+    bits = LAYOUTS["spec"].pack([1, 1, 1, 2, 2, 3], [5, 5, 6, 6, 7, 7], [0, 0, 0, 0, 0, 0])
+    bank = bank_of(tmp_path, tmd_bits=bits, lane_indices=LAYOUTS["spec"].lanes(bits))
+    snapshot = BankSnapshot(bank, BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1}))
+    ids = np.arange(10, 15)
+    found = agreement(snapshot, Pairs(ids, ids + 1, np.empty((5, 0), np.int64)))
+    # 1,5 → 1,5 → 1,6 → 2,6 → 2,7 → 3,7
+    assert found == {"lane": 0.2, "domain": 0.6, "task": 0.6}
+
+
+def test_chance_by_hand():
+    # 10 of 1,000 are ten; 0.01 + 3 √(0.01 · 0.99 / 100)
+    assert chance(1_000, 100) == pytest.approx(0.01 + 3 * 0.00994987, abs=1e-6)
+    assert chance(5, 100) == 1.0
+
+
+def test_without_a_model_nothing_is_measured():
+    made = opened()
+    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
+    found = run_grid(bare, sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=40)
+    assert found.cells[0].receipt.canonical["status"] == "not_measured"
+    assert found.chosen is None
+    assert "Goal Hit@5 ≥ 0.78: not measured (" in markdown(found)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"k0": ()}, {"k0": (20,)}, {"k": 60}, {"weight": (1.0,)}, {"weight": (-0.1,)}, {"k": 0}], ids=str
+)
+def test_axes_that_make_no_grid(wrong):
+    with pytest.raises(ConfigError):
+        Axes(**wrong)
+
+
+def test_the_rules_say_what_001_says():
+    rules = {rule.name: rule for rule in load("cascade").rules}
+    assert (rules["uplift"].op, rules["uplift"].threshold, rules["uplift"].relative) == (">=", 0.02, True)
+    latency, lane = rules["latency"], rules["no lane worse"]
+    assert (latency.metric, latency.op, latency.threshold, latency.relative) == ("latency.p95", "<=", 1.2, True)
+    assert (lane.metric, lane.op, lane.threshold, lane.min_n) == ("Success@5", ">=", -0.03, 30)
+    assert (lane.scope, lane.relative) == ("each stratum", True)
+    (goal,) = load("cascade-goal").rules
+    assert (goal.metric, goal.threshold, goal.relative) == ("Success@5", 0.78, False)
+
+
+def test_an_evaluation_writes_json_markdown_and_the_results_page(tmp_path):
+    job = EvaluationJob(bank=folder() / "bank.npz", most=60)
+    said = evaluate(job, dataclasses.replace(SMALL, k0=(100,), nprobe=(16,)), tmp_path / "evals" / "grid.json")
+    assert "Goal" in said
+    receipt = read(tmp_path / "evals" / "grid.json")
+    assert receipt.kind == "grid"
+    assert receipt.canonical["questions"] == 60
+    assert (tmp_path / "evals" / "grid.md").read_text() == (tmp_path / "evals" / f"{TITLE}.md").read_text()
+
+
+def test_what_an_evaluation_made_is_taken_again_for_the_same_halves_only(tmp_path):
+    axes = dataclasses.replace(SMALL, k0=(100,), nprobe=(16,))
+    bank = opened().snapshot.bank
+    out = tmp_path / "evals" / "grid.json"
+    own, seen = sequences().train, []
+    for halves in (_TWO, _TWO, _TWO[::-1]):
+        pairs = [Pairs(*(getattr(own, n)[s] for n in ("current", "following", "context"))) for s in halves]
+        write_sequences(tmp_path / "other.npz", *pairs, bank)
+        evaluate(EvaluationJob(bank=bank.path, val=tmp_path / "other.npz", most=30), axes, out)
+        said = read(out).canonical
+        assert not any("learned" in text for text in said["doubts"])
+        files = out.parent / "eval_lvm" / "ridge.npy", out.parent / "eval_index" / "index.faiss"
+        seen.append((said["model"]["training"]["sequences"], *(file.stat().st_mtime_ns for file in files)))
+    (model, made, index), again, other = seen
+    assert again == (model, made, index)
+    assert other[0] != model
+    assert other[1] != made
+    assert other[2] == index
+
+
+def test_jobs_that_cannot_be():
+    with pytest.raises(ConfigError, match="queries"):
+        EvaluationJob(most=-1)
+    with pytest.raises(ConfigError, match="json"):
+        evaluate(EvaluationJob(), SMALL, Path("grid.md"))
+
+
+def test_a_file_without_a_training_half_needs_a_model(tmp_path):
+    val = sequences().val
+    np.savez(tmp_path / "val.npz", val_curr_ids=val.current, val_next_ids=val.following)
+    job = EvaluationJob(bank=folder() / "bank.npz", val=tmp_path / "val.npz", most=20)
+    axes = dataclasses.replace(SMALL, nprobe=(16,))
+    with pytest.raises(ConfigError, match="no half to train") as raised:
+        evaluate(job, axes, tmp_path / "grid.json")
+    assert "--model" in raised.value.cure
+    assert "Goal" in evaluate(dataclasses.replace(job, model=folder() / "lvm"), axes, tmp_path / "grid.json")
+
+
+def test_questions_are_spread_and_exact_search_is_the_identity_row():
+    made = opened()
+    asked = questions(made.snapshot, sequences().val, 25)
+    assert len(asked) == 25
+    whole = BankIndex(folder(), made.snapshot.bank, {"kind": "exact", "nprobe": 1})
+    ranks = baseline_ranks(made.snapshot, asked)["identity"]
+    for question, rank in zip(asked, ranks.tolist(), strict=True):
+        ids = made.snapshot.bank.ids[whole.nearest(question.ask.vector, 11)[0]].tolist()
+        assert question.rank([one for one in ids if one not in question.ask.exclude_ids][:10]) == rank

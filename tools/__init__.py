@@ -1,0 +1,1 @@
+"""Scripts for maintainers: the cascade's grid, layout measurements, generated documentation."""

@@ -1,0 +1,1 @@
+"""Generates and checks the documentation: references, number blocks, pictures, tutorials."""

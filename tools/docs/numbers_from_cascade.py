@@ -1,0 +1,120 @@
+"""The cascade's tables in documents, written from receipts/cascade.json and receipts/cascade, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.bench.receipt import Receipt, read
+
+RECEIPTS = Path(__file__).resolve().parents[2] / "receipts"
+_SCORES = ("Success@1", "Success@5", "Success@10", "RR@10")
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def grids() -> str:
+    """The rows of both banks: what a stage adds, at K0 500 and nprobe 16, and the verdicts."""
+    found = [read(path) for path in (RECEIPTS / "cascade" / "real.json", RECEIPTS / "cascade" / "planted.json")]
+    text = _table(
+        ["bank", "row", "Hit@1", "Hit@5", "Hit@10", "MRR@10"], [row for receipt in found for row in _rows(receipt)]
+    )
+    return text + "\n" + "\n".join(f"- {_verdict(receipt)}" for receipt in found) + "\n"
+
+
+def _rows(receipt: Receipt) -> list[list[str]]:
+    said = receipt.canonical
+    rows = dict(said["rows"])
+    for cell in sorted(said["cells"], key=lambda one: -float(one["lambda"])):
+        if (cell["k0"], cell["nprobe"]) == (500, 16):
+            rows["lvm-only" if cell["lambda"] == 1.0 else f"cascade, λ {cell['lambda']:g}"] = cell["scores"]
+    rows.pop("faiss-only nprobe 8", None)
+    return [
+        [said["dataset"]["name"], name, *(f"{scores[metric]:.3f}" for metric in _SCORES)]
+        for name, scores in rows.items()
+    ]
+
+
+def _verdict(receipt: Receipt) -> str:
+    said, measured, chosen = receipt.canonical, receipt.measured, receipt.measured["chosen"]
+    which = (
+        f"K0 {chosen['k0']}, λ {chosen['lambda']:g}, nprobe {chosen['nprobe']}" if chosen else "no configuration passes"
+    )
+    (goal,) = measured["goal"]
+    doubts = f" Doubt: {'; '.join(said['doubts'])}." if said["doubts"] else ""
+    return (
+        f"{said['dataset']['name']} ({said['index']['vectors']:,} × {said['index']['dim']}, {said['questions']:,} "
+        f"questions): {which}; goal Hit@5 ≥ 0.78: {goal['verdict']} ({goal['observed']:.3f}).{doubts}"
+    )
+
+
+def codes() -> str:
+    """How often the code of what follows says the same as the current one, on both banks."""
+    found = [read(RECEIPTS / "cascade" / name).canonical for name in ("real.json", "planted.json")]
+    return _table(
+        ["bank", "same lane", "same domain", "same task"],
+        [
+            [said["dataset"]["name"], *(f"{said['codes_agree'][field]:.1%}" for field in ("lane", "domain", "task"))]
+            for said in found
+        ],
+    )
+
+
+def models() -> str:
+    """Next-vector models alone, on both banks."""
+    found: Mapping[str, Any] = json.loads((RECEIPTS / "cascade_models.json").read_text("utf-8"))["measured"]
+    rows = []
+    for bank, said in found.items():
+        for name, one in said.items():
+            if isinstance(one, Mapping):
+                scores = [f"{one[metric]:.3f}" for metric in _SCORES]
+                rows.append([f"{bank} ({said['windows']:,} windows)", name, f"{one['train_s']}", *scores])
+    return _table(["bank", "model", "trained in s", "Hit@1", "Hit@5", "Hit@10", "MRR@10"], rows)
+
+
+def size() -> str:
+    """Speed at 637k × 768, beside what was promised."""
+    path = RECEIPTS / "cascade.json"
+    if not path.is_file():
+        return "No receipt.\n"
+    found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))["measured"]
+    built, timed, ms = found["built"], found["latency"], found["latency"]["ms"]
+    kept = {True: "yes", False: "**no**"}
+    rows = [
+        ["FAISS's own search, p50 / p95 ms", f"{ms['faiss_own']['p50']} / {ms['faiss_own']['p95']}", ""],
+        [
+            "whole cascade, p50 / p95 ms",
+            f"{ms['total']['p50']} / {ms['total']['p95']}",
+            f"≤ {timed['bound_ms']} (1.2x + 2): {kept[timed['total_p95_within_bound']]}; "
+            f"< 30: {kept[timed['total_p95_below_30_ms']]}",
+        ],
+        [
+            "scoring 500 by lvm and tmd, p50 / p95 ms",
+            f"{ms['scoring']['p50']} / {ms['scoring']['p95']}",
+            f"< 1: {kept[timed['scoring_500_p95_below_1_ms']]}",
+        ],
+        ["opening bank, index and model, s", f"{found['open_s']}", f"< 1: {kept[found['open_s'] < 1.0]}"],
+        ["same answers across runs and threads", kept[found["same_answers_across_runs_and_threads"]], ""],
+        ["planting / indexing / training, s", f"{built['plant_s']} / {built['index_s']} / {built['train_s']}", ""],
+        ["peak memory while building, MB", f"{built['peak_mb']:,}", ""],
+    ]
+    quality = found["quality"]
+    scores = [[n, *(f"{quality[n][m]:.3f}" for m in _SCORES)] for n in ("lvm_only", "cascade")]
+    head = f"{built['vectors']:,} × {built['dim']}, {built['index']['nlist']} lists, nprobe 16, one thread"
+    return (
+        _table([head, "measured", "promised"], rows)
+        + "\n"
+        + _table(["row", "Hit@1", "Hit@5", "Hit@10", "MRR@10"], scores)
+    )
+
+
+WRITERS: dict[str, Callable[[], str]] = {
+    "cascade_grids": grids,
+    "cascade_codes": codes,
+    "cascade_models": models,
+    "cascade": size,
+}

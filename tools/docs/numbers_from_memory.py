@@ -1,0 +1,83 @@
+"""The tables of agent memory, written from the receipts under receipts/memory and from nothing else."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from assay.bench.receipt import Receipt, read
+from assay.bench.report import Report, gather
+from assay.bench.report.markdown import table
+from assay.bench.report.tables import Table
+
+RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "memory"
+
+
+def memory(split: str = "test@end") -> str:
+    """The memory preset and what it is compared with: quality by turn and by session, and silence."""
+    boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
+    names = [run.system for run in boards["locomo"].systems if not run.system.startswith("memory-")]
+    order = sorted(names, key=lambda name: -_mean(boards["locomo"].receipts[name], "nDCG@10"))
+    rows = []
+    for name in order:
+        cells = [name]
+        for level in ("locomo", "locomo_sessions"):
+            receipt = boards[level].receipts[name]
+            cells += [f"{_mean(receipt, metric):.3f}" for metric in ("nDCG@10", "R@5")]
+            cells += [
+                f"{receipt.canonical['abstention'][key]:.3f}" for key in ("silent", "wrongly_silent", "separation")
+            ]
+        rows.append(tuple(cells))
+    level = ("nDCG@10", "R@5", "silent", "wrongly silent", "separation")
+    head = ("system", *(f"turn: {name}" for name in level), *(f"session: {name}" for name in level))
+    return table(Table(head, tuple(rows)))
+
+
+def memory_kinds(split: str = "test@end") -> str:
+    """nDCG@10 by turn and by session for every kind of question; both levels ask the same ones."""
+    boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
+    systems, levels = ("bm25", "dense", "default", "memory"), (boards["locomo"], boards["locomo_sessions"])
+    asked = boards["locomo"].receipts["memory"].canonical
+    sizes = {name: len(places) for name, places in asked["strata"].items()}
+    rows = [
+        (
+            stratum,
+            f"{sizes[stratum]}",
+            *(f"{_mean(board.receipts[name], 'nDCG@10', stratum):.3f}" for board in levels for name in systems),
+        )
+        for stratum in asked["aggregates"]
+        if stratum.startswith("type=")
+    ]
+    named = (f"{level}: {name}" for level in ("turn", "session") for name in systems)
+    return table(Table(("questions", "n", *named), tuple(rows)))
+
+
+def memory_ablations(split: str = "test@end") -> str:
+    """What the preset loses or gains without each stage: its nDCG@10 minus that of the whole, paired."""
+    boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
+    rows = []
+    for name in sorted(boards["locomo"].receipts):
+        if not name.startswith("memory-"):
+            continue
+        cells = [name.removeprefix("memory-")]
+        for level in ("locomo", "locomo_sessions"):
+            board = boards[level]
+            held = gather([board.receipts["memory"], board.receipts[name]], board.metric, "memory").boards[0].test(name)
+            assert held is not None
+            p = held.paired
+            cells += [f"{p.difference:+.4f}", f"{p.ci_low:+.3f} … {p.ci_high:+.3f}", f"{p.p:.3f}"]
+        rows.append(tuple(cells))
+    head = ("without", "turn: Δ", "95 %", "p", "session: Δ", "95 % ", "p ")
+    return table(Table(head, tuple(rows)))
+
+
+@cache
+def _report() -> Report:
+    return gather([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
+
+
+def _mean(receipt: Receipt, metric: str, scope: str = "all") -> float:
+    return float(receipt.canonical["aggregates"][scope][metric] or 0.0)
+
+
+WRITERS = {"memory": memory, "memory_kinds": memory_kinds, "memory_ablations": memory_ablations}

@@ -1,0 +1,268 @@
+"""Numbers in documents come from committed receipts: blocks between markers are written from them and checked.
+
+    <!-- numbers: search -->
+    … a table written by this script …
+    <!-- end -->
+
+`python -m tools.docs.numbers_from_receipts` writes every block anew; `tools/docs/check.py` fails when one is stale.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tools.docs.numbers_from_cascade import WRITERS as CASCADE
+from tools.docs.numbers_from_fusion import WRITERS as FUSION
+from tools.docs.numbers_from_lab import WRITERS as LAB
+from tools.docs.numbers_from_memory import WRITERS as MEMORY
+from tools.docs.numbers_from_router import WRITERS as ROUTER
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER}
+"""Block → what writes it from the lab's receipts."""
+_BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+_DOCUMENTS = (
+    "README.md",
+    "docs/benchmarks.md",
+    "docs/backends.md",
+    "docs/cascade.md",
+    "docs/memory.md",
+    "docs/postgres.md",
+    "docs/fusion.md",
+    "docs/graph.md",
+    "docs/decisions/0010-default-pipeline.md",
+    "docs/decisions/0025-ranks-or-scores.md",
+    "docs/decisions/0028-two-ladders.md",
+    "docs/decisions/0029-which-next-vector-model.md",
+    "docs/decisions/0014-token-vectors-are-signs.md",
+    "docs/router.md",
+)
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in lines) + "\n"
+
+
+def search(receipt: dict[str, Any]) -> str:
+    rows = []
+    for found in receipt["sizes"]:
+        for name, times in found["times"].items():
+            rows.append([f"{found['chunks']:,}", name, times["p50_ms"], times["p95_ms"]])
+    ratios = table(["ratio", ""], [[name, value] for name, value in receipt["ratios"].items()])
+    return table(["chunks", "what", "p50 ms", "p95 ms"], rows) + "\n" + ratios
+
+
+def growth(receipt: dict[str, Any]) -> str:
+    """One row per size: times, recall on real questions, opening, memory."""
+    rows = []
+    for found in receipt["sizes"]:
+        times = found["times"]
+        rows.append(
+            [
+                f"{found['chunks']:,}",
+                f"{times['assay']['p50_ms']} / {times['assay']['p95_ms']}",
+                f"{times['raw engines']['p50_ms']} / {times['raw engines']['p95_ms']}",
+                *(f"{times[f'assay, filter {share}']['p50_ms']}" for share in ("0.5 %", "10 %", "50 %")),
+                found["dense_recall_at_100"]["assay"],
+                found["open_ms"],
+                f"{found['resident_mb']:,.0f} / {found['private_mb']:,.0f}",
+            ]
+        )
+    head = ["chunks", "assay p50 / p95 ms", "raw engines", "filter 0.5 % p50", "10 %", "50 %"]
+    ratio = receipt["ratios"]["p95 from 100k to 1M"]
+    return (
+        table([*head, "dense recall@100", "open ms", "memory MB, resident / private"], rows)
+        + f"\np95 from 100k to 1M: {ratio}x.\n"
+    )
+
+
+def ingest(receipt: dict[str, Any]) -> str:
+    return table(["what", "measured"], [[name, value] for name, value in receipt["summary"].items()])
+
+
+def large_folder(receipt: dict[str, Any]) -> str:
+    """What was added, and time and memory of the two phases beside the limit."""
+    rows = [
+        [
+            phase,
+            f"{receipt[phase]['seconds']:,.0f}",
+            f"{receipt[phase]['chunks_per_s']:,}",
+            f"{receipt[phase]['peak_mb']:,}",
+            f"{receipt[phase]['peak_mb_without_file_pages']:,}",
+        ]
+        for phase in ("adding", "indexing")
+    ]
+    head = ["phase", "seconds", "chunks/s", "peak MB, all processes", "without pages of files"]
+    return (
+        table(head, rows)
+        + f"\n{receipt['bytes'] / 1e9:.2f} GB in {receipt['files']:,} files, {receipt['chunks']:,} chunks. "
+        + f"Peak over the limit of {receipt['limit_mb']:,} MB: {receipt['peak_mb_over_limit']}, "
+        + f"without pages of files {receipt['peak_mb_without_file_pages_over_limit']}.\n"
+    )
+
+
+def statistics(receipt: dict[str, Any]) -> str:
+    """Seconds of the lab's tests at full size, and how they compare with plain loops."""
+    rows = [[name, f"{seconds} s"] for name, seconds in receipt["seconds"].items() if "loop" not in name]
+    return table(["what", "measured"], rows + [[name, f"{ratio}x"] for name, ratio in receipt["ratios"].items()])
+
+
+def mcp(receipt: dict[str, Any]) -> str:
+    """From the start of the process to an answer, by the wall clock and in processor time."""
+    times = receipt["times"]
+    rows = []
+    for case, found in times.items():
+        for what, spent in found.items():
+            rows.append([case, what, spent["fastest_ms"], spent["median_ms"]])
+    return table(["case", "what", "fastest ms", "median ms"], rows)
+
+
+def rerank_quality(receipt: dict[str, Any]) -> str:
+    """Differences to the pipeline without the step, at the default weight, with their standard errors."""
+    rows = []
+    for system, mean in receipt["mean difference in nDCG@10"].items():
+        if " weight=0.5 " in system:
+            found = [sets["difference"][system] for sets in receipt["sets"].values()]
+            rows.append([system.replace(" weight=0.5", ""), *(f"{d:+.4f} ± {e:.4f}" for d, e in found), f"{mean:+.4f}"])
+    return table(["texts, match, pool", *receipt["sets"], "mean"], rows)
+
+
+def rerank_times(receipt: dict[str, Any]) -> str:
+    return table(["", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
+
+
+def backends(receipt: dict[str, Any]) -> str:
+    """One row per kind of question and backend, with the ratio to the embedded store; then what adding costs."""
+    rows = []
+    for what, found in receipt["times"].items():
+        for name, times in found.items():
+            ratio = "" if name == "local" else f"{times['p50_ms'] / found['local']['p50_ms']:.1f}"
+            rows.append([what, name, f"{times['p50_ms']:.2f}", f"{times['p95_ms']:.2f}", ratio])
+    made = [
+        [name, f"{m['added_per_s']:,}", m["compact_s"], m["mb"], _share(receipt["agreement"].get(name))]
+        for name, m in receipt["made"].items()
+    ]
+    searched = table([f"{receipt['chunks']:,} chunks", "backend", "p50 ms", "p95 ms", "p50 / local"], rows)
+    return searched + "\n" + table(["backend", "added/s", "compact s", "MB", "same hundred as local"], made)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
+def postgres(receipt: dict[str, Any]) -> str:
+    """Times of both backends and of plain ts_rank, how alike they answer, and the kinds of vector index."""
+    times = table(["what", "p50 ms", "p95 ms"], [[n, t["p50_ms"], t["p95_ms"]] for n, t in receipt["times"].items()])
+    kinds = [
+        [n, *(i[k] for k in ("build_s", "mb", "recall_at_100_of_200", "p50_ms"))] for n, i in receipt["indexes"].items()
+    ]
+    alike = table(["answers", ""], [[name, value] for name, value in receipt["answers"].items()])
+    head = ["index of the vectors", "build s", "MB", "recall@100 among 200", "p50 ms"]
+    return f"{receipt['chunks']:,} chunks.\n\n{times}\n{alike}\n{table(head, kinds)}"
+
+
+def graph(receipt: dict[str, Any]) -> str:
+    """One row per size: building beside the word index, and a walk beside BM25."""
+    rows = []
+    for found in receipt["sizes"]:
+        changed = next(value for key, value in found.items() if key.startswith("after "))
+        for state, asked in (("compacted", found["compacted"]), ("with a tail and deletions", changed)):
+            times = asked["times"]
+            rows.append(
+                [
+                    f"{found['chunks']:,}",
+                    state,
+                    f"{asked['things']:,}",
+                    *(f"{times[name]['p50_ms']} / {times[name]['p95_ms']}" for name in ("bm25", "walk")),
+                    " / ".join(str(value) for value in asked["ratios"].values()),
+                    asked["first_question_ms"],
+                ]
+            )
+    head = [
+        "chunks",
+        "index",
+        "things",
+        "bm25 p50 / p95 ms",
+        "walk p50 / p95 ms",
+        "walk over bm25",
+        "first question ms",
+    ]
+    built = [
+        [
+            f"{found['chunks']:,}",
+            f"{found['chunks_added_per_s']:,}",
+            found["index_s"],
+            found["graph_s"],
+            found["graph_mb_on_disk"],
+            f"{found['peak_mb']:,} / {found['peak_mb_of_a_helper']:,}",
+        ]
+        for found in receipt["sizes"]
+    ]
+    more = ["chunks", "added per s", "words and columns s", "graph s", "graph MB on disk", "peak MB, program / helper"]
+    return table(head, rows) + "\n" + table(more, built)
+
+
+def recall(receipt: dict[str, Any]) -> str:
+    """A recall beside what it cannot do without."""
+    kinds = {name: found for name, found in receipt.items() if isinstance(found, dict)}
+    rows = [
+        [said, name, time["p50_ms"], time["p95_ms"]]
+        for said, found in kinds.items()
+        for name, time in found["times"].items()
+    ]
+    ratios = [
+        [said, "recall / embedding and legs", *found["recall / embedding and legs"].values()]
+        for said, found in kinds.items()
+    ]
+    both = table(["questions", "what", "p50 ms", "p95 ms"], rows), table(["questions", "ratio", "p50", "p95"], ratios)
+    return f"{receipt['memories']:,} memories.\n\n" + "\n".join(both)
+
+
+WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "search": ("search", search),
+    "graph": ("graph", graph),
+    "growth": ("growth", growth),
+    "ingest": ("ingest", ingest),
+    "large_folder": ("large_folder", large_folder),
+    "statistics": ("statistics", statistics),
+    "mcp": ("mcp", mcp),
+    "recall": ("recall", recall),
+    "backends": ("backends", backends),
+    "rerank_quality": ("rerank", rerank_quality),
+    "rerank_times": ("rerank", rerank_times),
+    "postgres": ("postgres", postgres),
+}
+"""Block → its receipt, and what writes it."""
+
+
+def _written(text: str) -> str:
+    def block(found: re.Match[str]) -> str:
+        if found[2] in RUNS:
+            return f"{found[1]}{RUNS[found[2]]()}{found[4]}"
+        name, writer = WRITERS[found[2]]
+        receipt = json.loads((ROOT / "receipts" / f"{name}.json").read_text("utf-8"))["measured"]
+        return f"{found[1]}{writer(receipt)}{found[4]}"
+
+    return _BLOCK.sub(block, text)
+
+
+def blocks_out_of_date(root: Path) -> list[str]:
+    found = []
+    for name in _DOCUMENTS:
+        path = root / name
+        if not path.exists():
+            found.append(f"{name} is missing")
+        elif _written(path.read_text("utf-8")) != path.read_text("utf-8"):
+            found.append(f"{name}: a block of numbers does not match its receipt; run: make docs")
+    return found
+
+
+if __name__ == "__main__":
+    for document in _DOCUMENTS:
+        path = ROOT / document
+        path.write_text(_written(path.read_text("utf-8")), "utf-8")

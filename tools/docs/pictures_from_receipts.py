@@ -1,0 +1,80 @@
+"""The pictures of the documents, drawn from committed receipts and from nothing else.
+
+A picture stands by itself (its own colours, its own paper), because whoever shows a document brings no style of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from assay.bench.report.svg import WIDTH, PlotAxis, below, beside, dot, line, path, picture, spread, text
+from tools.docs.numbers_from_fusion import ALPHAS, mean, sets
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+_STYLE = """<style>
+text { font: 12px system-ui, sans-serif; fill: #1b1f24; } .tick, .label { fill: #5d6670; font-size: 11px; }
+.axis { stroke: #5d6670; } .grid { stroke: #d5dae0; stroke-width: .7; } polyline { fill: none; stroke-width: 2; }
+polyline.a { stroke: #0072b2; } circle.a { fill: #0072b2; } polyline.b { stroke: #d55e00; } circle.b { fill: #d55e00; }
+.flat { stroke-width: 1.5; stroke-dasharray: 5 4; } .c { stroke: #009e73; } .d { stroke: #7b4ba0; }
+text.c { fill: #009e73; stroke: none; } text.d { fill: #7b4ba0; stroke: none; }
+text.a { fill: #0072b2; stroke: none; } text.b { fill: #d55e00; stroke: none; }
+</style>"""
+_PAPER = '<rect width="100%" height="100%" fill="#fff"/>'
+
+
+def fusion() -> str:
+    """Mean nDCG@10 over the test splits of all sets judged by people, by the weight of meaning in a convex fusion."""
+    names = sets("human")
+
+    def over_all(system: str) -> float:
+        return float(np.mean([mean(name, "test", system) for name in names]))
+
+    ends = {"0": over_all("bm25"), "1": over_all("dense")}
+    curves = {
+        ("a", "min-max"): {"0": ends["0"], **{a: over_all(f"minmax-{a}") for a in ALPHAS}, "1": ends["1"]},
+        ("b", "TM2C2"): {"0": ends["0"], **{a: over_all(f"tm2c2-{a}") for a in ALPHAS}, "1": ends["1"]},
+    }
+    flat = {("c", "RRF, c = 60"): over_all("rrf-60"), ("d", "DBSF"): over_all("dbsf")}
+    values = [v for curve in curves.values() for v in curve.values()] + list(flat.values())
+    across, up = PlotAxis(0.0, 1.0, 70, WIDTH - 110), PlotAxis(*spread(values), 320, 44)
+    label = f"mean nDCG@10, test splits of {len(names)} sets judged by people"
+    marks = [_STYLE, _PAPER, *below(across, 320, 44, "weight of meaning: 0 is words alone, 1 is vectors alone")]
+    marks += beside(up, 70, WIDTH - 110, label, "{:.3f}")
+    for (kind, name), value in flat.items():
+        marks += [line(70, up.at(value), WIDTH - 110, up.at(value), f"flat {kind}")]
+        marks += [text(WIDTH - 104, up.at(value) + 4, name, kind=kind)]
+    for (kind, name), curve in curves.items():
+        points = [(across.at(float(alpha)), up.at(value)) for alpha, value in curve.items()]
+        marks += [path(points, kind)]
+        marks += [
+            dot(x, y, kind, f"{name} {alpha}: {value:.3f}", 3.5)
+            for (x, y), (alpha, value) in zip(points, curve.items(), strict=True)
+        ]
+    for (kind, name), alpha in zip(curves, ("0.4", "0.8"), strict=True):
+        marks.append(text(across.at(float(alpha)) + 8, up.at(curves[kind, name][alpha]) - 10, name, kind=kind))
+    drawn = picture(364, "Fusion by the weight of meaning", marks)
+    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
+
+
+DRAWN: dict[str, Callable[[], str]] = {"fusion.svg": fusion}
+
+
+def out_of_date() -> list[str]:
+    """Pictures that are not what their receipts say."""
+    return [
+        f"docs/pictures/{name} is not what its receipts say; run: make docs"
+        for name, draw in DRAWN.items()
+        if not (PICTURES / name).exists() or (PICTURES / name).read_text("utf-8") != draw()
+    ]
+
+
+def main() -> None:
+    for name, draw in DRAWN.items():
+        (PICTURES / name).write_text(draw(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
