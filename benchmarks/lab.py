@@ -1,6 +1,6 @@
-"""The committed receipts: every recipe on every real set, dev splits to choose by, test splits to confirm.
+"""Writes the committed receipts of the lab: every recipe on every real set; dev splits choose, test splits confirm.
 
-Receipts that fit the present code and data are taken as they are, so a run that was stopped goes on.
+Receipts that fit the present code and data are reused, so an interrupted run continues.
 
     python -m benchmarks.lab                         # all sets, all recipes; about half an hour on two cores
     python -m benchmarks.lab --sets scifact --splits dev
@@ -16,9 +16,9 @@ from pathlib import Path
 from assay.bench import lab
 from assay.bench.datasets import load
 from assay.bench.runner import RunPlan
-from assay.bench.systems import BASELINES, systems
+from assay.bench.systems import BASELINES, load_systems
 from assay.bench.workspace import prepare
-from assay.cli.progress import bars
+from assay.cli.progress import progress_bars
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS
 
@@ -43,11 +43,11 @@ def measure(name: str, split: str, out: Path, timed: bool) -> None:
     dataset = load(name, split)
     marked = any(dataset.evidence.get(topic) for topic in dataset.scored)
     plan = RunPlan(RANKED + (IN_BUDGET if marked else ()))
-    with bars() as bar, prepare(dataset, progress=bar.step) as workspace:
-        done = lab.run(dataset, systems(recipes()), workspace, plan, out=out, timed=timed, progress=bar.step)
+    with progress_bars() as bar, prepare(dataset, progress=bar.step) as workspace:
+        done = lab.run(dataset, load_systems(recipes()), workspace, plan, out=out, timed=timed, progress=bar.step)
     means = {n: r.canonical["aggregates"]["all"]["nDCG@10"] for n, r in done.receipts.items()}
     for system, value in sorted(means.items(), key=lambda item: (-item[1], item[0])):
-        print(f"{name} {split} {value:.4f} {system}{' (kept)' if system in done.reused else ''}", flush=True)
+        print(f"{name} {split} {value:.4f} {system}{' (reused)' if system in done.reused else ''}", flush=True)
     for system, finding in done.broken:
         print(f"{name} {split} BROKEN {system}: {finding.text}", flush=True)
 

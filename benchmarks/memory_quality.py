@@ -1,11 +1,11 @@
-"""What does each stage of the memory preset do for recall? LoCoMo by turn and by session, every stage left out once.
+"""Measures what each stage of the memory preset contributes: LoCoMo by turn and by session, each stage left out once.
 
     python -m benchmarks.memory_quality                    # both sets; some minutes
     assay bench report receipts/memory --html report.html
 
 The reranker is the local one (provider "local"), so no key and no network are needed. LoCoMo's questions have no
-dates: they are asked when their conversation ends. Nothing is chosen here, so only test splits are run. The adversarial
-ones have no answer in the corpus and are asked apart, as abstention.
+dates: they run as of the end of their conversation. Nothing is chosen here, so only test splits run. The adversarial
+ones have no answer in the corpus and measure abstention.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any
 
 from assay.bench import lab
 from assay.bench.datasets import load
+from assay.bench.messages import why
 from assay.bench.runner import RunPlan
-from assay.bench.systems import System, of, system
+from assay.bench.systems import System, load_system, make_system
 from assay.bench.workspace import prepare
-from assay.cli.progress import bars
-from assay.config.load import from_dict, source
+from assay.cli.progress import progress_bars
+from assay.config.load import from_dict, read_toml
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS
 
@@ -34,7 +35,7 @@ METRICS = ("nDCG@10", "RR@10", "R@5", "R@10", "Success@1")
 
 def preset() -> dict[str, Any]:
     """The memory preset as plain data, with the reranker that needs no key."""
-    config = tomllib.loads(source("memory"))
+    config = tomllib.loads(read_toml("memory"))
     for step in config["step"]:
         if step["use"] == "provider_rerank":
             step["provider"] = "local"
@@ -44,26 +45,27 @@ def preset() -> dict[str, Any]:
 def ablations() -> Iterator[System]:
     """The preset, and the preset without each of its stages; without `confirm_boost` means vectors alone."""
     whole = preset()
-    yield of(from_dict(whole), "memory")
+    yield make_system(from_dict(whole), "memory")
     alone = {key: value for key, value in whole.items() if key != "fuse"}
-    yield of(from_dict({**alone, "legs": {"dense": whole["legs"]["dense"]}}), "memory-words")
+    yield make_system(from_dict({**alone, "legs": {"dense": whole["legs"]["dense"]}}), "memory-words")
     for step in whole["step"]:
         rest = [other for other in whole["step"] if other is not step]
-        yield of(from_dict({**whole, "step": rest}), f"memory-{step.get('name', step['use'])}")
-    bare = of(from_dict({**whole, "step": []}), "memory, fused only")
+        yield make_system(from_dict({**whole, "step": rest}), f"memory-{step.get('name', step['use'])}")
+    bare = make_system(from_dict({**whole, "step": []}), "memory, fused only")
     yield bare
 
 
 def measure(name: str, split: str, out: Path, timed: bool) -> None:
     dataset = load(name, split)
-    chosen = [system(known) for known in ("random", "oracle", "bm25", "dense", "default", "learned")]
-    with bars() as bar, prepare(dataset, progress=bar.step) as workspace:
+    chosen = [load_system(known) for known in ("random", "oracle", "bm25", "dense", "default", "learned")]
+    with progress_bars() as bar, prepare(dataset, progress=bar.step) as workspace:
         plan = RunPlan(METRICS, abstention=True)
         done = lab.run(dataset, [*chosen, *ablations()], workspace, plan, out=out, timed=timed, progress=bar.step)
     for known, receipt in sorted(done.receipts.items()):
-        said = receipt.canonical
-        silence = said.get("abstention", {})
-        print(name, split, f"{said['aggregates']['all']['nDCG@10'] or 0:.4f}", known, said["why"], silence, flush=True)
+        canonical = receipt.canonical
+        abstention = canonical.get("abstention", {})
+        mean = canonical["aggregates"]["all"]["nDCG@10"] or 0
+        print(name, split, f"{mean:.4f}", known, why(receipt), abstention, flush=True)
 
 
 def main() -> None:

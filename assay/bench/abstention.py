@@ -1,7 +1,9 @@
-"""Does a system keep silent where the corpus has no answer? Questions without one are asked apart, and never scored.
+"""Measures abstention: whether a system returns nothing for questions that the corpus does not answer.
 
-silent            share of the unanswerable questions that got no result
-wrongly_silent    share of the answerable ones that got none: what that silence costs
+These questions run apart from the scored ones.
+
+silent            share of the unanswerable questions without a result
+wrongly_silent    share of the answerable questions without a result: the cost of abstaining
 separation        how often the best score of an answerable question is above that of an unanswerable one, over all
                   pairs, ties half (the area under the ROC curve): 1 is a perfect threshold, ½ is a coin. No result
                   counts as the lowest score.
@@ -17,20 +19,20 @@ from assay.bench.types import Run
 from assay.types import Floats
 
 
-def abstention(answerable: Run, unanswerable: Run) -> dict[str, float | int]:
-    """The three numbers above, and how many questions stand behind them. There is at least one of each kind."""
-    answered, asked = _best(answerable), _best(unanswerable)
-    order = np.sort(asked)
-    below = np.searchsorted(order, answered, "left")
-    tied = np.searchsorted(order, answered, "right") - below
+def measure_abstention(answerable: Run, unanswerable: Run) -> dict[str, float | int]:
+    """The three numbers above and the number of questions of each kind; there is at least one of each."""
+    best, best_unanswerable = _best_scores(answerable), _best_scores(unanswerable)
+    order = np.sort(best_unanswerable)
+    below = np.searchsorted(order, best, "left")
+    tied = np.searchsorted(order, best, "right") - below
     return {
-        "unanswerable": len(asked),
-        "answerable": len(answered),
-        "silent": float(np.mean(asked == -math.inf)),
-        "wrongly_silent": float(np.mean(answered == -math.inf)),
-        "separation": float((below + tied / 2).mean() / len(asked)),
+        "unanswerable": len(best_unanswerable),
+        "answerable": len(best),
+        "silent": float(np.mean(best_unanswerable == -math.inf)),
+        "wrongly_silent": float(np.mean(best == -math.inf)),
+        "separation": float((below + tied / 2).mean() / len(best_unanswerable)),
     }
 
 
-def _best(run: Run) -> Floats:
+def _best_scores(run: Run) -> Floats:
     return np.array([result.scores[0] if result.scores else -math.inf for result in run], np.float64)

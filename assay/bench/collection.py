@@ -1,12 +1,12 @@
-"""The documents of a folder or a store as a dataset holds them: one flat text each, and where its chunks stand in it.
+"""Reads the documents of a folder or a store for a dataset: one flat text each, with the offsets of its chunks.
 
-A flat text is made of the document's chunks in reading order, each under the headings it stands under:
+The flat text joins the document's chunks in reading order, each below its headings:
 
     ## Rotating the signing key
 
     Rotate the signing key every ninety days, …
 
-so an offset into it is an offset into what `corpus.jsonl` says, whichever way the documents came.
+so an offset into it is an offset into the text in `corpus.jsonl`, whether the documents come from files or a store.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay.ingest.chunk import PROFILES, chunk_document
+from assay.ingest.chunker import PROFILES, chunk_document
+from assay.ingest.discovery import SkippedFile, discover, read_file
 from assay.ingest.fields import NOTES
-from assay.ingest.walk import Skipped, discover, read_file
 from assay.kb import KnowledgeBase
-from assay.sync import default_source
+from assay.sync import default_name
 from assay.types import Chunk, Progress
 
-_OURS = frozenset({"title", "section", "start", NOTES})
-"""Facts of a chunk that say where it stands, not what its document is."""
+_PLACE_FIELDS = frozenset({"title", "section", "start", NOTES})
+"""Metadata of a chunk that locates it in its document."""
 
 
 class CollectionError(AssayError):
-    """There are no documents to make a dataset of."""
+    """There are no documents for a dataset."""
 
     exit_code = 2
 
@@ -78,46 +78,46 @@ class Collection:
         return sum(len(document.passages) for document in self.documents)
 
 
-def from_folder(root: Path, heard: Progress = lambda *_: None) -> Collection:
-    """What `assay add` would take from a folder or a file, without a store."""
+def from_folder(root: Path, progress: Progress = lambda *_: None) -> Collection:
+    """The documents that `assay add` would index from a folder or a file, without a store."""
     if not root.exists():
         raise CollectionError(f"{root} does not exist", "name a folder or a file that is there")
-    source = default_source(root)
+    source = default_name(root)
     chunks: list[Chunk] = []
     problems: list[tuple[str, str]] = []
-    found = list(discover(root))
-    for done, file in enumerate(found):
-        heard("reading", done + 1, len(found))
-        if isinstance(file, Skipped):
+    files = list(discover(root))
+    for done, file in enumerate(files):
+        progress("reading", done + 1, len(files))
+        if isinstance(file, SkippedFile):
             if file.unreadable:
                 problems.append((file.name, file.reason))
             continue
         _, slash, inside = file.name.partition("/")
         try:
-            taken = [*read_file(file.path, f"{source}{slash}{inside}")]
+            documents = [*read_file(file.path, f"{source}{slash}{inside}")]
         except AssayError as error:
             problems.append((file.name, error.message))
             continue
-        chunks += [chunk for document in taken for chunk in chunk_document(document, PROFILES["default"])]
+        chunks += [chunk for document in documents for chunk in chunk_document(document, PROFILES["default"])]
     return Collection(_documents(chunks), tuple(problems))
 
 
 def from_store(base: KnowledgeBase) -> Collection:
-    """The live documents of a store. Chunks of one section stand in the order of the section's text; a section of
-    which no chunk outlived an edit stands after those that did."""
+    """The live documents of a store. Chunks of one section are in the order of its text; a section that was rewritten
+    as a whole comes last."""
     store = base.store
     with store.reading():
         seqs = sorted(seq for _, seq in store.live_at(store.version()))
         rows = [(row.seq, row.chunk) for row in store.rows(seqs)]
     first: dict[tuple[str, str], int] = {}
-    for seq, chunk in rows:  # an edited chunk is born later than its neighbours, so its section says its place
+    for seq, chunk in rows:  # an edited chunk has a later seq than its neighbours, so its section gives its place
         first.setdefault((chunk.doc_id, chunk.section), seq)
     rows.sort(key=lambda row: (first[row[1].doc_id, row[1].section], int(row[1].meta.get("start", 0)), row[0]))
     return Collection(_documents(chunk for _, chunk in rows))
 
 
 def dataset_id(name: str) -> str:
-    """A document's id as a dataset spells it: judgements are lines with tabs between, so no id holds either."""
+    """A document's id for a dataset: tabs and line ends, which separate judgements, are percent-encoded."""
     return "".join(f"%{ord(c):02X}" if c in "\t\n\r" else c for c in name)
 
 
@@ -142,22 +142,22 @@ def _document(name: str, chunks: list[Chunk]) -> CollectionDocument:
 
 
 def _gap(before: Chunk | None, chunk: Chunk) -> str:
-    """What stands between two chunks: white space within a section, the new headings between sections."""
+    """The text between two chunks: white space within a section, the new headings between sections."""
     old = before.section.split(" > ") if before is not None and before.section else []
     new = chunk.section.split(" > ") if chunk.section else []
     if before is not None and old == new:
         cut = int(chunk.meta.get("start", 0)) - int(before.meta.get("start", 0)) - len(before.text)
         return "" if cut == 0 else "\n" if cut == 1 else "\n\n"
     shared = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    shared = min(shared, max(len(new) - 1, 0))  # back in an outer section, its heading is said again
+    shared = min(shared, max(len(new) - 1, 0))  # back in an outer section, its heading is repeated
     lines = [f"{'#' * min(depth + 2, 6)} {step}" for depth, step in enumerate(new) if depth >= shared]
     return ("\n\n" if before is not None else "") + "".join(f"{line}\n\n" for line in lines)
 
 
 def _metadata(chunk: Chunk) -> dict[str, Any]:
-    said = {key: value for key, value in sorted(chunk.meta.items()) if key not in _OURS}
+    metadata = {key: value for key, value in sorted(chunk.meta.items()) if key not in _PLACE_FIELDS}
     if not math.isnan(chunk.created):
-        said["created"] = datetime.fromtimestamp(chunk.created, UTC).isoformat().replace("+00:00", "Z")
+        metadata["created"] = datetime.fromtimestamp(chunk.created, UTC).isoformat().replace("+00:00", "Z")
     if chunk.importance != 1.0:
-        said["importance"] = chunk.importance
-    return said
+        metadata["importance"] = chunk.importance
+    return metadata

@@ -1,8 +1,8 @@
-"""Is one system better than another? Paired tests of runs on the same queries, overall and by stratum.
+"""Compares systems: paired tests of runs on the same queries, overall and by stratum.
 
-Every run after the first is held against the first. Two families are adjusted, each over all systems and metrics of
-the comparison: Holm over all queries (one false alarm there is one too many), Benjamini-Hochberg over strata (which
-are looked at to find out where, not whether).
+Every run is compared with the first. p values are adjusted in two families, each over all systems and metrics of the
+comparison: Holm over all queries (controls any false alarm), Benjamini-Hochberg over strata (which show where a
+difference is, not whether there is one).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from assay.bench.gates.rules import PERCENTILES
 from assay.bench.metrics import DEFAULTS, parse
 from assay.bench.receipt import Receipt, ReceiptError
-from assay.bench.run_columns import RunColumns, check_fit, check_metric, latency_ratio, scored
-from assay.bench.stats import Paired, benjamini_hochberg, holm, paired_rows
+from assay.bench.run_columns import RunColumns, check_fit, check_metric, latency_ratio, read_columns
+from assay.bench.stats import PairedComparison, benjamini_hochberg, compare_pairs, holm
 from assay.bench.types import ALL
 from assay.errors import nearest
 
@@ -34,17 +34,17 @@ TESTS: Mapping[str, Any] = MappingProxyType(
         "adjusted": {"all": "holm", "strata": "benjamini-hochberg"},
     }
 )
-"""How the tests are made; stands in every receipt that holds one."""
+"""How tests are computed; part of every receipt that holds one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class ComparisonResult:
     """A system against the baseline in one metric on one scope."""
 
     system: str
     metric: str
     scope: str
-    paired: Paired
+    paired: PairedComparison
     p_adjusted: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,12 +53,12 @@ class Tested:
             "metric": self.metric,
             "scope": self.scope,
             **self.paired.to_dict(),
-            "p_adjusted": rounded(self.p_adjusted),
+            "p_adjusted": round_score(self.p_adjusted),
         }
 
 
-def rounded(value: float) -> float:
-    """To ten decimals, as scores stand in receipts; never −0."""
+def round_score(value: float) -> float:
+    """To ten decimals, as in receipts; never −0."""
     return round(value, 10) + 0.0
 
 
@@ -70,14 +70,14 @@ def compare(
 ) -> Receipt:
     """Runs against the first of them, as a receipt of kind "comparison".
 
-    `metrics` are those declared beforehand, all that the runs share when None; `scopes` are all queries and every
+    `metrics` defaults to all that the runs share; `scopes` are all queries and every
     stratum when None. `groups` is a field of the strata whose queries belong together (a conversation, a document):
     intervals are then bootstrapped in two levels, groups first. Latency is divided only where both runs were timed
     together, in the measured half.
     """
     if len(receipts) < 2:
         raise ReceiptError("a comparison takes two runs or more", "name the baseline first, then the others")
-    base, *others = runs = [scored(receipt) for receipt in receipts]
+    base, *others = runs = [read_columns(receipt) for receipt in receipts]
     for run in runs:
         check_fit(base, run)
         if run.why:
@@ -86,7 +86,7 @@ def compare(
     chosen = _metrics(runs, metrics)
     where = _scopes(base, scopes)
     wanted = [(metric, scope) for metric in chosen for scope in where]
-    found = comparisons(base, others, wanted, names[1:], base.groups(groups) if groups else None)
+    found = compare_columns(base, others, wanted, names[1:], base.groups(groups) if groups else None)
     canonical = {
         "dataset": dict(base.dataset),
         "systems": [
@@ -102,36 +102,36 @@ def compare(
     return Receipt("comparison", canonical, {"latency": _latency(base, others, names[1:])})
 
 
-def comparisons(
+def compare_columns(
     base: RunColumns,
     others: Sequence[RunColumns],
     wanted: Iterable[tuple[str, str]],
     names: Sequence[str] = (),
     groups: NDArray[np.str_] | None = None,
-) -> list[Tested]:
+) -> list[ComparisonResult]:
     """Every (metric, scope) of every run, in that order; scopes where no query has a value are left out."""
-    asked = list(dict.fromkeys(wanted))
-    for metric in dict.fromkeys(metric for metric, _ in asked):
+    pairs_wanted = list(dict.fromkeys(wanted))
+    for metric in dict.fromkeys(metric for metric, _ in pairs_wanted):
         check_metric(metric, [base, *others])
     rows = [
         (place, metric, scope)
         for place in range(len(others))
-        for metric, scope in asked
+        for metric, scope in pairs_wanted
         if len(base.values(metric, scope))
     ]
-    found: dict[int, Paired] = {}
-    for scope in dict.fromkeys(scope for _, scope in asked):
-        # What is tested on the same queries shares its draws.
+    found: dict[int, PairedComparison] = {}
+    for scope in dict.fromkeys(scope for _, scope in pairs_wanted):
+        # Tests on the same queries share their random draws.
         at = [row for row, (_, _, where) in enumerate(rows) if where == scope]
         columns = [(rows[row][1], others[rows[row][0]]) for row in at]
         places = base.scopes()[scope]
         pairs = [(base.scores[metric][places], run.scores[metric][places]) for metric, run in columns]
         grouped = None if groups is None else groups[places]
-        found |= zip(at, paired_rows(pairs, level=LEVEL, draws=DRAWS, seed=SEED, groups=grouped), strict=True)
+        found |= zip(at, compare_pairs(pairs, level=LEVEL, draws=DRAWS, seed=SEED, groups=grouped), strict=True)
     adjusted = _adjusted([found[row].p for row in range(len(rows))], [scope == ALL for _, _, scope in rows])
-    called = names or [run.system for run in others]
+    labels = names or [run.system for run in others]
     return [
-        Tested(called[place], metric, scope, found[row], adjusted[row])
+        ComparisonResult(labels[place], metric, scope, found[row], adjusted[row])
         for row, (place, metric, scope) in enumerate(rows)
     ]
 
@@ -151,9 +151,9 @@ def _names(runs: Sequence[RunColumns]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
-def _metrics(runs: Sequence[RunColumns], asked: Sequence[str] | None) -> list[str]:
-    if asked is not None:
-        return list(dict.fromkeys(str(parse(name)) for name in asked))
+def _metrics(runs: Sequence[RunColumns], requested: Sequence[str] | None) -> list[str]:
+    if requested is not None:
+        return list(dict.fromkeys(str(parse(name)) for name in requested))
     shared = sorted(set.intersection(*(set(run.scores) for run in runs)))
     if not shared:
         raise ReceiptError("the runs share no metric", "run them with the same --metrics")
@@ -161,12 +161,12 @@ def _metrics(runs: Sequence[RunColumns], asked: Sequence[str] | None) -> list[st
     return known + [name for name in shared if name not in known]
 
 
-def _scopes(base: RunColumns, asked: Sequence[str] | None) -> list[str]:
+def _scopes(base: RunColumns, requested: Sequence[str] | None) -> list[str]:
     known = list(base.scopes())
-    for scope in asked or ():
+    for scope in requested or ():
         if scope not in known:
             raise ReceiptError(f"{base.dataset['name']} has no stratum {scope!r}", nearest(scope, known))
-    return list(dict.fromkeys(asked)) if asked else known
+    return list(dict.fromkeys(requested)) if requested else known
 
 
 def _latency(base: RunColumns, others: Sequence[RunColumns], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -175,6 +175,8 @@ def _latency(base: RunColumns, others: Sequence[RunColumns], names: Sequence[str
     for run, name in zip(others, names, strict=True):
         ratios = {percentile: latency_ratio(base, run, "total", percentile) for percentile in PERCENTILES}
         why = next((why for _, why in ratios.values() if why), "")
-        given = {} if why else {percentile: round(ratio or 0.0, 4) for percentile, (ratio, _) in ratios.items()}
-        found.append({"system": name, "ratio": given, "why": why})
+        ratio_by_percentile = (
+            {} if why else {percentile: round(ratio or 0.0, 4) for percentile, (ratio, _) in ratios.items()}
+        )
+        found.append({"system": name, "ratio": ratio_by_percentile, "why": why})
     return found

@@ -1,4 +1,4 @@
-"""Writing a dataset folder: corpus, queries, judgements per split, evidence, and a meta.json that can be checked.
+"""Writes a dataset folder: corpus, queries, judgements per split, evidence, and a meta.json that can be checked.
 
     corpus.jsonl      {"_id", "title", "text", "metadata"}
     queries.jsonl     {"_id", "text", "metadata"}
@@ -6,7 +6,7 @@
     evidence.jsonl    {"query_id", "doc_id", "start", "end", "group"}: characters of the document's text
     meta.json         what it is, counts, and the sha256 of every other file
 
-Every file appears whole or not at all, meta.json last, so a folder whose meta.json fits its files is complete.
+Every file is written atomically, meta.json last, so a folder whose meta.json fits its files is complete.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
-from assay.util.atomic import whole
+from assay.util.atomic_files import atomic_writer
 
 Row = tuple[str, str, int]
 """A judgement: query id, document id, grade."""
 
 
 class FolderTaken(AssayError):
-    """Something that is not ours lies where the dataset should be written."""
+    """The folder for the dataset holds something that this command did not write."""
 
     exit_code = 2
 
@@ -54,36 +54,36 @@ def write_folder(
     evidence: Sequence[Mapping[str, Any]],
     meta: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write the folder; what its meta.json says."""
+    """Write the folder; return the content of its meta.json."""
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     files: dict[str, tuple[str, int]] = {
-        "corpus.jsonl": _lines(folder / "corpus.jsonl", map(_json, documents)),
-        "queries.jsonl": _lines(folder / "queries.jsonl", map(_json, queries)),
-        "evidence.jsonl": _lines(folder / "evidence.jsonl", map(_json, evidence)),
+        "corpus.jsonl": _write_lines(folder / "corpus.jsonl", map(_json, documents)),
+        "queries.jsonl": _write_lines(folder / "queries.jsonl", map(_json, queries)),
+        "evidence.jsonl": _write_lines(folder / "evidence.jsonl", map(_json, evidence)),
     }
     for split, rows in splits.items():
-        written = ("\t".join((query, document, str(grade))) for query, document, grade in rows)
-        files[f"qrels/{split}.tsv"] = _lines(
-            folder / "qrels" / f"{split}.tsv", ["query-id\tcorpus-id\tscore", *written]
+        lines = ("\t".join((query, document, str(grade))) for query, document, grade in rows)
+        files[f"qrels/{split}.tsv"] = _write_lines(
+            folder / "qrels" / f"{split}.tsv", ["query-id\tcorpus-id\tscore", *lines]
         )
     for stale in (folder / "qrels").glob("*.tsv"):
         if stale.stem not in splits:
             stale.unlink()
-    whole = {
+    content = {
         **meta,
         "counts": {
             "docs": files["corpus.jsonl"][1],
             "queries": len(queries),
             "evidence": len(evidence),
-            "qrels": {split: _counted(rows) for split, rows in splits.items()},
+            "qrels": {split: _count_rows(rows) for split, rows in splits.items()},
         },
         "sha256": {name: digest for name, (digest, _) in files.items()},
     }
-    _lines(folder / "meta.json", [json.dumps(whole, ensure_ascii=False, indent=1)])
-    return whole
+    _write_lines(folder / "meta.json", [json.dumps(content, ensure_ascii=False, indent=1)])
+    return content
 
 
-def _counted(rows: Sequence[Row]) -> dict[str, int]:
+def _count_rows(rows: Sequence[Row]) -> dict[str, int]:
     positive = [row for row in rows if row[2] > 0]
     return {"rows": len(rows), "positive": len(positive), "queries": len({row[0] for row in positive})}
 
@@ -92,10 +92,10 @@ def _json(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
-def _lines(path: Path, lines: Iterable[str]) -> tuple[str, int]:
-    """Write lines and rename the file into place: (sha256, how many)."""
+def _write_lines(path: Path, lines: Iterable[str]) -> tuple[str, int]:
+    """Write lines atomically; return (sha256, number of lines)."""
     digest, number = hashlib.sha256(), 0
-    with whole(path) as file:
+    with atomic_writer(path) as file:
         for line in lines:
             data = f"{line}\n".encode()
             digest.update(data)

@@ -1,8 +1,8 @@
-"""What would change, for which queries? Two pipelines on one snapshot of a store, without any labels.
+"""Compares two pipelines on one snapshot of a store and a query log, without labels.
 
-Both answer every query of a log; the lists are compared, and each chunk that entered or left says why, as the two
-traces tell it. Who goes first alternates from query to query, so that neither always finds the caches warm; the
-query's vector is made once, before either is timed.
+Both answer every query; the rankings are compared, and each chunk that entered or left gets the reason from the two
+traces. The order of the pipelines alternates from query to query, so that neither always finds warm caches; a query is
+embedded once, before either is timed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from assay.engine.pipeline import Pipeline
 from assay.errors import ModelError
 from assay.kb import KnowledgeBase
 from assay.protocols import Snapshot
-from assay.types import Chunk, Query, Vector
+from assay.types import Chunk, Progress, Query, Vector
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A chunk in one of the two answers. A rank is None where it is not in the answer; `why` is told by both."""
+    """A chunk whose rank differs between the two answers, with the reason in each; rank None: it is missing."""
 
     id: str
     doc_id: str
@@ -65,7 +65,7 @@ class RankingChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Every query's change, the most changed first. `digests` name both pipelines and the snapshot."""
+    """The change of every query, the most changed first. `digests` identify both pipelines and the snapshot."""
 
     k: int
     digests: Mapping[str, str]
@@ -139,22 +139,22 @@ def compare(
     *,
     snapshot: str | None = None,
     clock: Callable[[], float] = time.perf_counter,
-    heard: Callable[[str, int, int], None] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Difference:
-    """Both pipelines over the log. Pipelines of one digest give the same answers, so nothing is run for them."""
+    """Run both pipelines over the log. Pipelines with equal digests give the same answers and are not run."""
     view = base.snapshot(snapshot)
     digests = {"a": a.digest, "b": b.digest, "snapshot": view.digest}
     if a.digest == b.digest:
         return Difference(k, digests, (), 0.0)
     changes: list[RankingChange] = []
     embedding: list[float] = []
-    for pipeline in (a, b) if queries else ():  # the first run opens files and fills caches: it is nobody's time
-        pipeline.run(Query(text=queries[0].text, vector=_vector(base, queries[0].text, view)), view, k=k)
-    for place, asked in enumerate(queries):
+    for pipeline in (a, b) if queries else ():  # the first run opens files and fills caches: it is not timed
+        pipeline.run(Query(text=queries[0].text, vector=_embed_query(base, queries[0].text, view)), view, k=k)
+    for place, logged in enumerate(queries):
         start = clock()
-        vector = _vector(base, asked.text, view)
+        vector = _embed_query(base, logged.text, view)
         embedding.append((clock() - start) * 1000.0)
-        query = Query(text=asked.text, vector=vector, id=asked.id)
+        query = Query(text=logged.text, vector=vector, id=logged.id)
         order = (a, b) if place % 2 == 0 else (b, a)
         answers: dict[str, tuple[Answer, float]] = {}
         for pipeline in order:
@@ -162,14 +162,14 @@ def compare(
             answer = pipeline.run(query, view, k=k, clock=clock)
             answers[pipeline.digest] = (answer, (clock() - start) * 1000.0)
         (old, old_ms), (new, new_ms) = answers[a.digest], answers[b.digest]
-        changes.append(_change(asked, old, new, (old_ms, new_ms)))
-        heard("asking both", place + 1, len(queries))
+        changes.append(_compare_answers(logged, old, new, (old_ms, new_ms)))
+        progress("asking both", place + 1, len(queries))
     changes.sort(key=lambda change: (change.rbo, change.overlap, change.query.id))
     return Difference(k, digests, tuple(changes), median(embedding) if embedding else 0.0)
 
 
-def _vector(base: KnowledgeBase, text: str, view: Snapshot) -> Vector | None:
-    """The query's vector by the store's model; None where there is none, and then the answers say so."""
+def _embed_query(base: KnowledgeBase, text: str, view: Snapshot) -> Vector | None:
+    """The query's vector by the store's model; None without one, and then the answers are degraded."""
     if "dense" not in view.capabilities:
         return None
     try:
@@ -179,7 +179,7 @@ def _vector(base: KnowledgeBase, text: str, view: Snapshot) -> Vector | None:
     return None if model is None else model.encode_query(text)
 
 
-def _change(asked: LoggedQuery, old: Answer, new: Answer, ms: tuple[float, float]) -> RankingChange:
+def _compare_answers(query: LoggedQuery, old: Answer, new: Answer, ms: tuple[float, float]) -> RankingChange:
     before, after = old.chosen.ids.tolist(), new.chosen.ids.tolist()
     ranks_before, ranks_after = _ranks(before), _ranks(after)
     different = [i for i in dict.fromkeys([*after, *before]) if ranks_before.get(i) != ranks_after.get(i)]
@@ -196,15 +196,15 @@ def _change(asked: LoggedQuery, old: Answer, new: Answer, ms: tuple[float, float
         )
         for name in different
     )
-    degraded = tuple(dict.fromkeys([*old.verdict.degraded, *new.verdict.degraded]))
+    degraded = tuple(dict.fromkeys([*old.status.degraded, *new.status.degraded]))
     return RankingChange(
-        asked, overlap(before, after), rbo(before, after), before[:1] != after[:1], moved, degraded, ms
+        query, overlap(before, after), rbo(before, after), before[:1] != after[:1], moved, degraded, ms
     )
 
 
 def why(answer: Answer, chunk_id: str) -> str:
-    """Why a chunk is at its place in an answer, or is not there: its legs' ranks, or the step that lost it."""
-    passages = answer.passages(chunk_id)
+    """Why a chunk is at its rank in an answer, or is missing: the ranks in its legs, or the step that dropped it."""
+    passages = answer.chunk_steps(chunk_id)
     legs = [f"{p.step} #{p.rank}" for p in passages if p.kind == "leg" and p.rank is not None]
     if not legs:
         return "; ".join(f"{p.step}: {p.why}" for p in passages if p.kind == "leg" and p.why) or "no leg found it"
@@ -223,7 +223,7 @@ def _ranks(ids: Sequence[str]) -> dict[str, int]:
 
 
 def _chunks(answers: Sequence[Answer], ids: Sequence[str]) -> dict[str, Chunk]:
-    """The chunks behind the ids; an answer may show some that were brought from elsewhere."""
+    """The chunks of the ids; an answer may hold some from external sources."""
     found: dict[str, Chunk] = {}
     for answer in answers if ids else ():
         view = answer.snapshot

@@ -1,4 +1,4 @@
-"""What would change, as one HTML page that needs no network and no script: a summary, then a fold per query."""
+"""Renders a difference as one HTML page without network or scripts: a summary, then one foldable section per query."""
 
 from __future__ import annotations
 
@@ -21,36 +21,37 @@ meter { width: 6rem; }
 """
 
 
-def page(found: Difference, names: tuple[str, str]) -> str:
+def render_page(difference: Difference, names: tuple[str, str]) -> str:
     """The whole page."""
     a, b = map(escape, names)
-    changed = [change for change in found.changes if not change.unchanged]
+    changed = [change for change in difference.changes if not change.unchanged]
     return "\n".join(
         [
             "<!doctype html>",
             '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
             f"<title>{a} → {b}</title><style>{_STYLE}</style></head><body>",
             f"<h1>{a} → {b}</h1>",
-            *_summary(found, a, b),
+            *_summary(difference, a, b),
             *(line for place, change in enumerate(changed) for line in _change(change, unfolded=place == 0)),
             "</body></html>\n",
         ]
     )
 
 
-def _summary(found: Difference, a: str, b: str) -> Iterator[str]:
-    if found.digests["a"] == found.digests["b"]:
+def _summary(difference: Difference, a: str, b: str) -> Iterator[str]:
+    if difference.digests["a"] == difference.digests["b"]:
         yield "<p>Nothing changes: both are the same pipeline.</p>"
         return
     yield (
-        f"<p>{len(found.changes)} queries, first {found.k}: {found.unchanged:.0%} unchanged, another first result for "
-        f"{found.top_changed:.0%}, mean overlap {found.mean_overlap:.2f}, rank-biased overlap {found.mean_rbo:.3f}."
+        f"<p>{len(difference.changes)} queries, first {difference.k}: {difference.unchanged:.0%} unchanged, another "
+        f"first result for {difference.top_changed:.0%}, mean overlap {difference.mean_overlap:.2f}, rank-biased "
+        f"overlap {difference.mean_rbo:.3f}."
     )
-    if found.latency_ratio is not None:
-        yield f" {b} takes {found.latency_ratio:.2f}× the time of {a}, without embedding the query."
+    if difference.latency_ratio is not None:
+        yield f" {b} takes {difference.latency_ratio:.2f}× the time of {a}, without embedding the query."
     yield "</p>"
-    for said in dict.fromkeys(said for change in found.changes for said in change.degraded):
-        yield f'<p class="out">{escape(said)}</p>'
+    for reason in dict.fromkeys(reason for change in difference.changes for reason in change.degraded):
+        yield f'<p class="out">{escape(reason)}</p>'
 
 
 def _change(change: RankingChange, *, unfolded: bool) -> Iterator[str]:

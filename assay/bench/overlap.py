@@ -1,4 +1,4 @@
-"""How alike are two ranked lists? Overlap at a depth, and rank-biased overlap."""
+"""Similarity of two ranked lists: overlap at a depth, and rank-biased overlap."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def rbo(a: Sequence[str], b: Sequence[str], p: float = PERSISTENCE) -> float:
         common.append(len(seen_short & seen_long))
     total = sum(common[d] / d * p**d for d in range(1, l + 1))
     total += sum(common[s] * (d - s) / (s * d) * p**d for d in range(s + 1, l + 1))
-    found = (1 - p) / p * total + ((common[l] - common[s]) / l + common[s] / s) * p**l
-    return min(max(found, 0.0), 1.0)
+    value = (1 - p) / p * total + ((common[l] - common[s]) / l + common[s] / s) * p**l
+    return min(max(value, 0.0), 1.0)

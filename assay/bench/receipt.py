@@ -1,9 +1,12 @@
 """A receipt: a canonical half covered by a sha256, identical on every re-run, and a measured half outside it.
 
-    {"schema": 1, "kind": "run", "digest": "<sha256 of the canonical half>", "canonical": {…}, "measured": {…}}
+    {"schema": 2, "kind": "run", "digest": "<sha256 of the canonical half>", "canonical": {…}, "measured": {…}}
 
-The canonical half holds no clock, no host, no path and no document or query text. Its bytes are JSON with sorted
-keys, no blanks and no NaN; a float is written by its shortest repr, so equal values give equal bytes.
+The canonical half holds no clock, no host, no path, no library version, no sentence and no document or query text: what
+is said about a run is a code with values (config/findings.py), rendered when it is shown (messages.py). Its bytes are
+JSON with sorted keys, no blanks and no NaN; a float is written by its shortest repr, so equal values give equal bytes.
+
+Receipts of schema 1 (sentences and versions inside the digest) are checked against their digest and upgraded when read.
 
 Kinds: "run" (one system on one dataset), "comparison" (tests between runs), "gate" (verdicts), "grid" (a sweep).
 """
@@ -17,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from assay.bench.receipt_upgrade import upgrade
 from assay.errors import AssayError, nearest
-from assay.util.atomic import write_text
+from assay.util.atomic_files import write_text
 
-SCHEMA = 1
+SCHEMA = 2
 Kind = Literal["run", "comparison", "gate", "grid"]
 
 
@@ -32,7 +36,7 @@ class ReceiptError(AssayError):
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was found (`canonical`) and what it took to find it (`measured`)."""
+    """Results and what decides them (`canonical`), and everything that may differ between runs (`measured`)."""
 
     kind: Kind
     canonical: Mapping[str, Any]
@@ -41,62 +45,71 @@ class Receipt:
 
     @property
     def digest(self) -> str:
-        return digest_of(self.canonical)
+        return compute_digest(self.canonical)
 
     def dumps(self) -> str:
-        """Indented for people down to the columns, whose values stand on one line each."""
-        whole = {
+        """JSON, indented down to the columns, each of which is one line."""
+        content = {
             "schema": self.schema,
             "kind": self.kind,
             "digest": self.digest,
             "canonical": self.canonical,
             "measured": self.measured,
         }
-        return _lines(whole, 0) + "\n"
+        return _lines(content, 0) + "\n"
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """The one spelling of plain data that digests cover."""
+    """The canonical JSON of plain data, over which digests are computed."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
-def digest_of(value: Any) -> str:
+def compute_digest(value: Any) -> str:
     return hashlib.sha256(canonical_bytes(value)).hexdigest()
 
 
 def write(receipt: Receipt, path: Path) -> None:
-    """All or nothing: a reader never sees half a receipt, and of two writers the later one wins whole."""
+    """Write atomically: a reader never sees half a receipt, and the later of two writers wins."""
     write_text(path, receipt.dumps())
 
 
 def read(path: Path) -> Receipt:
-    """A receipt whose digest still fits it."""
+    """Read a receipt and check its digest; schema 1 is upgraded in memory."""
     try:
-        found = json.loads(path.read_text("utf-8"), parse_constant=_refused)
+        content = json.loads(path.read_text("utf-8"), parse_constant=_reject_constant)
     except (OSError, UnicodeDecodeError) as error:
         raise ReceiptError(f"{path} cannot be read: {error}", "name a receipt that `assay bench` wrote") from error
     except ValueError as error:
         raise ReceiptError(f"{path} is no JSON: {error}", "name a receipt that `assay bench` wrote") from error
-    if not isinstance(found, dict) or not {"schema", "kind", "digest", "canonical"} <= found.keys():
+    if not isinstance(content, dict) or not {"schema", "kind", "digest", "canonical"} <= content.keys():
         raise ReceiptError(f"{path} is no receipt of the lab", "make one: assay bench run")
-    if not isinstance(found["schema"], int) or found["schema"] > SCHEMA:
+    if not isinstance(content["schema"], int) or content["schema"] > SCHEMA:
         raise ReceiptError(
-            f"{path} has schema {found['schema']}, this version reads up to {SCHEMA}", "install a newer Assay"
+            f"{path} has schema {content['schema']}, this version reads up to {SCHEMA}", "install a newer Assay"
         )
-    if found["kind"] not in get_args(Kind):
-        raise ReceiptError(f"{path} is of kind {found['kind']!r}", nearest(str(found["kind"]), get_args(Kind)))
-    receipt = Receipt(found["kind"], found["canonical"], found.get("measured", {}), found["schema"])
-    if receipt.digest != found["digest"]:
+    if content["kind"] not in get_args(Kind):
+        raise ReceiptError(f"{path} is of kind {content['kind']!r}", nearest(str(content["kind"]), get_args(Kind)))
+    digest = compute_digest(content["canonical"])
+    if digest != content["digest"]:
         raise ReceiptError(
-            f"{path} was changed after it was written: its digest is {receipt.digest[:12]}, it says "
-            f"{str(found['digest'])[:12]}",
+            f"{path} was changed after it was written: its digest is {digest[:12]}, it says "
+            f"{str(content['digest'])[:12]}",
             "run it again: assay bench run",
         )
-    return receipt
+    halves = content["canonical"], content.get("measured", {})
+    if content["schema"] < SCHEMA:
+        try:
+            halves = upgrade(content["kind"], *halves)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ReceiptError(
+                f"{path} has schema {content['schema']} and cannot be upgraded: {error}",
+                "run it again: assay bench run",
+            ) from error
+    return Receipt(content["kind"], *halves)
 
 
-def _refused(word: str) -> None:
-    """NaN and infinity are no JSON, whatever Python's reader thinks."""
+def _reject_constant(word: str) -> None:
+    """NaN and infinity are not JSON, though Python's reader accepts them."""
     raise ValueError(f"{word} is no number")
 
 

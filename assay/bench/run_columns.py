@@ -1,7 +1,7 @@
-"""A run's receipt as columns, checked once: what comparisons and gates read, and whether two of them fit.
+"""Reads a run's receipt into checked columns for comparisons and gates, and checks that two runs are comparable.
 
-A receipt may come from anywhere, so nothing in it is believed: a column of the wrong length, a score that is no
-number or a stratum that points outside is an error that names the system and the place.
+Receipts are untrusted input: a column of the wrong length, a score that is no number or a stratum that points outside
+is an error that names the system and the place.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.bench.messages import why
 from assay.bench.metrics import from_json
 from assay.bench.receipt import Receipt, ReceiptError
 from assay.bench.types import ALL, Scores
 from assay.errors import nearest
 
-_AGAIN = "make it again: assay bench run"
+_RERUN = "make it again: assay bench run"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +54,17 @@ class RunColumns:
         if not members:
             fields = {name.partition("=")[0] for name in self.strata}
             raise ReceiptError(f"{self.dataset['name']} has no strata by {field!r}", nearest(field, fields))
-        found = np.array([f"query {query}" for query in self.queries], object)
+        groups = np.array([f"query {query}" for query in self.queries], object)
         for name, places in members.items():
-            found[places] = name
-        return found.astype(np.str_)
+            groups[places] = name
+        return groups.astype(np.str_)
 
     def scopes(self) -> dict[str, NDArray[np.int64]]:
         """All queries, then every stratum in name order."""
         return {ALL: np.arange(len(self.queries)), **self.strata}
 
 
-def scored(receipt: Receipt) -> RunColumns:
+def read_columns(receipt: Receipt) -> RunColumns:
     """The columns of a run's receipt."""
     if receipt.kind != "run":
         raise ReceiptError(f"a receipt of kind {receipt.kind!r} holds no scores of its own", "name receipts of runs")
@@ -73,7 +74,7 @@ def scored(receipt: Receipt) -> RunColumns:
     dataset = _table(canonical, "dataset", name)
     status = _text(canonical, "status", name)
     if status not in ("measured", "not_measured"):
-        raise ReceiptError(f"{name}: status {status!r} is neither measured nor not_measured", _AGAIN)
+        raise ReceiptError(f"{name}: status {status!r} is neither measured nor not_measured", _RERUN)
     measured = status == "measured"
     queries = _names(canonical.get("queries"), f"{name}: queries") if measured else ()
     columns = _columns(canonical, name, len(queries)) if measured else {}
@@ -85,32 +86,32 @@ def scored(receipt: Receipt) -> RunColumns:
         queries=queries,
         strata=_strata(canonical, name, len(queries)) if measured else {},
         scores=columns,
-        why="" if measured else _text(canonical, "why", name) or "no reason is given",
+        why="" if measured else why(receipt) or "no reason is given",
         run=str(receipt.measured.get("run", "")),
         latency_ms=_latency(receipt.measured.get("latency_ms")),
     )
 
 
 def check_fit(baseline: RunColumns, other: RunColumns) -> None:
-    """Two runs may be held against each other: same dataset, same split, same queries, same strata."""
+    """Raise unless two runs are comparable: same dataset, split, queries and strata."""
     cure = f"run both in one go: assay bench run {baseline.dataset['name']} --systems …"
-    ours, theirs = baseline.dataset, other.dataset
+    first, second = baseline.dataset, other.dataset
     pair = f"{baseline.system} and {other.system}"
     for key in ("name", "split"):
-        if ours[key] != theirs[key]:
-            raise ReceiptError(f"{pair} differ in the dataset's {key}: {ours[key]} and {theirs[key]}", cure)
-    if ours["digest"] != theirs["digest"]:
+        if first[key] != second[key]:
+            raise ReceiptError(f"{pair} differ in the dataset's {key}: {first[key]} and {second[key]}", cure)
+    if first["digest"] != second["digest"]:
         raise ReceiptError(
-            f"{pair} ran on {ours['name']}, but its documents, topics or judgements differ: digests "
-            f"{ours['digest'][:12]} and {theirs['digest'][:12]}",
+            f"{pair} ran on {first['name']}, but its documents, topics or judgements differ: digests "
+            f"{first['digest'][:12]} and {second['digest'][:12]}",
             cure,
         )
     if baseline.why or other.why:
         return  # a run that was not measured has no queries to differ in
     if baseline.queries != other.queries:
         only = sorted(set(baseline.queries) ^ set(other.queries))
-        said = f"{len(only)} stand in only one of them, first {only[0]!r}" if only else "they stand in another order"
-        raise ReceiptError(f"{pair} differ in their queries: {said}", cure)
+        detail = f"{len(only)} stand in only one of them, first {only[0]!r}" if only else "they stand in another order"
+        raise ReceiptError(f"{pair} differ in their queries: {detail}", cure)
     if {k: v.tolist() for k, v in baseline.strata.items()} != {k: v.tolist() for k, v in other.strata.items()}:
         raise ReceiptError(f"{pair} differ in their strata", cure)
 
@@ -121,44 +122,44 @@ def check_metric(metric: str, runs: Sequence[RunColumns]) -> None:
         if metric not in run.scores:
             raise ReceiptError(f"{run.system} was not scored by {metric}", nearest(metric, run.scores))
         if not np.array_equal(np.isnan(run.scores[metric]), np.isnan(runs[0].scores[metric])):
-            raise ReceiptError(f"{runs[0].system} and {run.system} have {metric} for different queries", _AGAIN)
+            raise ReceiptError(f"{runs[0].system} and {run.system} have {metric} for different queries", _RERUN)
 
 
 def latency_ratio(baseline: RunColumns, other: RunColumns, stage: str, percentile: str) -> tuple[float | None, str]:
-    """other / baseline, or None and why there is none. Only times of one run can be divided."""
+    """other / baseline, or None and the reason. Only times of one run are comparable."""
     if not baseline.run or not other.run:
         return None, "not comparable (not timed)"
     if baseline.run != other.run:
         return None, "not comparable (different runs)"
-    above = other.latency_ms.get(stage, {}).get(percentile)
-    below = baseline.latency_ms.get(stage, {}).get(percentile)
-    if above is None or below is None or below <= 0.0:
+    time = other.latency_ms.get(stage, {}).get(percentile)
+    baseline_time = baseline.latency_ms.get(stage, {}).get(percentile)
+    if time is None or baseline_time is None or baseline_time <= 0.0:
         return None, f"not comparable (no time of {stage} {percentile})"
-    return above / below, ""
+    return time / baseline_time, ""
 
 
-# -- reading what may be anything
+# -- reading untrusted JSON
 
 
-def _table(given: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    value = given.get(key)
+def _table(content: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = content.get(key)
     if not isinstance(value, Mapping):
-        raise ReceiptError(f"{where} has no {key}", _AGAIN)
+        raise ReceiptError(f"{where} has no {key}", _RERUN)
     return value
 
 
-def _text(given: Mapping[str, Any], key: str, where: str) -> str:
-    value = given.get(key)
+def _text(content: Mapping[str, Any], key: str, where: str) -> str:
+    value = content.get(key)
     if not isinstance(value, str):
-        raise ReceiptError(f"{where} has no {key}", _AGAIN)
+        raise ReceiptError(f"{where} has no {key}", _RERUN)
     return value
 
 
 def _names(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise ReceiptError(f"{where} is no list of names", _AGAIN)
+        raise ReceiptError(f"{where} is no list of names", _RERUN)
     if not value or len(set(value)) != len(value):
-        raise ReceiptError(f"{where}: none, or one of them twice", _AGAIN)
+        raise ReceiptError(f"{where}: none, or one of them twice", _RERUN)
     return tuple(value)
 
 
@@ -169,9 +170,9 @@ def _columns(canonical: Mapping[str, Any], name: str, length: int) -> dict[str, 
 
 def _column(value: Any, where: str, length: int) -> Scores:
     if not isinstance(value, list) or len(value) != length:
-        raise ReceiptError(f"{where} does not hold one score for each of {length} queries", _AGAIN)
+        raise ReceiptError(f"{where} does not hold one score for each of {length} queries", _RERUN)
     if not all(score is None or _is_finite(score) for score in value):
-        raise ReceiptError(f"{where} holds something that is no finite number", _AGAIN)
+        raise ReceiptError(f"{where} holds something that is no finite number", _RERUN)
     return from_json(value)
 
 
@@ -179,9 +180,9 @@ def _strata(canonical: Mapping[str, Any], name: str, length: int) -> dict[str, N
     strata = _table(canonical, "strata", name)
     for stratum, places in strata.items():
         if stratum == ALL or not isinstance(places, list) or not places:
-            raise ReceiptError(f"{name}: stratum {stratum!r} is empty or misnamed", _AGAIN)
+            raise ReceiptError(f"{name}: stratum {stratum!r} is empty or misnamed", _RERUN)
         if any(type(place) is not int or not 0 <= place < length for place in places) or _repeats(places):
-            raise ReceiptError(f"{name}: stratum {stratum!r} points at a query that is not there, or twice", _AGAIN)
+            raise ReceiptError(f"{name}: stratum {stratum!r} points at a query that is not there, or twice", _RERUN)
     return {stratum: np.array(strata[stratum], np.int64) for stratum in sorted(strata)}
 
 

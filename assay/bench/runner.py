@@ -1,4 +1,4 @@
-"""Datasets × systems → run receipts: every system answers every topic from one index, and every metric reads that."""
+"""Runs systems on a dataset and makes run receipts: every system answers every topic from one index."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.bench.abstention import abstention
-from assay.bench.bounds import PIECES, drawn, known
-from assay.bench.metrics import defaults, parse, score
+from assay.bench.abstention import measure_abstention
+from assay.bench.bounds import PIECES, draw_random, rank_judged
+from assay.bench.metrics import default_metrics, parse, score
 from assay.bench.metrics import mean as mean_of
 from assay.bench.metrics import to_json as column
 from assay.bench.receipt import Receipt, canonical_bytes
-from assay.bench.snapshot_cache import Remembering
+from assay.bench.snapshot_cache import CachingSnapshot
 from assay.bench.systems import ORACLE, System
-from assay.bench.types import ALL, Dataset, Piece, Retrieved, Run
+from assay.bench.types import ALL, Dataset, Piece, Run, TopicDegradation, TopicResult
 from assay.bench.workspace import Workspace
-from assay.config.preflight import Finding, preflight
+from assay.config.findings import Finding
+from assay.config.preflight import preflight
 from assay.engine.answer import Answer
 from assay.engine.foreign_chunks import FIRST_FOREIGN_ROW
 from assay.engine.pipeline import Pipeline
@@ -34,15 +35,15 @@ from assay.protocols import Snapshot
 from assay.types import Progress, Query, Rows
 
 DEPTH = 100
-"""Documents kept for each topic; no metric may look deeper."""
+"""Documents kept for each topic; no metric reads deeper."""
 PACKAGES = ("numpy", "faiss-cpu", "tantivy", "onnxruntime", "ir_measures")
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run measures, and how deep. The first metric is the one that decides; none named means the dataset's.
+    """What a run measures, and how deep. The first metric decides; without any, the dataset's default metrics are used.
 
-    With `abstention`, questions without an answer are asked too, see abstention.py.
+    With `abstention`, questions without an answer run too, see abstention.py.
     """
 
     metrics: tuple[str, ...] = ()
@@ -50,25 +51,32 @@ class RunPlan:
     seed: int = 0
     abstention: bool = False
 
-    def fitted(self, dataset: Dataset) -> RunPlan:
+    def fit(self, dataset: Dataset) -> RunPlan:
         """With every metric under its one name."""
-        return replace(self, metrics=tuple(str(parse(name)) for name in self.metrics or defaults(dataset)))
+        return replace(self, metrics=tuple(str(parse(name)) for name in self.metrics or default_metrics(dataset)))
 
 
 class Bench:
-    """One dataset on one index. Look-ups are remembered, so a system costs only what no other has asked before."""
+    """One dataset on one index. Look-ups are cached, so a system costs only what no other has searched before."""
 
     def __init__(self, dataset: Dataset, workspace: Workspace, plan: RunPlan | None = None) -> None:
         self.dataset = dataset
         self.workspace = workspace
-        self.plan = (plan or RunPlan()).fitted(dataset)
-        self.snapshot = Remembering(workspace.snapshot)
-        self._queries: dict[str, Query] = {}
+        self.plan = (plan or RunPlan()).fit(dataset)
+        self.snapshot = CachingSnapshot(workspace.snapshot)
+        self._queries: dict[tuple[str, bool], Query] = {}
 
-    def query(self, topic: str) -> Query:
-        if topic not in self._queries:
-            self._queries[topic] = self.workspace.query(self.dataset.topics[topic])
-        return self._queries[topic]
+    def with_plan(self, plan: RunPlan) -> Bench:
+        """The same bench under another plan; queries and look-ups are shared."""
+        other = Bench(self.dataset, self.workspace, plan)
+        other.snapshot, other._queries = self.snapshot, self._queries
+        return other
+
+    def query(self, topic: str, with_vector: bool = True) -> Query:
+        key = topic, with_vector
+        if key not in self._queries:
+            self._queries[key] = self.workspace.query(self.dataset.topics[topic], with_vector)
+        return self._queries[key]
 
     def run(self, system: System, progress: Progress = lambda *_: None) -> Run:
         """The system's results for every scored topic. A topic that fails is a row with its reason."""
@@ -78,38 +86,39 @@ class Bench:
             progress(system.name, done, len(self.dataset.scored))
         return results
 
-    def _asks_silence(self, system: System) -> bool:
+    def _measures_abstention(self, system: System) -> bool:
         return (
             self.plan.abstention and system.pipeline is not None and bool(self.dataset.abstain and self.dataset.scored)
         )
 
-    def _silence(self, system: System, answered: Run) -> dict[str, Any]:
-        """The receipt's word on questions without an answer, where the plan asks for it and there are some."""
-        if not self._asks_silence(system):
+    def _abstention(self, system: System, answered: Run) -> dict[str, Any]:
+        """Abstention on questions without an answer, where the plan asks for it and there are some."""
+        if not self._measures_abstention(system):
             return {}
-        asked = [self._answer(system, topic) for topic in sorted(self.dataset.abstain)]
-        return {"abstention": abstention(answered, asked)}
+        results = [self._answer(system, topic) for topic in sorted(self.dataset.abstain)]
+        return {"abstention": measure_abstention(answered, results)}
 
-    def _answer(self, system: System, topic: str) -> Retrieved:
+    def _answer(self, system: System, topic: str) -> TopicResult:
         try:
             if system.pipeline is not None:
                 return self._search(system.pipeline, topic)
             if system.name == ORACLE:
-                return known(self.dataset, topic, self.plan.depth)
-            return drawn(self.dataset, topic, self.workspace, self.plan.depth, self.plan.seed)
+                return rank_judged(self.dataset, topic, self.plan.depth)
+            return draw_random(self.dataset, topic, self.workspace, self.plan.depth, self.plan.seed)
         except AssayError as error:
-            return Retrieved(topic, failed=f"{type(error).__name__}: {error.message}")
+            return TopicResult(topic, failed=f"{type(error).__name__}: {error.message}")
         except Exception as error:  # a plug-in's bug costs its query, never the run
-            return Retrieved(topic, failed=f"{type(error).__name__}: {error}")
+            return TopicResult(topic, failed=f"{type(error).__name__}: {error}")
 
-    def _search(self, pipeline: Pipeline, topic: str) -> Retrieved:
-        answer = pipeline.run(self.query(topic), self.snapshot, k=self.snapshot.size)
-        return self.retrieved(topic, answer, pipeline.k)
+    def _search(self, pipeline: Pipeline, topic: str) -> TopicResult:
+        query = self.query(topic, pipeline.needs("vector"))
+        answer = pipeline.run(query, self.snapshot, k=self.snapshot.size)
+        return self.collect(topic, answer, pipeline.k)
 
-    def retrieved(self, topic: str, answer: Answer, k: int) -> Retrieved:
-        """An answer as the metrics read it: documents by their best chunk, this store's and those from elsewhere.
+    def collect(self, topic: str, answer: Answer, k: int) -> TopicResult:
+        """An answer as the metrics read it: documents by their best chunk, also those from external sources.
 
-        `k` is how many of its chunks count when it is asked what each leg contributed.
+        `k` is the number of chunks over which the contribution of each leg is counted.
         """
         view, rows = answer.snapshot, answer.chosen.rows
         rows = view.rows(answer.chosen.ids) if rows is None else rows
@@ -121,9 +130,9 @@ class Bench:
         pieces: tuple[Piece, ...] = ()
         if self.dataset.evidence.get(topic):
             pieces = tuple(Piece(chunk.doc_id, chunk.text, chunk.tokens) for chunk in view.chunks(rows[:PIECES]))
-        empty = tuple(span.name for span in answer.trace if span.kind == "leg" and not len(span.gave))
+        empty = tuple(span.name for span in answer.trace if span.kind == "leg" and not len(span.ranking))
         by_leg = tuple((one.leg, one.chosen, one.alone) for one in answer.contributions(k))
-        return Retrieved(topic, tuple(best), tuple(best.values()), pieces, "", answer.verdict.degraded, empty, by_leg)
+        return TopicResult(topic, tuple(best), tuple(best.values()), pieces, "", degradations(answer), empty, by_leg)
 
     def _documents(self, view: Snapshot, rows: Rows) -> list[str]:
         own = rows < FIRST_FOREIGN_ROW
@@ -133,29 +142,29 @@ class Bench:
         return [chunk.doc_id for chunk in view.chunks(rows)]
 
     def inputs(self, system: System) -> dict[str, Any]:
-        """What decides a run's numbers, as its receipt says it."""
+        """What decides a run's numbers, as its receipt describes it."""
         return {
-            "dataset": describe(self.dataset),
+            "dataset": describe_dataset(self.dataset),
             "system": {"name": system.name, "spec": dict(system.spec), "digest": system.digest},
             "index": self.workspace.describe(),
-            "versions": dict(versions()),
             "seed": self.plan.seed,
             "depth": self.plan.depth,
         }
 
     def fits(self, receipt: Receipt, system: System) -> bool:
-        """Could a new run only say the same as this receipt?"""
-        said = receipt.canonical
-        same = receipt.kind == "run" and all(said.get(key) == value for key, value in self.inputs(system).items())
-        same = same and ("abstention" in said) == self._asks_silence(system)
-        return same and list(said.get("scores", ())) == list(self.plan.metrics)
+        """Whether a new run would give the same receipt: same inputs, same library versions, same metrics."""
+        canonical = receipt.canonical
+        same = receipt.kind == "run" and all(canonical.get(key) == value for key, value in self.inputs(system).items())
+        same = same and receipt.measured.get("versions") == collect_versions()
+        same = same and ("abstention" in canonical) == self._measures_abstention(system)
+        return same and list(canonical.get("scores", ())) == list(self.plan.metrics)
 
     def receipt(self, system: System, results: Run, findings: Sequence[Finding] = ()) -> Receipt:
-        """The run as a receipt; its measured half is still empty."""
+        """The run as a receipt; its measured half holds versions and messages, and nothing from the clock yet."""
         dataset, plan = self.dataset, self.plan
         scores = score(plan.metrics, dataset, results)
         strata = dataset.strata()
-        why = unmeasured(system, self.snapshot, results)
+        why, reason = explain_unmeasured(system, self.snapshot, results)
         return Receipt(
             "run",
             {
@@ -165,32 +174,35 @@ class Bench:
                 "queries": list(dataset.scored),
                 "strata": {name: places.tolist() for name, places in strata.items()},
                 "scores": {name: column(values) for name, values in scores.items()},
-                "rankings": [ranking_digest(result) for result in results],
-                "failed": {result.topic: result.failed for result in results if result.failed},
-                "degraded": dict(sorted(Counter(reason for r in results for reason in r.degraded).items())),
+                "rankings": [digest_ranking(result) for result in results],
+                "failed": {result.topic: result.error for result in results if result.failed},
+                "degraded": _count_degraded(results),
                 "aggregates": {
                     scope: {name: mean_of(values[places]) for name, values in scores.items()}
                     for scope, places in {ALL: np.arange(len(results)), **strata}.items()
                 },
-                "preflight": [asdict(finding) for finding in (*before(system), *_empty(results), *findings)],
-                **self._silence(system, results),
+                "preflight": [
+                    asdict(finding) for finding in (*run_preflight(system), *_empty_legs(results), *findings)
+                ],
+                **self._abstention(system, results),
             },
+            {"versions": dict(collect_versions()), **_texts(dataset, reason, results)},
         )
 
 
-def before(system: System) -> list[Finding]:
-    """What preflight knows about a system before it runs."""
+def run_preflight(system: System) -> list[Finding]:
+    """Findings about a system before it runs; the bounds have none."""
     return preflight(system.pipeline) if system.pipeline else []
 
 
-def _empty(results: Run) -> list[Finding]:
-    """Legs that found nothing for any topic: dead weight, or a sign that something is broken."""
+def _empty_legs(results: Run) -> list[Finding]:
+    """Legs that found nothing for any topic: useless, or a sign that something is broken."""
     never = set.intersection(*(set(result.empty) for result in results)) if results else set()
-    return [Finding("warning", f"legs.{name}", "this leg found nothing for any query") for name in sorted(never)]
+    return [Finding("warning", f"legs.{name}", "leg_found_nothing") for name in sorted(never)]
 
 
-def unmeasured(system: System, snapshot: Remembering, results: Run) -> str:
-    """Why this cell says nothing about the system as it is written; "" when it does.
+def explain_unmeasured(system: System, snapshot: CachingSnapshot, results: Run) -> tuple[dict[str, Any] | None, str]:
+    """Why this cell says nothing about the system as it is written, as a code and as a sentence, or (None, "").
 
     A leg or a step that the index cannot serve, or that was skipped for every topic, makes another system of it.
     """
@@ -201,29 +213,70 @@ def unmeasured(system: System, snapshot: Remembering, results: Run) -> str:
             for need in sorted(needs):
                 reason = snapshot.lacks("dense" if need == "vector" else need)
                 if reason:
-                    return f"{name} cannot run: {reason}"
-    failed = [result.failed for result in results if result.failed]
+                    return _message("cannot_run", step=name), f"{name} cannot run: {reason}"
+    failed = [result for result in results if result.failed]
     if results and len(failed) == len(results):
-        return f"every query failed, the first with: {failed[0]}"
-    degraded = Counter(reason for result in results for reason in set(result.degraded))
-    for reason, count in sorted(degraded.items()):
-        if count == len(results):
-            return f"degraded for every query: {reason}"
-    return ""
+        sentence = f"every query failed, the first with: {failed[0].failed}"
+        return _message("all_failed", error=failed[0].error), sentence
+    for step, outcomes in _count_degraded(results).items():
+        for outcome, count in outcomes.items():
+            if count == len(results):
+                first = next(one for one in results[0].degraded if (one.step, one.outcome) == (step, outcome))
+                sentence = f"degraded for every query: {step} {outcome}: {first.message}"
+                return _message("all_degraded", step=step, outcome=outcome), sentence
+    return None, ""
 
 
-def legs(results: Run) -> dict[str, dict[str, int]]:
-    """What each leg did for all answers together: places it had a part in, and places that it alone filled."""
+def _message(code: str, **values: Any) -> dict[str, Any]:
+    return {"code": code, "values": values}
+
+
+def degradations(answer: Answer) -> tuple[TopicDegradation, ...]:
+    """The steps that did not run as planned; a leg whose trigger did not fire did."""
+    found = []
+    for span in answer.trace:
+        if span.skipped and span.outcome != "not_triggered":
+            found.append(TopicDegradation(span.name, "skipped", str(span.skipped)))
+        found += [
+            TopicDegradation(span.name, "degraded", note.text)
+            for note in span.notes
+            if note.kind in ("degraded", "skipped")
+        ]
+    return tuple(found)
+
+
+def _count_degraded(results: Run) -> dict[str, dict[str, int]]:
+    """step → skipped or degraded → for how many queries."""
+    counted = Counter(key for result in results for key in {(one.step, one.outcome) for one in result.degraded})
+    counts: dict[str, dict[str, int]] = {}
+    for (step, outcome), count in sorted(counted.items()):
+        counts.setdefault(step, {})[outcome] = count
+    return counts
+
+
+def _texts(dataset: Dataset, reason: str, results: Run) -> dict[str, Any]:
+    """The sentences of a receipt, outside the digest."""
+    messages = {
+        "why": reason,
+        "failed": {result.topic: result.failed for result in results if result.failed},
+        "degraded": sorted({f"{one.step} {one.outcome}: {one.message}" for r in results for one in r.degraded}),
+    }
+    texts = {"notes": list(dataset.notes), "messages": {name: text for name, text in messages.items() if text}}
+    return {name: text for name, text in texts.items() if text}
+
+
+def count_contributions(results: Run) -> dict[str, dict[str, int]]:
+    """leg → over all answers, how many chosen chunks it found, and how many it alone found."""
     total: dict[str, dict[str, int]] = {}
     for result in results:
         for leg, chosen, alone in result.by_leg:
-            found = total.setdefault(leg, {"chosen": 0, "alone": 0})
-            found["chosen"] += chosen
-            found["alone"] += alone
+            counts = total.setdefault(leg, {"chosen": 0, "alone": 0})
+            counts["chosen"] += chosen
+            counts["alone"] += alone
     return total
 
 
-def describe(dataset: Dataset) -> dict[str, Any]:
+def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     return {
         "name": dataset.name,
         "source": dataset.source,
@@ -234,35 +287,34 @@ def describe(dataset: Dataset) -> dict[str, Any]:
         "queries": len(dataset.scored),
         "judged": sum(len(judged) for judged in dataset.judgements.values()),
         "abstain": len(dataset.abstain),
-        "notes": list(dataset.notes),
     }
 
 
 @cache
-def versions() -> Mapping[str, str]:
-    """What may change a number: the platform and the libraries that compute."""
-    found = {"assay": assay.__version__, "python": platform.python_version(), "machine": platform.machine()}
+def collect_versions() -> Mapping[str, str]:
+    """Versions that may change a number: the platform and the libraries that compute."""
+    versions = {"assay": assay.__version__, "python": platform.python_version(), "machine": platform.machine()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+            versions[name] = "absent"
+    return versions
 
 
-def ranking_digest(result: Retrieved) -> str:
+def digest_ranking(result: TopicResult) -> str:
     """Sixteen hex digits that change when a document, a score or their order does."""
-    said = [list(result.documents), [_brief(value) for value in result.scores], result.failed]
-    return hashlib.sha256(canonical_bytes(said)).hexdigest()[:16]
+    content = [list(result.documents), [_format_score(value) for value in result.scores], result.error]
+    return hashlib.sha256(canonical_bytes(content)).hexdigest()[:16]
 
 
-def _brief(value: float) -> str:
+def _format_score(value: float) -> str:
     """A score to twelve digits."""
     return f"{value:.12g}" if math.isfinite(value) else str(value)
 
 
-def aggregate(receipt: Receipt, metric: str, scope: str = ALL) -> float | None:
-    """A run's mean of a metric over a scope; None where it has none."""
+def get_mean(receipt: Receipt, metric: str, scope: str = ALL) -> float | None:
+    """A run's mean of a metric over a scope; None without one."""
     values: Mapping[str, Any] = receipt.canonical["aggregates"].get(scope, {})
     found = values.get(metric)
     return None if found is None else float(found)

@@ -1,46 +1,47 @@
-"""A snapshot that remembers its look-ups, so that one leg search serves every system that asks the same of it."""
+"""A snapshot that caches its look-ups, so that one search serves every system that makes it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
 from assay.engine.snapshot_proxy import SnapshotProxy
-from assay.protocols import Found, Snapshot, Walk
+from assay.protocols import Matches, Snapshot, WalkSettings
 from assay.types import Query
 
 
-class Remembering(SnapshotProxy):
+class CachingSnapshot(SnapshotProxy):
     """The snapshot `inner`; look-ups with equal queries and depths are made once.
 
-    It answers as `inner` does, byte for byte: what it keeps are the frozen values `inner` gave.
+    Results are the frozen values of `inner`, so they are the same byte for byte.
     """
 
     def __init__(self, inner: Snapshot) -> None:
         super().__init__(inner)
-        self.searched = self.recalled = 0
-        self._found: dict[Hashable, Found] = {}
+        self.searches = self.cache_hits = 0
+        self._cache: dict[Hashable, Matches] = {}
 
-    def _once(self, kind: str, query: Query, k: int, look: Callable[[Query, int], Found]) -> Found:
-        vector = None if query.vector is None else query.vector.tobytes()
+    def _look_up(self, kind: str, query: Query, k: int, look: Callable[[Query, int], Matches]) -> Matches:
+        # Only `nearest` reads the vector: a system without vectors shares its look-ups with one that has them.
+        vector = query.vector.tobytes() if kind == "nearest" and query.vector is not None else None
         key = (kind, k, query.text, vector, str(query.where), query.at, query.scope)
-        found = self._found.get(key)
-        if found is None:
-            self.searched += 1
-            found = self._found[key] = look(query, k)
+        matches = self._cache.get(key)
+        if matches is None:
+            self.searches += 1
+            matches = self._cache[key] = look(query, k)
         else:
-            self.recalled += 1
-        return found
+            self.cache_hits += 1
+        return matches
 
-    def lexical(self, query: Query, k: int) -> Found:
-        return self._once("lexical", query, k, self.inner.lexical)
+    def lexical(self, query: Query, k: int) -> Matches:
+        return self._look_up("lexical", query, k, self.inner.lexical)
 
-    def nearest(self, query: Query, k: int) -> Found:
-        return self._once("nearest", query, k, self.inner.nearest)
+    def nearest(self, query: Query, k: int) -> Matches:
+        return self._look_up("nearest", query, k, self.inner.nearest)
 
-    def exact(self, query: Query, k: int) -> Found:
-        return self._once("exact", query, k, self.inner.exact)
+    def exact(self, query: Query, k: int) -> Matches:
+        return self._look_up("exact", query, k, self.inner.exact)
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
         how = (walk.seeds.tobytes(), walk.damping, walk.entity_share, walk.keep, walk.least)
         look = super().related
-        return self._once(f"related {how}", query, k, lambda asked, most: look(asked, most, walk))
+        return self._look_up(f"related {how}", query, k, lambda query, k: look(query, k, walk))

@@ -1,4 +1,4 @@
-"""The lab's nouns: what is asked, what counts as right, and what a system gave back."""
+"""The lab's data types: topics, judgements, datasets and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A dataset's question. `where` and `scope` restrict what may be found, in every system alike."""
+    """A query of a dataset. `where` and `scope` restrict the candidates of every system alike."""
 
     id: str
     text: str = ""
@@ -72,7 +72,7 @@ class Dataset:
     source: str = ""
     """What `load` was given, so that a receipt can be replayed: a name, a path or an id. Never an absolute path."""
     notes: tuple[str, ...] = ()
-    """What a reader of a result should know: how a split was made, what was left out."""
+    """Remarks for readers of a result: how a split was chosen, what was left out."""
 
     @property
     def scored(self) -> tuple[str, ...]:
@@ -81,16 +81,16 @@ class Dataset:
 
     def strata(self) -> dict[str, NDArray[np.int64]]:
         """stratum → places in `scored`, strata in name order."""
-        found: dict[str, list[int]] = {}
+        strata: dict[str, list[int]] = {}
         for place, topic in enumerate(self.scored):
             for stratum in self.topics[topic].strata:
-                found.setdefault(stratum, []).append(place)
-        return {name: np.array(found[name], np.int64) for name in sorted(found)}
+                strata.setdefault(stratum, []).append(place)
+        return {name: np.array(strata[name], np.int64) for name in sorted(strata)}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk as it would stand in a context: its document, its text, its length in budget tokens."""
+    """A chunk of a context: its document, its text, its length in budget tokens."""
 
     doc_id: str
     text: str
@@ -98,12 +98,21 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
-    """What one system gave for one topic: documents by their best chunk, best first, and the chunks in order.
+class TopicDegradation:
+    """A step that was skipped, or that ran with less than it needs (degraded), and its message."""
 
-    `failed` is the reason there is no result; such a topic scores the metric's default, 0. `empty` names the legs
-    that found nothing for it, skipped ones included; `by_leg` says of each leg how many of the first chunks it had
-    found (as many as the pipeline answers with), and how many of them nobody else had.
+    step: str
+    outcome: Literal["skipped", "degraded"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicResult:
+    """One system's result for one topic: documents by their best chunk, best first, and the chunks in order.
+
+    `failed` is the reason there is no result, "ErrorClass: message"; such a topic scores the metric's default, 0.
+    `empty` names the legs that found nothing for it, skipped ones included; `by_leg` says of each leg how many of the
+    first chunks it had found (as many as the pipeline answers with), and how many of them nobody else had.
     """
 
     topic: str
@@ -111,10 +120,15 @@ class Retrieved:
     scores: tuple[float, ...] = ()
     pieces: tuple[Piece, ...] = ()
     failed: str = ""
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[TopicDegradation, ...] = ()
     empty: tuple[str, ...] = ()
     by_leg: tuple[tuple[str, int, int], ...] = ()
 
+    @property
+    def error(self) -> str:
+        """The class of the error it failed with; "" when it did not fail."""
+        return self.failed.partition(":")[0]
 
-Run = Sequence[Retrieved]
+
+Run = Sequence[TopicResult]
 """One system's results, in the order of `Dataset.scored`."""

@@ -1,8 +1,8 @@
-"""A dataset's documents as a compacted knowledge base, built once and kept beside the other caches.
+"""Builds a dataset's documents into a compacted knowledge base once, and keeps it in the user's cache.
 
-Every system of a run reads the same chunks: documents are cut as `assay add` cuts them, and a document takes the
-place of its best chunk. The folder's name is a digest of the corpus and of the settings, so a changed corpus or
-another model never meets an old index.
+Every system of a run reads the same chunks: documents are chunked as `assay add` does, and a document is ranked by its
+best chunk. The folder's name is a digest of the corpus and the settings, so a changed corpus or another model gets an
+index of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,19 @@ import numpy as np
 from assay import embed
 from assay.backend.contract import StoreSnapshot
 from assay.bench.types import Dataset, Topic
-from assay.embed.home import home
+from assay.embed.cache_home import cache_home
 from assay.errors import AssayError, StoreError
-from assay.ingest.files import tidy
+from assay.index.similarity import K1, B, Bm25Similarity
+from assay.ingest.files import clean_text
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
-from assay.store.locks import in_turn
-from assay.types import Ids, Progress, Query
-from assay.util.closing import Closing
+from assay.store.locks import lock_file
+from assay.types import Ids, Progress, Query, Vector
+from assay.util.closeable import Closeable
 from assay.where import parse
 
 FORMAT = 1
-"""Raised when the same documents and settings would give other chunks than before."""
+"""Increased when the same documents and settings would give other chunks than before."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +44,33 @@ class IndexSettings:
     embedder: str = "auto"
     language: str = "english"
     profile: str = "default"
+    k1: float = K1
+    b: float = B
 
-    def resolved(self) -> IndexSettings:
+    def resolve(self) -> IndexSettings:
         """With "auto" spelt out, so that a receipt says what was used."""
         spec = embed.default_spec() if self.embedder == "auto" else self.embedder
-        return IndexSettings(spec, self.language, self.profile)
+        return replace(self, embedder=spec)
+
+    @property
+    def similarity(self) -> Bm25Similarity:
+        return Bm25Similarity(self.k1, self.b)
 
 
-class Workspace(Closing):
-    """An indexed corpus, ready to be asked. Close it, or use it as a context manager."""
+class Workspace(Closeable):
+    """An indexed corpus, ready for queries. Close it, or use it as a context manager."""
 
     def __init__(self, kb: KnowledgeBase, settings: IndexSettings) -> None:
         self.kb = kb
         self.settings = settings
         self.snapshot: StoreSnapshot = kb.snapshot()
+        self._vectors: dict[str, Vector] = {}
 
     def close(self) -> None:
         self.kb.close()
 
     def describe(self) -> dict[str, Any]:
-        """What a receipt says about the index."""
+        """The index as a receipt describes it."""
         return {
             "digest": self.snapshot.digest,
             "chunks": self.snapshot.size,
@@ -70,15 +78,21 @@ class Workspace(Closing):
             "language": self.settings.language,
             "embedder": self.settings.embedder,
             "model": self.kb.store.settings["model"],
+            **self.settings.similarity.settings,
         }
 
-    def query(self, topic: Topic) -> Query:
-        """A topic as the engine takes it, its vector filled in where the store has a model."""
+    def query(self, topic: Topic, with_vector: bool = True) -> Query:
+        """A topic as the engine takes it; with a vector where it is asked for and the store has a model.
+
+        Each text is embedded once.
+        """
         vector = topic.vector
-        if vector is None and topic.text.strip() and self.kb.store.settings["dim"]:
-            vector = self._embedder.encode_query(topic.text)
+        if with_vector and vector is None and topic.text.strip() and self.kb.store.settings["dim"]:
+            if topic.text not in self._vectors:
+                self._vectors[topic.text] = self._embedder.encode_query(topic.text)
+            vector = self._vectors[topic.text]
         where = parse(topic.where) if topic.where else None
-        return Query(tidy(topic.text), vector=vector, at=topic.at, where=where, scope=topic.scope, id=topic.id)
+        return Query(clean_text(topic.text), vector=vector, at=topic.at, where=where, scope=topic.scope, id=topic.id)
 
     @cached_property
     def _embedder(self) -> Any:
@@ -88,11 +102,11 @@ class Workspace(Closing):
     def documents(self) -> Ids:
         """The document of every row of the snapshot."""
         rows = self.snapshot.live_rows(None)
-        found = np.empty(len(rows), object)
+        names = np.empty(len(rows), object)
         for start in range(0, len(rows), 1_000):
             part = rows[start : start + 1_000]
-            found[part] = [chunk.doc_id for chunk in self.snapshot.chunks(part)]
-        return found.astype(np.str_)
+            names[part] = [chunk.doc_id for chunk in self.snapshot.chunks(part)]
+        return names.astype(np.str_)
 
 
 def prepare(
@@ -101,20 +115,19 @@ def prepare(
     progress: Progress = lambda *_: None,
     cache: Path | None = None,
 ) -> Workspace:
-    """The dataset's corpus under these settings: opened where it was built before, built where it was not.
+    """Open the index of the dataset's corpus under these settings, or build it.
 
-    It is kept in `cache` (the user's cache when none is named). A build that was killed leaves nothing that a later
-    one would take for whole.
+    It is kept in `cache` (default: the user's cache). An interrupted build is started again.
     """
-    chosen = (settings or IndexSettings()).resolved()
-    folder = (cache or home() / "bench") / _key(dataset, chosen)
+    chosen = (settings or IndexSettings()).resolve()
+    folder = (cache or cache_home() / "bench") / _key(dataset, chosen)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with in_turn(folder.with_suffix(".lock")):
+    with lock_file(folder.with_suffix(".lock")):
         if folder.exists():
             try:
                 return Workspace(open_kb(folder, create=False), chosen)
             except AssayError:
-                shutil.rmtree(folder)  # a cache: what cannot be opened is built anew
+                shutil.rmtree(folder)  # a cache: rebuild what cannot be opened
         draft = folder.with_suffix(".part")
         shutil.rmtree(draft, ignore_errors=True)
         _build(dataset, chosen, draft, progress)
@@ -123,8 +136,8 @@ def prepare(
 
 
 def _build(dataset: Dataset, settings: IndexSettings, folder: Path, progress: Progress) -> None:
-    with open_kb(folder, embedder=settings.embedder, language=settings.language, profile=settings.profile) as kb:
-        report = kb.add(_counted(dataset, progress), compact=False)
+    with open_kb(folder, **asdict(settings)) as kb:
+        report = kb.add(_report_progress(dataset, progress), compact=False)
         if report.problems:
             name, reason = report.problems[0]
             raise StoreError(
@@ -134,8 +147,8 @@ def _build(dataset: Dataset, settings: IndexSettings, folder: Path, progress: Pr
         kb.optimize(progress, force=True)
 
 
-def _counted(dataset: Dataset, progress: Progress) -> Iterator[Mapping[str, Any]]:
-    """The documents that have something to find; one without text and title is judged, but cannot be found."""
+def _report_progress(dataset: Dataset, progress: Progress) -> Iterator[Mapping[str, Any]]:
+    """The documents with a text or a title; others may be judged, but cannot be found."""
     for done, record in enumerate(dataset.documents, 1):
         progress("adding documents", done, dataset.document_count)
         if str(record.get("text") or "").strip() or str(record.get("title") or "").strip():
@@ -144,11 +157,17 @@ def _counted(dataset: Dataset, progress: Progress) -> Iterator[Mapping[str, Any]
 
 def _key(dataset: Dataset, settings: IndexSettings) -> str:
     model = embed.load(settings.embedder)
-    said = [FORMAT, model.digest if model else "", settings.language, settings.profile]
-    return hashlib.sha256(f"{corpus_digest(dataset)} {json.dumps(said)}".encode()).hexdigest()[:32]
+    parts = [
+        FORMAT,
+        model.digest if model else "",
+        settings.language,
+        settings.profile,
+        *settings.similarity.settings.items(),
+    ]
+    return hashlib.sha256(f"{compute_corpus_digest(dataset)} {json.dumps(parts)}".encode()).hexdigest()[:32]
 
 
-def corpus_digest(dataset: Dataset) -> str:
+def compute_corpus_digest(dataset: Dataset) -> str:
     """The documents alone, in their order; splits of one dataset share it."""
     digest = hashlib.sha256()
     for record in dataset.documents:

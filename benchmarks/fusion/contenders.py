@@ -1,11 +1,11 @@
-"""The contenders: every way of fusing words and meaning, and the graph beside them at every weight."""
+"""The contenders: every fusion of BM25 and dense, and the graph as a third leg at every weight."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from assay.bench.systems import System, of
+from assay.bench.systems import System, make_system
 from assay.config.load import from_dict
 
 POOL = 100
@@ -25,16 +25,16 @@ FAMILIES = {
 
 
 FEW = ("bm25", "dense", "rrf-60", "minmax-0.4", "tm2c2-0.5", "graph-0.35", "graph-1")
-"""Beside those with a bonus, what is asked of sets that nothing is tuned on."""
+"""With those that have a bonus, the contenders on sets that nothing is tuned on."""
 
 
 def contenders() -> list[System]:
     """Every contender under its name."""
-    return [of(from_dict(config, name), name) for name, config in _configs()]
+    return [make_system(from_dict(config, name), name) for name, config in _configs()]
 
 
 def few() -> list[System]:
-    """The contenders for the suite made from documents: one of each kind, and every exact bonus."""
+    """The contenders for the suite from documents: one of each kind, and every exact bonus."""
     return [system for system in contenders() if system.name in FEW or "+exact" in system.name]
 
 
@@ -70,9 +70,9 @@ def _two(fuse: dict[str, Any]) -> dict[str, Any]:
 
 def _three(fuse: dict[str, Any], keep: bool) -> dict[str, Any]:
     """With the graph; with `keep` the seeds may come back themselves, else only what is new."""
-    made = _two(fuse)
-    made["legs"]["graph"] = {"k": POOL, "after": ["bm25", "dense"], "keep": "all" if keep else "new"}
-    return made
+    config = _two(fuse)
+    config["legs"]["graph"] = {"k": POOL, "after": ["bm25", "dense"], "keep": "all" if keep else "new"}
+    return config
 
 
 def _convex(norm: str, alpha: float) -> dict[str, Any]:

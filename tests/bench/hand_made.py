@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from assay.bench.receipt import digest_of
+from assay.bench.receipt import compute_digest
 from assay.bench.types import Dataset, Evidence, Topic
 
 DOCUMENTS = [
@@ -25,7 +25,7 @@ JUDGEMENTS = {"q1": {"keys": 2, "bug": 1}, "q2": {"bug": 1, "tea": 0}, "q3": {"t
 
 
 def dataset(**changes: Any) -> Dataset:
-    made = Dataset(
+    result = Dataset(
         name="hand",
         split="test",
         digest="",
@@ -38,6 +38,6 @@ def dataset(**changes: Any) -> Dataset:
         abstain=frozenset({"q4"}),
         source="hand",
     )
-    made = replace(made, **changes)
-    said = [list(made.documents), {t: made.topics[t].text for t in made.topics}, dict(made.judgements)]
-    return replace(made, digest=digest_of(said))
+    result = replace(result, **changes)
+    content = [list(result.documents), {t: result.topics[t].text for t in result.topics}, dict(result.judgements)]
+    return replace(result, digest=compute_digest(content))

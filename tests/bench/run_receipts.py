@@ -27,7 +27,7 @@ def a_run(
         "dataset": {"name": "toy", "source": "toy", "split": "test", "digest": "d" * 64, **(dataset or {})},
         "system": {"name": name, "spec": {"k": 10}, "digest": f"{name}-digest"},
         "status": "measured",
-        "why": "",
+        "why": None,
         "queries": [f"q{place:03d}" for place in range(length)],
         "strata": {} if strata is None else dict(strata),
         "scores": columns,
@@ -37,4 +37,4 @@ def a_run(
 
 
 def unmeasured(why: str = "dense cannot run", name: str = "new") -> Receipt:
-    return a_run([0.0] * 4, name, status="not_measured", why=why)
+    return a_run([0.0] * 4, name, status="not_measured", why={"code": "text", "values": {"text": why}})

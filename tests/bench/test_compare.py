@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.bench.compare import compare
 from assay.bench.metrics import MetricError
 from assay.bench.receipt import Receipt, ReceiptError, canonical_bytes, read, write
-from assay.bench.stats import benjamini_hochberg, holm, paired
+from assay.bench.stats import benjamini_hochberg, compare_pair, holm
 from tests.bench.run_receipts import STRATA, a_run, unmeasured
 
 BASE = a_run([0.1, 0.2, 0.3, 0.4], "old", strata=STRATA)
@@ -52,7 +52,7 @@ def test_every_number_is_the_paired_tests_own() -> None:
     random = np.random.Generator(np.random.PCG64(5))
     old, new = random.random(40).round(10), random.random(40).round(10)
     found = row(compare([a_run(old.tolist(), "old"), a_run(new.tolist())]))
-    expected = paired(old, new).to_dict()
+    expected = compare_pair(old, new).to_dict()
     assert {key: found[key] for key in expected} == expected
 
 
@@ -132,8 +132,8 @@ def test_latency_is_divided_only_within_one_run() -> None:
         (a_run(p95=None), "not comparable (no time of total p50)"),
         (a_run(p95=math.inf), "not comparable (no time of total p50)"),
     ):
-        said = compare([quick, other]).measured["latency"][0]
-        assert said == {"system": "new", "ratio": {}, "why": why}
+        latency = compare([quick, other]).measured["latency"][0]
+        assert latency == {"system": "new", "ratio": {}, "why": why}
     assert compare([a_run(name="old", p95=0.0), slow]).measured["latency"][0]["ratio"] == {}
 
 
@@ -154,7 +154,7 @@ def test_a_comparison_is_written_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "message"),
     [
         (a_run(dataset={"name": "else"}), "dataset's name: toy and else"),
         (a_run(dataset={"split": "dev"}), "dataset's split: test and dev"),
@@ -167,15 +167,15 @@ def test_a_comparison_is_written_and_read(tmp_path: Path) -> None:
     ],
     ids=["name", "split", "digest", "queries", "order", "strata", "unmeasured", "metrics"],
 )
-def test_what_does_not_fit_is_named_with_a_cure(other: Receipt, said: str) -> None:
-    with pytest.raises(ReceiptError, match=said) as caught:
+def test_what_does_not_fit_is_named_with_a_cure(other: Receipt, message: str) -> None:
+    with pytest.raises(ReceiptError, match=message) as caught:
         compare([a_run(name="old"), other])
     assert caught.value.cure
     assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"scores": {"nDCG@10": [0.1, 0.2]}}, "one score for each of 4 queries"),
         ({"scores": {"nDCG@10": [0.1, 0.2, 0.3, "0.4"]}}, "no finite number"),
@@ -197,8 +197,8 @@ def test_what_does_not_fit_is_named_with_a_cure(other: Receipt, said: str) -> No
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_receipt_from_anywhere_is_not_believed(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ReceiptError, match=said):
+def test_a_receipt_from_anywhere_is_not_believed(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ReceiptError, match=message):
         compare([a_run(name="old"), Receipt("run", {**a_run().canonical, **changes})])
 
 

@@ -91,8 +91,8 @@ def test_overlap_counts_what_both_have() -> None:
 
 def test_what_left_says_which_step_lost_it(store: Path) -> None:
     with kb.open(store) as base:
-        asked = [LoggedQuery("q1", "radio parser of the harbour gateway"), LoggedQuery("q2", "zzz unknown")]
-        found = compare(base, config.load("bm25"), config.loads(SHORT, "short"), asked, 10)
+        queries = [LoggedQuery("q1", "radio parser of the harbour gateway"), LoggedQuery("q2", "zzz unknown")]
+        found = compare(base, config.load("bm25"), config.loads(SHORT, "short"), queries, 10)
         worst, same = found.changes
         assert worst.query.id == "q1"
         assert same.unchanged
@@ -111,10 +111,10 @@ def test_what_left_says_which_step_lost_it(store: Path) -> None:
 def test_a_filter_and_the_depth_are_reasons(store: Path) -> None:
     with kb.open(store) as base:
         text = "radio parser of the harbour gateway"
-        kept = base.search(text, pipeline=config.loads(HALVES, "halves"))
+        answer = base.search(text, pipeline=config.loads(HALVES, "halves"))
         everything = base.search(text, pipeline="bm25")
         lost = everything[len(everything) - 1].id
-        assert "then min_score dropped:" in why(kept, lost)
+        assert "then min_score dropped:" in why(answer, lost)
         assert why(base.search(text, 1, pipeline="bm25"), lost).endswith("below the 1 asked for")
 
 
@@ -151,9 +151,9 @@ def test_the_same_pipeline_is_known_by_its_digest(store: Path, tmp_path: Path) -
     result = run("bench", "diff", "bm25", "bm25", "--queries", log, "--store", store)
     assert result.exit_code == 0
     assert "Nothing changes" in result.output
-    said = json.loads(run("bench", "diff", "bm25", "bm25", "--queries", log, "--store", store, "--json").stdout)
-    assert said["summary"]["unchanged"] == 1.0
-    assert said["queries"] == []
+    report = json.loads(run("bench", "diff", "bm25", "bm25", "--queries", log, "--store", store, "--json").stdout)
+    assert report["summary"]["unchanged"] == 1.0
+    assert report["queries"] == []
 
 
 def test_the_command_shows_the_most_changed_first(store: Path, tmp_path: Path) -> None:
@@ -165,10 +165,10 @@ def test_the_command_shows_the_most_changed_first(store: Path, tmp_path: Path) -
     assert f"{log}:3" in result.stderr.replace("\n", "")
     assert "50% unchanged" in result.stdout
     assert "not among its 1 candidates" in result.stdout
-    said = json.loads(run("bench", "diff", "bm25", mine, "--queries", log, "--store", store, "--json").stdout)
-    assert [row["text"] for row in said["queries"]] == ["radio parser of the harbour gateway", "zzz unknown"]
-    assert len(said["skipped"]) == 2
-    assert said["digests"].keys() == {"a", "b", "snapshot"}
+    report = json.loads(run("bench", "diff", "bm25", mine, "--queries", log, "--store", store, "--json").stdout)
+    assert [row["text"] for row in report["queries"]] == ["radio parser of the harbour gateway", "zzz unknown"]
+    assert len(report["skipped"]) == 2
+    assert report["digests"].keys() == {"a", "b", "snapshot"}
 
 
 def test_the_page_interprets_nothing_it_is_given(tmp_path: Path) -> None:
@@ -185,11 +185,11 @@ def test_the_page_interprets_nothing_it_is_given(tmp_path: Path) -> None:
         "bench", "diff", "bm25", mine, "--queries", log, "--store", tmp_path / "kb", "--html", tmp_path / "x.html"
     )
     assert result.exit_code == 0, result.output
-    made = (tmp_path / "x.html").read_text()
-    assert "<script" not in made
-    assert "alert(9)" in made
-    assert "not among its 1 candidates" in made
-    assert "http" not in made
+    page = (tmp_path / "x.html").read_text()
+    assert "<script" not in page
+    assert "alert(9)" in page
+    assert "not among its 1 candidates" in page
+    assert "http" not in page
 
 
 def test_words_only_stores_say_what_could_not_run(store: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.bench.gates.check import EXIT, judge, worst
-from assay.bench.gates.rules import OPERATORS, RuleError, Rules, load, loads, shipped
+from assay.bench.gates.rules import OPERATORS, RuleError, RuleSet, list_shipped_rules, load_rules, parse_rules
+from assay.bench.gates.verdicts import EXIT_CODES, judge_receipt, worst_verdict
 from assay.bench.metrics import MetricError
 from assay.bench.receipt import Receipt, ReceiptError, read, write
 from assay.bench.stats import benjamini_hochberg, holm, sign_flip
@@ -18,15 +18,15 @@ from tests.bench.run_receipts import STRATA, a_run, unmeasured
 ROOT = Path(__file__).parents[2]
 
 
-def rules(*lines: str) -> Rules:
-    return loads("[[gate]]\n" + "\n".join(lines))
+def rules(*lines: str) -> RuleSet:
+    return parse_rules("[[gate]]\n" + "\n".join(lines))
 
 
-def absolute(op: str, threshold: float, scope: str = "all", metric: str = "nDCG@10") -> Rules:
+def absolute(op: str, threshold: float, scope: str = "all", metric: str = "nDCG@10") -> RuleSet:
     return rules(f'metric = "{metric}"', f'op = "{op}"', f"threshold = {threshold}", f'scope = "{scope}"')
 
 
-def relative(op: str, threshold: float, *more: str, metric: str = "nDCG@10") -> Rules:
+def relative(op: str, threshold: float, *more: str, metric: str = "nDCG@10") -> RuleSet:
     return rules(f'metric = "{metric}"', f'op = "{op}"', f"threshold = {threshold}", 'against = "baseline"', *more)
 
 
@@ -52,33 +52,33 @@ def test_every_operator_at_its_threshold(op: str, below: str, equal: str, above:
     assert set(OPERATORS) == {">=", ">", "<=", "<"}
     for value, expected in ((0.2999999999, below), (0.3, equal), (0.3000000001, above)):
         run = a_run([value] * 4)
-        found = judge(run, absolute(op, 0.3))
+        found = judge_receipt(run, absolute(op, 0.3))
         assert verdict(found) == expected
         assert gate(found)["observed"] == value
         # .3 − .2 is not .1 in floats; receipts have ten decimals
-        assert verdict(judge(run, relative(op, 0.1), a_run([0.2] * 4, "old"))) == expected
+        assert verdict(judge_receipt(run, relative(op, 0.1), a_run([0.2] * 4, "old"))) == expected
     for ms, expected in ((14.999, below), (15.0, equal), (15.001, above)):
-        found = judge(a_run(p95=ms), relative(op, 1.5, metric="latency.p95"), a_run(name="old", p95=10.0))
+        found = judge_receipt(a_run(p95=ms), relative(op, 1.5, metric="latency.p95"), a_run(name="old", p95=10.0))
         assert verdict(found) == expected
-        assert verdict(judge(a_run(p95=ms), absolute(op, 15.0, metric="latency.p95"))) == expected
+        assert verdict(judge_receipt(a_run(p95=ms), absolute(op, 15.0, metric="latency.p95"))) == expected
 
 
 def test_the_observed_value_by_hand() -> None:
     run, base = a_run([0.2, 0.4, 0.3, 0.3], strata=STRATA), a_run([0.1, 0.2, 0.3, 0.4], "old", strata=STRATA)
-    assert gate(judge(run, absolute(">=", 0.3)))["observed"] == 0.3
-    assert gate(judge(run, absolute(">=", 0.3, "type=b")))["observed"] == 0.3
-    found = gate(judge(run, relative(">=", 0.05), base))
+    assert gate(judge_receipt(run, absolute(">=", 0.3)))["observed"] == 0.3
+    assert gate(judge_receipt(run, absolute(">=", 0.3, "type=b")))["observed"] == 0.3
+    found = gate(judge_receipt(run, relative(">=", 0.05), base))
     assert found["observed"] == 0.05
     assert found["why"] == "nDCG@10 difference +0.0500 is >= 0.05"
     assert found["verdict"] == "pass"
 
 
 def test_the_whole_is_the_worst_of_its_gates() -> None:
-    assert worst(["pass", "not_measured", "fail"]) == "fail"
-    assert worst(["pass", "not_measured"]) == "not_measured"
-    assert worst(["pass", "pass"]) == "pass"
-    assert worst([]) == "not_measured"
-    assert EXIT == {"pass": 0, "fail": 1, "not_measured": 2}
+    assert worst_verdict(["pass", "not_measured", "fail"]) == "fail"
+    assert worst_verdict(["pass", "not_measured"]) == "not_measured"
+    assert worst_verdict(["pass", "pass"]) == "pass"
+    assert worst_verdict([]) == "not_measured"
+    assert EXIT_CODES == {"pass": 0, "fail": 1, "not_measured": 2}
     text = """
 [[gate]]
 metric = "nDCG@10"
@@ -94,17 +94,17 @@ metric = "nDCG@10"
 op = ">="
 threshold = {}
 """
-    assert verdict(judge(a_run(), loads(text.format(0.9)))) == "fail"
-    assert verdict(judge(a_run(), loads(text.format(0.4)))) == "not_measured"
+    assert verdict(judge_receipt(a_run(), parse_rules(text.format(0.9)))) == "fail"
+    assert verdict(judge_receipt(a_run(), parse_rules(text.format(0.4)))) == "not_measured"
     both = a_run({"nDCG@10": [0.5], "R@100": [1.0]})
-    assert verdict(judge(both, loads(text.format(0.4)))) == "pass"
+    assert verdict(judge_receipt(both, parse_rules(text.format(0.4)))) == "pass"
 
 
 STRICT = relative(">=", -1.0)
 
 
 @pytest.mark.parametrize(
-    ("run", "base", "asked", "why"),
+    ("run", "base", "rules", "why"),
     [
         (unmeasured("no model"), None, absolute(">=", 0.0), "new was not measured: no model"),
         (unmeasured("no model"), a_run(name="old"), STRICT, "new was not measured: no model"),
@@ -125,8 +125,8 @@ STRICT = relative(">=", -1.0)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_was_not_measured_never_passes(run: Receipt, base: Receipt | None, asked: Rules, why: str) -> None:
-    found = judge(run, asked, base)
+def test_what_was_not_measured_never_passes(run: Receipt, base: Receipt | None, rules: RuleSet, why: str) -> None:
+    found = judge_receipt(run, rules, base)
     assert verdict(found) == "not_measured"
     assert why in str(gate(found)["why"])
     assert gate(found)["observed"] is None
@@ -135,7 +135,7 @@ def test_what_was_not_measured_never_passes(run: Receipt, base: Receipt | None, 
 def test_a_maximum_p_stops_a_pass_by_chance() -> None:
     base, new = [0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.3, 0.3]  # p = 6/8
     for most, expected in ((0.75, "pass"), (0.7499, "fail")):
-        found = judge(a_run(new), relative(">", 0.0, f"max_p = {most}"), a_run(base, "old"))
+        found = judge_receipt(a_run(new), relative(">", 0.0, f"max_p = {most}"), a_run(base, "old"))
         assert verdict(found) == expected
     assert "p 0.7500 > 0.7499" in str(gate(found)["why"])
 
@@ -143,42 +143,42 @@ def test_a_maximum_p_stops_a_pass_by_chance() -> None:
 def test_a_minimum_effect_is_in_standard_deviations() -> None:
     base, new = [0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.3, 0.3]  # d_z = .05 / .12909944… = .38729833…
     for least, expected in ((0.387, "pass"), (0.388, "fail")):
-        found = judge(a_run(new), relative(">", 0.0, f"min_effect = {least}"), a_run(base, "old"))
+        found = judge_receipt(a_run(new), relative(">", 0.0, f"min_effect = {least}"), a_run(base, "old"))
         assert verdict(found) == expected
     # a rule that wants less looks in the other direction
-    assert verdict(judge(a_run(base), relative("<", 0.0, "min_effect = 0.387"), a_run(new, "old"))) == "pass"
+    assert verdict(judge_receipt(a_run(base), relative("<", 0.0, "min_effect = 0.387"), a_run(new, "old"))) == "pass"
     # differences that are all alike have no spread: any effect is reached, but none without a difference
-    assert verdict(judge(a_run([0.6] * 4), relative(">", 0.0, "min_effect = 9"), a_run(name="old"))) == "pass"
-    assert verdict(judge(a_run(), relative(">=", 0.0, "min_effect = 0.1"), a_run(name="old"))) == "fail"
-    assert verdict(judge(a_run([0.4] * 4), relative(">=", -1.0, "min_effect = 0"), a_run(name="old"))) == "fail"
+    assert verdict(judge_receipt(a_run([0.6] * 4), relative(">", 0.0, "min_effect = 9"), a_run(name="old"))) == "pass"
+    assert verdict(judge_receipt(a_run(), relative(">=", 0.0, "min_effect = 0.1"), a_run(name="old"))) == "fail"
+    assert verdict(judge_receipt(a_run([0.4] * 4), relative(">=", -1.0, "min_effect = 0"), a_run(name="old"))) == "fail"
 
 
 def test_a_miss_within_noise_is_forgiven_when_the_rule_says_so() -> None:
     base, new = [0.2, 0.4, 0.3, 0.3], [0.1, 0.2, 0.3, 0.4]  # −.05, p = .75
-    assert verdict(judge(a_run(new), relative(">=", -0.02), a_run(base, "old"))) == "fail"
-    forgiving = judge(a_run(new), relative(">=", -0.02, "fail_p = 0.05"), a_run(base, "old"))
+    assert verdict(judge_receipt(a_run(new), relative(">=", -0.02), a_run(base, "old"))) == "fail"
+    forgiving = judge_receipt(a_run(new), relative(">=", -0.02, "fail_p = 0.05"), a_run(base, "old"))
     assert verdict(forgiving) == "pass"
     assert str(gate(forgiving)["why"]).endswith("p 0.7500 > 0.05: noise")
-    assert verdict(judge(a_run(new), relative(">=", -0.02, "fail_p = 0.75"), a_run(base, "old"))) == "fail"
+    assert verdict(judge_receipt(a_run(new), relative(">=", -0.02, "fail_p = 0.75"), a_run(base, "old"))) == "fail"
 
 
 def test_each_stratum_is_judged_alone_and_the_worst_decides() -> None:
-    asked = relative(">=", 0.0, 'scope = "each stratum"')
+    rules = relative(">=", 0.0, 'scope = "each stratum"')
     run, base = a_run([0.2, 0.4, 0.3, 0.3], strata=STRATA), a_run([0.1, 0.2, 0.3, 0.4], "old", strata=STRATA)
-    found = judge(run, asked, base)
+    found = judge_receipt(run, rules, base)
     assert verdict(found) == "fail"
     one = gate(found)
     assert one["observed"] == -0.05
     assert [(f["scope"], f["verdict"]) for f in one["findings"]] == [("type=a", "pass"), ("type=b", "fail")]
     few = relative(">=", -1.0, 'scope = "each stratum"', "min_n = 2")
     lone = {"type=a": [0, 1, 2], "type=b": [3]}
-    found = judge(a_run(strata=lone), few, a_run(name="old", strata=lone))
+    found = judge_receipt(a_run(strata=lone), few, a_run(name="old", strata=lone))
     assert [f["verdict"] for f in gate(found)["findings"]] == ["pass", "not_measured"]
     assert verdict(found) == "not_measured"
 
 
 def test_a_dataset_without_strata_is_one_stratum() -> None:
-    found = judge(a_run([0.4] * 4), relative(">=", 0.0, 'scope = "each stratum"'), a_run(name="old"))
+    found = judge_receipt(a_run([0.4] * 4), relative(">=", 0.0, 'scope = "each stratum"'), a_run(name="old"))
     assert [f["scope"] for f in gate(found)["findings"]] == ["all"]
     assert verdict(found) == "fail"
 
@@ -221,12 +221,14 @@ op = ">="
 threshold = 1.0
 fail_p = 0.0
 """
-    said = [str(f["why"]) for g in judge(run, loads(text), base).canonical["gates"] for f in g["findings"]]
+    reasons = [
+        str(f["why"]) for g in judge_receipt(run, parse_rules(text), base).canonical["gates"] for f in g["findings"]
+    ]
     change = {m: np.array(columns[1][m]) - np.array(columns[0][m]) for m in columns[0]}
     first = holm([sign_flip(change["nDCG@10"]), sign_flip(change["R@10"])])
     strata_ps = benjamini_hochberg([sign_flip(change["nDCG@10"][:20]), sign_flip(change["nDCG@10"][20:])])
     expected = [*first.tolist(), None, *strata_ps.tolist(), sign_flip(change["R@10"])]
-    for why, p in zip(said, expected, strict=True):
+    for why, p in zip(reasons, expected, strict=True):
         assert ("p " in why) is (p is not None)
         assert p is None or f"p {p:.4f} " in why
     assert first[1] > expected[-1], "an alarm adjusts no claim, and a claim no alarm"
@@ -245,7 +247,10 @@ op = "<="
 threshold = 1.5
 """
     base = a_run(name="old")
-    quick, slow = judge(a_run(), loads(text), base), judge(a_run(p95=99.0), loads(text), base)
+    quick, slow = (
+        judge_receipt(a_run(), parse_rules(text), base),
+        judge_receipt(a_run(p95=99.0), parse_rules(text), base),
+    )
     assert (verdict(quick), verdict(slow)) == ("pass", "fail")
     assert quick.digest == slow.digest
     assert slow.canonical["verdict"] == "pass"
@@ -254,20 +259,20 @@ threshold = 1.5
 
 def test_receipts_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(ReceiptError, match="split"):
-        judge(a_run(), STRICT, a_run(name="old", dataset={"split": "dev"}))
+        judge_receipt(a_run(), STRICT, a_run(name="old", dataset={"split": "dev"}))
     with pytest.raises(ReceiptError, match="queries"):
-        judge(a_run(), STRICT, a_run([0.1] * 5, "old"))
+        judge_receipt(a_run(), STRICT, a_run([0.1] * 5, "old"))
     with pytest.raises(ReceiptError, match="kind"):
-        judge(Receipt("comparison", {}), STRICT)
+        judge_receipt(Receipt("comparison", {}), STRICT)
 
 
 def test_the_verdicts_are_a_receipt(tmp_path: Path) -> None:
-    found = judge(a_run(), STRICT, a_run(name="old"))
+    found = judge_receipt(a_run(), STRICT, a_run(name="old"))
     write(found, tmp_path / "gate.json")
     assert read(tmp_path / "gate.json").digest == found.digest
     assert found.canonical["rules"]["digest"] == STRICT.digest
-    assert found.digest == judge(a_run(), STRICT, a_run(name="old")).digest
-    assert found.digest != judge(a_run([0.5, 0.5, 0.5, 0.6]), STRICT, a_run(name="old")).digest
+    assert found.digest == judge_receipt(a_run(), STRICT, a_run(name="old")).digest
+    assert found.digest != judge_receipt(a_run([0.5, 0.5, 0.5, 0.6]), STRICT, a_run(name="old")).digest
     json.dumps(found.canonical, allow_nan=False)
 
 
@@ -282,7 +287,7 @@ GOOD = 'metric = "nDCG@10"\nop = ">="\nthreshold = 0.5\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "nothing could fail"),
         ("gate = []", "nothing could fail"),
@@ -316,9 +321,9 @@ GOOD = 'metric = "nDCG@10"\nop = ">="\nthreshold = 0.5\n'
     ],
     ids=lambda value: "" if "\n" in value or "gate" in value else value,
 )
-def test_rules_that_cannot_be_used_say_why(text: str, said: str) -> None:
-    with pytest.raises(RuleError, match=f"(?s){said}") as caught:
-        loads(text)
+def test_rules_that_cannot_be_used_say_why(text: str, message: str) -> None:
+    with pytest.raises(RuleError, match=f"(?s){message}") as caught:
+        parse_rules(text)
     assert caught.value.cure
     assert caught.value.exit_code == 2
 
@@ -331,18 +336,18 @@ def test_a_misspelt_metric_names_the_nearest() -> None:
 
 
 def test_shipped_rules_are_found_by_name_and_by_path(tmp_path: Path) -> None:
-    assert {"promote", "no-regression"} <= set(shipped())
-    for name in shipped():
-        assert load(name).about
-        assert load(str(ROOT / "gates" / f"{name}.toml")) == load(name)
+    assert {"promote", "no-regression"} <= set(list_shipped_rules())
+    for name in list_shipped_rules():
+        assert load_rules(name).about
+        assert load_rules(str(ROOT / "assay" / "bench" / "gates" / f"{name}.toml")) == load_rules(name)
     with pytest.raises(RuleError, match="no rules called 'promot'") as caught:
-        load("promot")
+        load_rules("promot")
     assert "did you mean 'promote'" in caught.value.cure
     with pytest.raises(RuleError, match="cannot be read"):
-        load(str(tmp_path / "absent.toml"))
+        load_rules(str(tmp_path / "absent.toml"))
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(RuleError, match="cannot be read"):
-        load(str(tmp_path / "bad.toml"))
+        load_rules(str(tmp_path / "bad.toml"))
 
 
 def test_promotion_takes_a_real_gain_and_nothing_less() -> None:
@@ -353,10 +358,10 @@ def test_promotion_takes_a_real_gain_and_nothing_less() -> None:
     def run(name: str, scores: np.ndarray, p95: float = 10.0) -> Receipt:
         return a_run({"nDCG@10": scores.round(10).tolist(), "R@100": [1.0] * 60}, name, strata=strata, p95=p95)
 
-    base, promote = run("old", old), load("promote")
-    assert verdict(judge(run("new", old + 0.05), promote, base)) == "pass"
-    assert verdict(judge(run("new", old), promote, base)) == "fail"
-    assert verdict(judge(run("new", old + 0.05, p95=16.0), promote, base)) == "fail"
+    base, promote = run("old", old), load_rules("promote")
+    assert verdict(judge_receipt(run("new", old + 0.05), promote, base)) == "pass"
+    assert verdict(judge_receipt(run("new", old), promote, base)) == "fail"
+    assert verdict(judge_receipt(run("new", old + 0.05, p95=16.0), promote, base)) == "fail"
     mixed = old + np.where(np.arange(60) < 20, -0.05, 0.15)
-    assert verdict(judge(run("new", mixed), promote, base)) == "fail"
-    assert verdict(judge(run("new", old + 0.05), promote)) == "not_measured"
+    assert verdict(judge_receipt(run("new", mixed), promote, base)) == "fail"
+    assert verdict(judge_receipt(run("new", old + 0.05), promote)) == "not_measured"

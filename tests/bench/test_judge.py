@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from assay import kb
 from assay.bench.datasets import load
-from assay.bench.judge.agreement import agreements, cohen
+from assay.bench.judge.agreement import cohen_kappa, compute_agreements
 from assay.bench.judge.ledger import Ledger
-from assay.bench.judge.pool import Item, pool
+from assay.bench.judge.pool import PoolItem, build_pool
 from assay.bench.judge.session import JudgingSession
 from assay.bench.query_log import LoggedQuery
 from assay.cli.main import cli
@@ -48,11 +48,11 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def item(query: str, document: str) -> Item:
-    return Item(LoggedQuery(query, f"text of {query}"), Chunk(f"chunk of {document}", document, "text", 1))
+def item(query: str, document: str) -> PoolItem:
+    return PoolItem(LoggedQuery(query, f"text of {query}"), Chunk(f"chunk of {document}", document, "text", 1))
 
 
-def sitting(path: Path, judge: str, keys: str, items: list[Item]) -> JudgingSession:
+def sitting(path: Path, judge: str, keys: str, items: list[PoolItem]) -> JudgingSession:
     session = JudgingSession(Ledger.open(path), judge, items, lambda: "now")
     for key in keys:
         session.press(key)
@@ -75,18 +75,18 @@ def grades(path: Path, judge: str = "me") -> dict[tuple[str, str], int | None]:
 def test_kappa_by_hand() -> None:
     # po = 35/50 = .7, pe = (25·30 + 25·20)/2500 = .5
     pairs = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
-    assert cohen(pairs) == pytest.approx(0.4)
-    assert cohen([(0, 0), (1, 1), (2, 2)]) == pytest.approx(1.0)
-    assert cohen([(0, 1), (1, 0)]) == pytest.approx(-1.0)
-    assert cohen([(0, 1), (1, 2), (2, 3)]) == pytest.approx(-2 / 7)  # po = 0, pe = 2/9
-    assert cohen([]) is None
-    assert cohen([(1, 1), (1, 1)]) is None
+    assert cohen_kappa(pairs) == pytest.approx(0.4)
+    assert cohen_kappa([(0, 0), (1, 1), (2, 2)]) == pytest.approx(1.0)
+    assert cohen_kappa([(0, 1), (1, 0)]) == pytest.approx(-1.0)
+    assert cohen_kappa([(0, 1), (1, 2), (2, 3)]) == pytest.approx(-2 / 7)  # po = 0, pe = 2/9
+    assert cohen_kappa([]) is None
+    assert cohen_kappa([(1, 1), (1, 1)]) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=30))
 def test_kappa_is_symmetric_and_at_most_one(pairs: list[tuple[int, int]]) -> None:
-    found = cohen(pairs)
-    assert found == cohen([(b, a) for a, b in pairs])
+    found = cohen_kappa(pairs)
+    assert found == cohen_kappa([(b, a) for a, b in pairs])
     assert found is None or found <= 1.0 + 1e-12
 
 
@@ -94,7 +94,7 @@ def test_two_judges_are_compared_on_what_both_graded(tmp_path: Path) -> None:
     items = [item("q", name) for name in "abcd"]
     sitting(tmp_path / "j", "ada", "012s", items)
     sitting(tmp_path / "j", "bob", "010q", items)
-    (found,) = agreements(Ledger.open(tmp_path / "j"))
+    (found,) = compute_agreements(Ledger.open(tmp_path / "j"))
     assert found.judges == ("ada", "bob")
     assert found.items == 3
     assert found.same == pytest.approx(2 / 3)
@@ -154,13 +154,13 @@ def test_foreign_lines_are_named_and_passed_over(tmp_path: Path, line: str) -> N
 def test_a_pool_is_the_union_by_document_in_an_order_that_tells_nothing(store: Path) -> None:
     with kb.open(store) as base:
         one, two = config.load("bm25"), config.loads("k = 10\n[legs.exact]\n", "exact")
-        items = pool(base, [one, two], ASKED, 10, 0).items
+        items = build_pool(base, [one, two], ASKED, 10, 0).items
         ranked = list(dict.fromkeys(hit.chunk.doc_id for hit in base.search(ASKED.text, 10, pipeline=one)))
         assert {i.chunk.doc_id for i in items} == set(ranked)
         assert len(items) == len(ranked)
         shown = [(i.chunk.doc_id, i.chunk.id) for i in items]
-        assert shown == [(i.chunk.doc_id, i.chunk.id) for i in pool(base, [two, one], ASKED, 10, 0).items]
-        orders = {tuple(i.chunk.doc_id for i in pool(base, [one], ASKED, 10, seed).items) for seed in range(8)}
+        assert shown == [(i.chunk.doc_id, i.chunk.id) for i in build_pool(base, [two, one], ASKED, 10, 0).items]
+        orders = {tuple(i.chunk.doc_id for i in build_pool(base, [one], ASKED, 10, seed).items) for seed in range(8)}
         assert len(orders) > 1
         best = next(hit for hit in base.search(ASKED.text, 10, pipeline=one) if hit.chunk.doc_id == ranked[0])
         assert (ranked[0], best.id) in shown

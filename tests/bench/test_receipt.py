@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.bench.receipt import Receipt, ReceiptError, canonical_bytes, digest_of, read, write
+from assay.bench.receipt import Receipt, ReceiptError, canonical_bytes, compute_digest, read, write
 
 PLAIN = st.recursive(
     st.none()
@@ -29,7 +29,8 @@ CANONICAL = st.dictionaries(st.text(), PLAIN, max_size=5)
 def test_digest_of_a_known_value() -> None:
     # printf '{"a":[1,0.5],"b":"\\u00e9"}' | sha256sum
     assert canonical_bytes({"b": "é", "a": [1, 0.5]}) == b'{"a":[1,0.5],"b":"\\u00e9"}'
-    assert digest_of({"b": "é", "a": [1, 0.5]}) == "ec71ccdcff0cf96fd30274c1403ad8674082333204143cf117a1aa4e0a953ed0"
+    digest = compute_digest({"b": "é", "a": [1, 0.5]})
+    assert digest == "ec71ccdcff0cf96fd30274c1403ad8674082333204143cf117a1aa4e0a953ed0"
 
 
 @given(canonical=CANONICAL, measured=CANONICAL)
@@ -114,4 +115,4 @@ for turn in range(30):
 def test_a_receipt_is_read_by_people_too() -> None:
     lines = Receipt("run", {"scores": {"nDCG@10": [0.1, 0.2]}}).dumps().splitlines()
     assert '   "nDCG@10": [0.1, 0.2]' in lines
-    assert json.loads("\n".join(lines))["schema"] == 1
+    assert json.loads("\n".join(lines))["schema"] == 2

@@ -12,9 +12,9 @@ import pytest
 
 from assay.bench import lab
 from assay.bench.receipt import Receipt, ReceiptError
-from assay.bench.report import gather, html, markdown, pictures, svg
+from assay.bench.report import build_report, charts, render_html, render_markdown, svg
 from assay.bench.runner import RunPlan
-from assay.bench.systems import of, system
+from assay.bench.systems import load_system, make_system
 from assay.bench.workspace import Workspace
 from assay.config.load import loads
 from tests.bench.hand_made import dataset
@@ -25,13 +25,13 @@ PLAN = RunPlan(("nDCG@10", "RR@10", "ER@200tok", "ER@400tok"))
 @pytest.fixture(scope="module")
 def receipts(words: Workspace) -> list[Receipt]:
     """BM25, a worse system that finds only one chunk, the floor and the ceiling."""
-    poor = of(loads("k = 1\n[legs.bm25]\nk = 1"), "poor")
-    chosen = [system("bm25"), poor, system("random"), system("oracle")]
+    poor = make_system(loads("k = 1\n[legs.bm25]\nk = 1"), "poor")
+    chosen = [load_system("bm25"), poor, load_system("random"), load_system("oracle")]
     return list(lab.run(dataset(), chosen, words, PLAN).receipts.values())
 
 
 def test_systems_stand_best_first_and_are_held_against_a_reference(receipts: list[Receipt]) -> None:
-    (board,) = gather(receipts).boards
+    (board,) = build_report(receipts).boards
     assert [run.system for run in board.systems] == ["bm25", "poor"]
     assert [run.system for run in board.bounds] == ["random", "oracle"]
     assert board.reference == "bm25"
@@ -45,21 +45,21 @@ def test_systems_stand_best_first_and_are_held_against_a_reference(receipts: lis
 
 
 def test_against_another_reference(receipts: list[Receipt]) -> None:
-    (board,) = gather(receipts, against="poor").boards
+    (board,) = build_report(receipts, against="poor").boards
     assert board.reference == "poor"
     with pytest.raises(ReceiptError, match="did you mean 'poor'"):
-        gather(receipts, against="por")
+        build_report(receipts, against="por")
     with pytest.raises(ReceiptError, match="was not scored by"):
-        gather(receipts, "P@3")
+        build_report(receipts, "P@3")
 
 
 def test_markdown_says_what_the_receipts_say(receipts: list[Receipt]) -> None:
-    said = markdown(gather(receipts))
-    assert "| **bm25** | 1.0000 | reference |" in said
-    assert "| poor | 0.9201 |" in said
-    assert "3 scored queries, human judgements, 1 queries without an answer kept apart" in said
-    assert "not run here: dense, hybrid, hybrid+rerank" in said
-    assert all(receipt.digest in said for receipt in receipts)
+    text = render_markdown(build_report(receipts))
+    assert "| **bm25** | 1.0000 | reference |" in text
+    assert "| poor | 0.9201 |" in text
+    assert "3 scored queries, human judgements, 1 queries without an answer kept apart" in text
+    assert "not run here: dense, hybrid, hybrid+rerank" in text
+    assert all(receipt.digest in text for receipt in receipts)
 
 
 class Page(HTMLParser):
@@ -83,13 +83,13 @@ class Page(HTMLParser):
 
 
 def test_the_page_needs_no_network_and_its_pictures_are_xml(receipts: list[Receipt]) -> None:
-    said = html(gather(receipts))
+    text = render_html(build_report(receipts))
     page = Page()
-    page.feed(said)
+    page.feed(text)
     assert page.fetched == []
     assert page.open == []
-    assert "url(" not in said
-    drawn = re.findall(r"<svg.*?</svg>", said, re.S)
+    assert "url(" not in text
+    drawn = re.findall(r"<svg.*?</svg>", text, re.S)
     assert len(drawn) == 5
     for picture in drawn:
         ElementTree.fromstring(picture)
@@ -99,32 +99,33 @@ def test_hostile_names_stay_text(receipts: list[Receipt]) -> None:
     evil = "<script>alert(1)</script>|&\"'"
     changed = []
     for receipt in receipts:
-        said = dict(receipt.canonical)
-        if said["system"]["name"] == "poor":
-            said["system"] = {**said["system"], "name": evil}
-        changed.append(replace(receipt, canonical={**said, "queries": [evil, "q2", "q3"]}))
-    page = html(gather(changed))
+        canonical = dict(receipt.canonical)
+        if canonical["system"]["name"] == "poor":
+            canonical["system"] = {**canonical["system"], "name": evil}
+        changed.append(replace(receipt, canonical={**canonical, "queries": [evil, "q2", "q3"]}))
+    page = render_html(build_report(changed))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
-    assert "<script" not in markdown(gather(changed))
+    assert "<script" not in render_markdown(build_report(changed))
 
 
 def test_receipts_that_do_not_fit_are_refused(receipts: list[Receipt]) -> None:
     with pytest.raises(ReceiptError, match="no receipt of a run"):
-        gather([Receipt("gate", {"verdict": "pass"})])
+        build_report([Receipt("gate", {"verdict": "pass"})])
     other = dict(receipts[0].canonical)
     twin = replace(receipts[0], canonical={**other, "seed": 7})
     with pytest.raises(ReceiptError, match="two receipts of bm25"):
-        gather([receipts[0], twin])
+        build_report([receipts[0], twin])
     elsewhere = {**other, "dataset": {**other["dataset"], "digest": "x"}, "system": {**other["system"], "name": "else"}}
     with pytest.raises(ReceiptError, match="digests"):
-        gather([receipts[0], replace(receipts[0], canonical=elsewhere)])
+        build_report([receipts[0], replace(receipts[0], canonical=elsewhere)])
 
 
 def test_what_was_not_measured_is_said(receipts: list[Receipt]) -> None:
-    said = dict(receipts[0].canonical)
-    absent = {**said, "system": {**said["system"], "name": "dense"}, "status": "not_measured", "why": "no model"}
-    text = markdown(gather([*receipts, replace(receipts[0], canonical=absent)]))
+    canonical = dict(receipts[0].canonical)
+    absent = {**canonical, "system": {**canonical["system"], "name": "dense"}, "status": "not_measured"}
+    absent["why"] = {"code": "text", "values": {"text": "no model"}}
+    text = render_markdown(build_report([*receipts, replace(receipts[0], canonical=absent)]))
     assert "dense was not measured: no model" in text
     assert "| dense |" not in text
 
@@ -136,8 +137,8 @@ def test_sets_of_different_judges_never_share_a_table(receipts: list[Receipt]) -
             for r in receipts
         ]
 
-    said = markdown(gather([*receipts, *moved("second", "human"), *moved("weakly", "weak")]))
-    (matrix,) = re.findall(r"## All sets.*?(?=##)", said, re.S)
+    text = render_markdown(build_report([*receipts, *moved("second", "human"), *moved("weakly", "weak")]))
+    (matrix,) = re.findall(r"## All sets.*?(?=##)", text, re.S)
     assert "second (test)" in matrix
     assert "weakly" not in matrix
 
@@ -150,13 +151,13 @@ def test_axes_by_hand() -> None:
     assert logarithmic.at(10.0) == pytest.approx(50.0)
     assert logarithmic.ticks() == [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
     assert svg.PlotAxis(1.0, 1.0, 0.0, 10.0).at(1.0) == 5.0
-    assert svg.spread([1.0, 2.0]) == (0.92, 2.08)
+    assert svg.padded_range([1.0, 2.0]) == (0.92, 2.08)
 
 
 def test_wins_and_losses_count_queries(receipts: list[Receipt], tmp_path: Path) -> None:
-    (board,) = gather(receipts).boards
-    drawn = pictures.wins(board, "poor")
+    (board,) = build_report(receipts).boards
+    drawn = charts.draw_wins(board, "poor")
     assert drawn.count('class="loss"') == 1
     assert drawn.count('class="tie"') == 2
     assert "0 won, 2 equal, 1 lost" in drawn
-    assert pictures.wins(board, "bm25") == ""
+    assert charts.draw_wins(board, "bm25") == ""

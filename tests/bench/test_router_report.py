@@ -9,20 +9,20 @@ import pytest
 from hand_made import dataset
 
 from assay.bench.datasets import load
-from assay.bench.gates.rules import load as load_rules
+from assay.bench.gates.rules import load_rules as load_rules
 from assay.bench.receipt import ReceiptError, read
-from assay.bench.router_report import arms, make_table, markdown, measure
-from assay.bench.router_report.arms import described
-from assay.bench.router_report.assemble import longmemeval
-from assay.bench.router_report.table import _kinds, _row
+from assay.bench.router_report import build_arms, measure_router, render_router_report, write_lance_table
+from assay.bench.router_report.arms import describe_config
+from assay.bench.router_report.assemble import describe_longmemeval
+from assay.bench.router_report.table_writer import _build_row, _field_types
 from assay.bench.workspace import IndexSettings, prepare
 from assay.config.load import from_dict, to_config
 from assay.config.load import load as load_pipeline
 from assay.embed import default_spec
 from assay.errors import ConfigError, StoreError
 from assay.sources.lance_table import LanceTable
-from assay.sources.listing import SourceHit, ranked
-from assay.sources.opened import close_all
+from assay.sources.listing import SourceHit, build_result
+from assay.sources.open_cache import close_all
 from assay.sources.recorded import Recorded
 from assay.types import Chunk
 
@@ -76,7 +76,7 @@ def router(second: str, when=None, **plan):
 
 
 def measured(words, pipeline, out=None, clock=lambda: 0.0):
-    return measure(dataset(), arms(pipeline), words, load_rules("router"), out=out, clock=clock)
+    return measure_router(dataset(), build_arms(pipeline), words, load_rules("router"), out=out, clock=clock)
 
 
 def test_every_question_says_what_became_of_it(words, second):
@@ -160,19 +160,19 @@ def test_a_router_that_is_too_slow_fails_its_gate(words, tmp_path):
     done = measured(words, from_dict({**config, "budget_ms": 2000}, "router"))
     assert done.receipts["router"].measured["latency_ms"]["total"] == {"p50": 1600.0, "p95": 1600.0, "p99": 1600.0}
     assert (done.gate.canonical["verdict"], done.gate.measured["verdict"]) == ("pass", "fail")
-    assert "- fail: p95 within the budget: latency.p95 1600" in markdown(done.report, done.gate.measured)
+    assert "- fail: p95 within the budget: latency.p95 1600" in render_router_report(done.report, done.gate.measured)
 
 
 @dataclass(frozen=True)
 class Fickle(Recorded):
     """A source that says something else every time."""
 
-    said: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
 
     def find(self, query, snapshot, k, seeds=None):
-        self.said.append(query.id)
-        name = f"s{len(self.said)}"
-        return ranked("fickle", [SourceHit(Chunk(name, name, "", 0), 0.5)], "unit", k)
+        self.queries.append(query.id)
+        name = f"s{len(self.queries)}"
+        return build_result("fickle", [SourceHit(Chunk(name, name, "", 0), 0.5)], "unit", k)
 
 
 def test_a_report_stands_on_the_very_rankings_that_were_scored(words, second):
@@ -199,7 +199,7 @@ def test_every_fusion_is_measured_with_weights_and_all(words, second, use, by):
 def test_a_second_source_that_sees_what_the_first_found_is_measured_alone_too(words):
     second = {"use": "graph", "priority": 1, "after": ["first"], "when": {"use": "fill_to_k"}}
     config = {"legs": {"first": {"use": "bm25"}, "second": second}, "fuse": {"use": "append_fill"}}
-    alone = arms(from_dict(config)).second.pipeline
+    alone = build_arms(from_dict(config)).second.pipeline
     assert [(plan.name, plan.after) for plan in alone.legs] == [("second", ())]
 
 
@@ -213,8 +213,8 @@ def test_two_runs_agree_byte_for_byte(words, second):
     assert other.report["digest"] != one.report["digest"]
     assert other.report["config"]["mode"] == "always"
     both = {"use": "any_of", "of": [{"use": "fill_to_k"}, {"use": "margin_below", "margin": 0.1}]}
-    said = markdown(measured(words, router(second, both)).report)
-    assert "stage 2 is asked by any_of (fill_to_k, margin_below (margin = 0.1)), merged by append_fill. 1 more" in said
+    text = render_router_report(measured(words, router(second, both)).report)
+    assert "stage 2 is asked by any_of (fill_to_k, margin_below (margin = 0.1)), merged by append_fill. 1 more" in text
 
 
 def test_receipts_reports_and_gates_are_written_and_hold_no_text(words, second, tmp_path):
@@ -245,9 +245,9 @@ def test_a_lost_recall_fails_and_is_quantified(words, tmp_path):
     config["legs"]["second"]["cap_ms"] = 150
     done = measured(words, from_dict(config, "router"))
     assert done.gate.canonical["verdict"] == "fail"
-    said = markdown(done.report, done.gate.measured)
-    assert "- fail: recall kept: R@10 difference -" in said
-    assert "R@10 lost against the second source alone: -" in said
+    text = render_router_report(done.report, done.gate.measured)
+    assert "- fail: recall kept: R@10 difference -" in text
+    assert "R@10 lost against the second source alone: -" in text
     close_all()
 
 
@@ -278,9 +278,9 @@ def test_a_first_source_that_is_not_there_is_no_failure_of_the_second(words, sec
     assert set(done.report["counters"].values()) == {0}, "stage 2 was never reached"
     assert done.report["summary"]["questions_failed"] == 3
     assert [row["question_id"] for row in done.report["failures"]] == ["q1", "q2", "q3"]
-    said = markdown(done.report)
-    assert "merged by append_fill. 3 failed. 1 more have no answer." in said
-    assert "| stage2_failed | 0 |" in said
+    text = render_router_report(done.report)
+    assert "merged by append_fill. 3 failed. 1 more have no answer." in text
+    assert "| stage2_failed | 0 |" in text
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def test_a_second_source_that_is_not_there_lets_no_gate_pass(words, tmp_path):
     recall = next(gate for gate in done.report["gates"]["gates"] if gate["name"] == "recall kept")
     assert recall["verdict"] == "not_measured"
     assert "every query failed, the first with: StoreError" in recall["why"]
-    assert "not measured" in markdown(done.report)
+    assert "not measured" in render_router_report(done.report)
 
 
 def test_the_gate_reads_recall_at_ten_whatever_k_is(words, second):
@@ -325,7 +325,7 @@ def test_a_stage_that_nobody_asked_took_no_time_that_could_be_told(words, second
     report = measured(words, router(second, {"use": "fewer_than", "count": 1})).report
     assert report["counters"]["stage2_not_triggered"] == 3
     assert report["latency"]["stage2_ms_p95"] is None
-    assert "| stage2 | – | – | – |" in markdown(report)
+    assert "| stage2 | – | – | – |" in render_router_report(report)
 
 
 def test_what_was_added_is_what_stage_1_had_not_found(words, second):
@@ -364,35 +364,35 @@ def test_the_must_count_is_of_sessions(words, second):
 
 def test_the_summary_for_people(words, second):
     done = measured(words, router(second))
-    said = markdown(done.report, done.gate.measured)
-    assert "stage 2 is asked by fewer_than (count = 2), merged by append_fill" in said
+    text = render_router_report(done.report, done.gate.measured)
+    assert "stage 2 is asked by fewer_than (count = 2), merged by append_fill" in text
     for line in ("| stage2_used | 1 | 33.3% |", "| stage2_skipped_budget | 1 |", "| recall_at_k | 1.0000 |"):
-        assert line in said
-    assert "| search | 0.00 | 180.00 |" in said
-    assert "LongMemEval-50 was not measured" in said
-    assert "assay bench router longmemeval:longmemeval_s.json --split all~50" in said
-    assert done.report["digest"] in said
+        assert line in text
+    assert "| search | 0.00 | 180.00 |" in text
+    assert "LongMemEval-50 was not measured" in text
+    assert "assay bench router longmemeval:longmemeval_s.json --split all~50" in text
+    assert done.report["digest"] in text
 
 
 def test_the_arms_differ_from_the_router_in_what_they_are_called_after(second):
     """Alone: every question, no clock, no excuse. Always: as the router, but for its trigger."""
     pipeline = router(second)
-    found = arms(pipeline)
+    found = build_arms(pipeline)
     assert [system.name for system in found] == ["router", "router first", "router second", "router always"]
     assert found.router.pipeline == pipeline
     for system, plan in zip((found.first, found.second), pipeline.legs, strict=True):
         alone = replace(plan, when=None, cap_ms=None, required=True)
         assert system.pipeline == replace(pipeline, legs=(alone,), budget_ms=None)
         assert system.pipeline.digest != pipeline.digest
-    first, asked = pipeline.legs
-    assert found.always.pipeline == replace(pipeline, legs=(first, replace(asked, when=None)))
+    first, second = pipeline.legs
+    assert found.always.pipeline == replace(pipeline, legs=(first, replace(second, when=None)))
     assert found.always.pipeline.budget_ms == 1500.0
 
 
 def test_the_config_of_the_preset_in_the_words_of_000():
     preset = load_pipeline("router")
     reranked = from_dict({**to_config(preset), "step": [{"use": "late_interaction"}]})
-    assert described(reranked) == {
+    assert describe_config(reranked) == {
         "mode": "must_count_gate",
         "trigger": {"use": "fewer_than", "count": 3},
         "min_must_count": 3,
@@ -415,13 +415,13 @@ def test_the_config_of_the_preset_in_the_words_of_000():
     other = from_dict(
         {**to_config(preset), "legs": {**to_config(preset)["legs"], "first": {"use": "bm25", "k": 7, "cap_ms": 50}}}
     )
-    said = described(other)
-    assert (said["stage1_budget"], said["stage1_max_ms"], said["rerank"]) == (7, 50.0, [])
+    config = describe_config(other)
+    assert (config["stage1_budget"], config["stage1_max_ms"], config["rerank"]) == (7, 50.0, [])
 
 
 def test_a_router_has_two_legs():
     with pytest.raises(ConfigError, match="has 1 legs"):
-        arms(from_dict({"legs": {"bm25": {}}}))
+        build_arms(from_dict({"legs": {"bm25": {}}}))
 
 
 TYPES = ("single-session-user", "multi-session", "temporal-reasoning", "knowledge-update")
@@ -457,8 +457,8 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
     assert len(kinds) == 50
     assert set(kinds) == set(TYPES), "never the first fifty rows"
     assert {kinds.count(kind) for kind in TYPES} <= {12, 13}
-    assert longmemeval(found)["measured"]
-    whole = longmemeval(load(longmem(tmp_path, 80), "all"))
+    assert describe_longmemeval(found)["measured"]
+    whole = describe_longmemeval(load(longmem(tmp_path, 80), "all"))
     assert not whole["measured"]
     assert "this is lme-session/all with 80 questions, not a sample of 50" in whole["why"]
     config = {
@@ -469,10 +469,10 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
         "fuse": {"use": "append_fill", "by": "doc_id"},
     }
     with prepare(found, IndexSettings("none"), cache=tmp_path / "cache") as workspace:
-        done = measure(found, arms(from_dict(config, "router")), workspace, load_rules("router"))
+        done = measure_router(found, build_arms(from_dict(config, "router")), workspace, load_rules("router"))
     assert done.report["longmemeval_50"]["measured"]
     assert done.report["summary"]["recall_at_k"] == 1.0
-    assert "was not measured" not in markdown(done.report).split("Receipt")[0].split("p |")[-1]
+    assert "was not measured" not in render_router_report(done.report).split("Receipt")[0].split("p |")[-1]
 
 
 MODEL = pytest.mark.skipif(default_spec() == "none", reason="no embedding model is installed")
@@ -491,11 +491,11 @@ def test_longmemeval_50_through_the_preset_is_one_command(tmp_path, monkeypatch)
     pipeline = load_pipeline("router")
     with prepare(found, IndexSettings(), cache=tmp_path / "cache") as workspace:
         with pytest.raises(KeyboardInterrupt):  # no half of a table is left behind
-            make_table(workspace, pipeline, interrupted)
-        assert make_table(workspace, pipeline) == 60
-        done = measure(found, arms(pipeline), workspace, load_rules("router"))
+            write_lance_table(workspace, pipeline, interrupted)
+        assert write_lance_table(workspace, pipeline) == 60
+        done = measure_router(found, build_arms(pipeline), workspace, load_rules("router"))
         with pytest.raises(StoreError, match="has a table 'chunks' already, of 60 rows; this would have 60"):
-            make_table(workspace, pipeline)
+            write_lance_table(workspace, pipeline)
         chunk = workspace.snapshot.chunks(workspace.snapshot.live_rows(None)[:1])[0]
     assert chunk.meta["session_id"] == chunk.doc_id
     assert done.report["longmemeval_50"]["measured"]
@@ -509,15 +509,15 @@ def test_an_undated_chunk_has_no_moment_in_the_table():
     """NaN would be no moment that a question asked at one could let pass; a missing value is."""
     source = LanceTable("t", doc="doc_id", created="created")
     undated = Chunk("c", "d", "text", 1, meta={"n": 1, "session_id": "s", "tags": ["x"]})
-    kinds = _kinds([undated])
-    assert _row(undated, source, kinds) == {"id": "c", "doc_id": "d", "text": "text", "n": 1.0, "session_id": "s"}
-    assert _row(replace(undated, created=5.0), source, kinds)["created"] == 5.0
+    kinds = _field_types([undated])
+    assert _build_row(undated, source, kinds) == {"id": "c", "doc_id": "d", "text": "text", "n": 1.0, "session_id": "s"}
+    assert _build_row(replace(undated, created=5.0), source, kinds)["created"] == 5.0
 
 
 def test_a_table_is_made_for_a_pipeline_that_reads_one(words, second, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"legs\.second is no lance_table"):
-        make_table(words, router(second))
+        write_lance_table(words, router(second))
     pytest.importorskip("lancedb")
     with pytest.raises(StoreError, match="needs a model"):
-        make_table(words, load_pipeline("router"))
+        write_lance_table(words, load_pipeline("router"))

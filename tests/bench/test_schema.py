@@ -14,7 +14,7 @@ import pytest
 from assay.bench import lab
 from assay.bench.receipt import read
 from assay.bench.runner import RunPlan
-from assay.bench.systems import systems
+from assay.bench.systems import load_systems
 from assay.bench.workspace import Workspace
 from tests.bench.hand_made import dataset
 
@@ -23,9 +23,9 @@ COMMITTED = Path(__file__).resolve().parents[2] / "receipts" / "lab"
 
 
 @pytest.fixture(scope="module")
-def made(words: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def written(words: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("receipts")
-    lab.run(dataset(), systems(["bm25", "default", "oracle"]), words, RunPlan(), out=folder, with_text=True)
+    lab.run(dataset(), load_systems(["bm25", "default", "oracle"]), words, RunPlan(), out=folder, with_text=True)
     return {path.name: json.loads(path.read_text("utf-8")) for path in folder.iterdir()}
 
 
@@ -33,14 +33,14 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_what_a_run_writes_fits(made: dict[str, Any]) -> None:
-    assert len(made) == 3
-    for receipt in made.values():
+def test_what_a_run_writes_fits(written: dict[str, Any]) -> None:
+    assert len(written) == 3
+    for receipt in written.values():
         jsonschema.validate(receipt, SCHEMA)
 
 
-def test_what_is_broken_does_not_fit(made: dict[str, Any]) -> None:
-    receipt = made["hand.test.bm25.json"]
+def test_what_is_broken_does_not_fit(written: dict[str, Any]) -> None:
+    receipt = written["hand.test.bm25.json"]
     for where, value in [("status", "maybe"), ("rankings", ["xyz"]), ("depth", 0), ("extra", 1)]:
         broken = copy.deepcopy(receipt)
         broken["canonical"][where] = value

@@ -9,17 +9,17 @@ import pytest
 
 from assay.bench.collection import CollectionError, from_folder
 from assay.bench.datasets import load
-from assay.bench.synth.generated import Made
-from assay.bench.synth.library import MOST_RELEVANT, Library
-from assay.bench.synth.links import links_of
-from assay.bench.synth.names import is_typed
-from assay.bench.synth.paraphrase import definitions
-from assay.bench.synth.plain import lowered, plain
-from assay.bench.synth.quoting import rarest
-from assay.bench.synth.round_robin import spread
-from assay.bench.synth.suite import Suite, make
-from assay.bench.synth.write import write_suite
-from assay.text.analyse import Analyser
+from assay.bench.synth.collection_index import MAX_RELEVANT, CollectionIndex
+from assay.bench.synth.identifier_queries import is_searchable
+from assay.bench.synth.link_queries import find_links
+from assay.bench.synth.paraphrase_queries import find_definitions
+from assay.bench.synth.plain_text import lower_word, strip_markup
+from assay.bench.synth.round_robin import draw_round_robin
+from assay.bench.synth.sentence_queries import select_rarest
+from assay.bench.synth.suite import Suite, build_suite
+from assay.bench.synth.suite_writer import write_suite
+from assay.bench.synth.synthetic_query import SyntheticQuery
+from assay.text.analyser import Analyser
 from tests.bench.small_docs import write_docs
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
@@ -27,20 +27,20 @@ HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
 
 @pytest.fixture(scope="module")
 def suite() -> Suite:
-    return make(from_folder(HANDBOOK), 120)
+    return build_suite(from_folder(HANDBOOK), 120)
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
-    return Library(from_folder(write_docs(tmp_path / "docs")).documents, Analyser())
+def library(tmp_path: Path) -> CollectionIndex:
+    return CollectionIndex(from_folder(write_docs(tmp_path / "docs")).documents, Analyser())
 
 
-def every(suite: Suite) -> list[Made]:
-    return [made for all_made in suite.queries.values() for made in all_made]
+def every(suite: Suite) -> list[SyntheticQuery]:
+    return [query for all_made in suite.queries.values() for query in all_made]
 
 
 def holds(suite: Suite, place: int, terms: list[str]) -> bool:
-    document = suite.library.documents[place]
+    document = suite.index.documents[place]
     sections = "\n".join(passage.section for passage in document.passages)
     return set(terms) <= set(Analyser().terms(f"{document.title}\n{sections}\n{document.text}"))
 
@@ -48,60 +48,60 @@ def holds(suite: Suite, place: int, terms: list[str]) -> bool:
 def test_the_sample_gives_queries_of_many_kinds(suite: Suite) -> None:
     assert suite.size == 120
     assert {"keywords", "heading", "identifier", "masked", "phrase", "unanswerable"} <= set(suite.queries)
-    texts = [made.text.casefold() for made in every(suite)]
+    texts = [query.text.casefold() for query in every(suite)]
     assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize("kind", ["keywords", "phrase", "masked", "heading"])
 def test_exactly_the_relevant_documents_hold_all_terms_of_a_query(suite: Suite, kind: str) -> None:
-    for made in suite.queries[kind]:
-        terms = Analyser().query_terms(made.text)
-        holders = [p for p in range(len(suite.library.documents)) if holds(suite, p, terms)]
-        assert holders == [r.document for r in made.relevant], made
-        assert 1 <= len(holders) <= MOST_RELEVANT
-        assert all(r.spots for r in made.relevant)
+    for query in suite.queries[kind]:
+        terms = Analyser().query_terms(query.text)
+        holders = [p for p in range(len(suite.index.documents)) if holds(suite, p, terms)]
+        assert holders == [r.document for r in query.relevant], query
+        assert 1 <= len(holders) <= MAX_RELEVANT
+        assert all(r.spans for r in query.relevant)
 
 
 @pytest.mark.parametrize("kind", ["keywords", "phrase", "masked"])
 def test_the_evidence_holds_the_query(suite: Suite, kind: str) -> None:
-    for made in suite.queries[kind]:
-        for relevant in made.relevant:
-            text = suite.library.documents[relevant.document].text
-            for spot in relevant.spots:
-                said = Analyser().terms(text[spot.start : spot.end])
-                assert set(Analyser().query_terms(made.text)) <= set(said), made
+    for query in suite.queries[kind]:
+        for relevant in query.relevant:
+            text = suite.index.documents[relevant.document].text
+            for spot in relevant.spans:
+                terms = Analyser().terms(text[spot.start : spot.end])
+                assert set(Analyser().query_terms(query.text)) <= set(terms), query
 
 
 def test_every_document_with_an_identifier_is_relevant(suite: Suite) -> None:
-    for made in suite.queries["identifier"]:
-        name = next(word for word in made.text.split() if not word.isalpha())
-        holders = [p for p, d in enumerate(suite.library.documents) if name.lower() in f"{d.title}\n{d.text}".lower()]
-        assert holders == [r.document for r in made.relevant], made
-        assert max(r.grade for r in made.relevant) == 2
+    for query in suite.queries["identifier"]:
+        name = next(word for word in query.text.split() if not word.isalpha())
+        holders = [p for p, d in enumerate(suite.index.documents) if name.lower() in f"{d.title}\n{d.text}".lower()]
+        assert holders == [r.document for r in query.relevant], query
+        assert max(r.grade for r in query.relevant) == 2
 
 
 def test_nothing_answers_the_unanswerable(suite: Suite) -> None:
     assert len(suite.queries["unanswerable"]) >= 4
-    for made in suite.queries["unanswerable"]:
-        terms = Analyser().query_terms(made.text)
-        assert not any(holds(suite, p, terms) for p in range(len(suite.library.documents))), made
-        assert all(relevant.grade == 0 for relevant in made.relevant)
+    for query in suite.queries["unanswerable"]:
+        terms = Analyser().query_terms(query.text)
+        assert not any(holds(suite, p, terms) for p in range(len(suite.index.documents))), query
+        assert all(relevant.grade == 0 for relevant in query.relevant)
 
 
 def test_documents_take_turns(suite: Suite) -> None:
-    drawn = [made.relevant[0].document for made in suite.queries["phrase"]]
+    drawn = [query.relevant[0].document for query in suite.queries["phrase"]]
     first = drawn[: len(set(drawn))]
     assert len(set(first)) == len(first)
 
 
-def test_copies_and_boilerplate_are_not_drawn_from(library: Library) -> None:
-    drawn = {library.documents[s.document].id for s in library.own_sentences}
+def test_copies_and_boilerplate_are_not_drawn_from(library: CollectionIndex) -> None:
+    drawn = {library.documents[s.document].id for s in library.original_sentences}
     assert drawn == {"docs/keys.md", "docs/incidents.md", "docs/gateway.md"}
 
 
-def test_a_copy_that_holds_a_query_is_relevant_too(library: Library) -> None:
+def test_a_copy_that_holds_a_query_is_relevant_too(library: CollectionIndex) -> None:
     places = {document.id: place for place, document in enumerate(library.documents)}
-    relevant = library.judged("warm lunch soup", places["docs/food.md"])
+    relevant = library.judge_query("warm lunch soup", places["docs/food.md"])
     assert {library.documents[r.document].id for r in relevant} == {"docs/food.md", "docs/copy.md"}
 
 
@@ -110,17 +110,17 @@ def test_terms_scattered_over_another_document_make_a_query_ambiguous(tmp_path: 
     docs.mkdir()
     (docs / "a.md").write_text("The heron sleeps on the crane beside the warehouse.")
     (docs / "b.md").write_text("A heron came. A crane fell. A warehouse burned.")
-    library = Library(from_folder(docs).documents, Analyser())
-    assert library.judged("heron crane warehouse", 0) == ()
-    assert [r.document for r in library.judged("heron sleeps crane", 0)] == [0]
+    library = CollectionIndex(from_folder(docs).documents, Analyser())
+    assert library.judge_query("heron crane warehouse", 0) == ()
+    assert [r.document for r in library.judge_query("heron sleeps crane", 0)] == [0]
 
 
-def test_links_lead_to_documents_beside_and_anchors_become_queries(library: Library, tmp_path: Path) -> None:
-    found = [(link.anchor, library.documents[link.target].id) for link in links_of(library)]
+def test_links_lead_to_documents_beside_and_anchors_become_queries(library: CollectionIndex, tmp_path: Path) -> None:
+    found = [(link.anchor, library.documents[link.target].id) for link in find_links(library)]
     assert found == [("what to do when a token is lost", "docs/incidents.md"), ("the canteen", "docs/food.md")]
-    made = make(from_folder(tmp_path / "docs"), 60).queries["anchor"]
-    assert [one.text for one in made] == ["what to do when a token is lost"]  # "the canteen" says one word only
-    assert made[0].meta == {"source_pages": ["docs/keys.md"]}
+    queries = build_suite(from_folder(tmp_path / "docs"), 60).queries["anchor"]
+    assert [one.text for one in queries] == ["what to do when a token is lost"]  # "the canteen" says one word only
+    assert queries[0].meta == {"source_pages": ["docs/keys.md"]}
 
 
 def test_links_from_the_root_of_a_site_are_found_under_any_prefix(tmp_path: Path) -> None:
@@ -130,40 +130,40 @@ def test_links_from_the_root_of_a_site_are_found_under_any_prefix(tmp_path: Path
         "[one](/site/docs/guide/) [two](/docs/guide) [three](guide/_index.md) [far](https://host/guide) "
         "[none](/x/y/z) [self](a.md) [four](/guide#part)"
     )
-    library = Library(from_folder(tmp_path / "docs").documents, Analyser())
-    assert [link.anchor for link in links_of(library)] == ["one", "two", "three", "four"]
+    library = CollectionIndex(from_folder(tmp_path / "docs").documents, Analyser())
+    assert [link.anchor for link in find_links(library)] == ["one", "two", "three", "four"]
 
 
-def test_an_abbreviation_is_spelt_out_as_the_collection_says(library: Library, tmp_path: Path) -> None:
-    assert definitions(library) == {"HSM": "hardware security module"}
-    made = make(from_folder(tmp_path / "docs"), 60).queries["abbreviation"]
-    assert made[0].text.startswith("hardware security module ")
-    assert [library.documents[r.document].id for r in made[0].relevant] == ["docs/incidents.md"]
+def test_an_abbreviation_is_spelt_out_as_the_collection_says(library: CollectionIndex, tmp_path: Path) -> None:
+    assert find_definitions(library) == {"HSM": "hardware security module"}
+    queries = build_suite(from_folder(tmp_path / "docs"), 60).queries["abbreviation"]
+    assert queries[0].text.startswith("hardware security module ")
+    assert [library.documents[r.document].id for r in queries[0].relevant] == ["docs/incidents.md"]
 
 
-def test_a_description_is_a_query_for_its_document(library: Library, tmp_path: Path) -> None:
-    made = make(from_folder(tmp_path / "docs"), 60).queries["description"]
-    assert [one.text for one in made] == ["How the firmware keys are rotated and who may touch them"]
-    assert [library.documents[r.document].id for r in made[0].relevant] == ["docs/keys.md"]
+def test_a_description_is_a_query_for_its_document(library: CollectionIndex, tmp_path: Path) -> None:
+    queries = build_suite(from_folder(tmp_path / "docs"), 60).queries["description"]
+    assert [one.text for one in queries] == ["How the firmware keys are rotated and who may touch them"]
+    assert [library.documents[r.document].id for r in queries[0].relevant] == ["docs/keys.md"]
 
 
 def test_how_words_are_typed() -> None:
-    assert plain("- **Rotate** the [key](x.md) `now`.") == "Rotate the key now."
-    assert plain("3. Run it") == "Run it"
-    assert [lowered(word) for word in ("Rotate", "GitLab", "SLA", "A", "C")] == ["rotate", "GitLab", "SLA", "a", "C"]
+    assert strip_markup("- **Rotate** the [key](x.md) `now`.") == "Rotate the key now."
+    assert strip_markup("3. Run it") == "Run it"
+    assert [lower_word(word) for word in ("Rotate", "GitLab", "SLA", "A", "C")] == ["rotate", "GitLab", "SLA", "a", "C"]
 
 
 def test_a_spread_draw_goes_round() -> None:
     items = [("a", "1"), ("a", "2"), ("a", "3"), ("b", "1"), ("c", "1"), ("c", "2")]
-    found = list(spread(items, lambda item: item, 0, "kind"))
+    found = list(draw_round_robin(items, lambda item: item, 0, "kind"))
     assert sorted(found) == sorted(items)
     assert {document for document, _ in found[:3]} == {"a", "b", "c"}
     assert {document for document, _ in found[3:5]} == {"a", "c"}
-    assert found == list(spread(reversed(items), lambda item: item, 0, "kind"))
+    assert found == list(draw_round_robin(reversed(items), lambda item: item, 0, "kind"))
 
 
 def test_another_seed_draws_other_queries(suite: Suite) -> None:
-    other = make(from_folder(HANDBOOK), 120, seed=1)
+    other = build_suite(from_folder(HANDBOOK), 120, seed=1)
     assert [m.text for m in every(other)] != [m.text for m in every(suite)]
 
 
@@ -185,7 +185,7 @@ def test_the_folder_reads_as_a_dataset(suite: Suite, tmp_path: Path) -> None:
 def test_same_documents_same_bytes(tmp_path: Path) -> None:
     docs = write_docs(tmp_path / "docs")
     for name in ("one", "two"):
-        write_suite(make(from_folder(docs), 30), tmp_path / name / "suite", source="docs", seed=0)
+        write_suite(build_suite(from_folder(docs), 30), tmp_path / name / "suite", source="docs", seed=0)
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
     assert len(files) == 6
     assert all((tmp_path / "one" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
@@ -208,22 +208,22 @@ def test_documents_without_running_text_say_so(tmp_path: Path, text: str) -> Non
     docs.mkdir()
     (docs / "a.md").write_text(text.encode("utf-16", "surrogatepass").decode("utf-16"), "utf-8")
     with pytest.raises(CollectionError):
-        make(from_folder(docs), 10)
+        build_suite(from_folder(docs), 10)
 
 
-def test_keywords_are_words_somebody_searches_by(library: Library) -> None:
-    said = "The gateways of a harbour gateway always get packets and dashboards from gauges."
-    chosen = rarest(library, library.words(said), 9)
+def test_keywords_are_words_somebody_searches_by(library: CollectionIndex) -> None:
+    sentence = "The gateways of a harbour gateway always get packets and dashboards from gauges."
+    chosen = select_rarest(library, library.words(sentence), 9)
     assert [word.text for word in chosen] == ["gateways", "packets", "dashboards", "gauges"]  # harbour is too common
 
 
 @pytest.mark.parametrize("name", ["VAULT_SLOT_ID", "CVE-2024-4711", "v4.2.0", "--dry-run", "camelCase"])
 def test_names_that_people_type(name: str) -> None:
-    assert is_typed(name)
+    assert is_searchable(name)
 
 
 @pytest.mark.parametrize(
     "name", ["word", "API", "30-day", "a@b.org", "index.html", "ffc928", "u5iT7vcy", "John's", ".css-x"]
 )
 def test_names_that_nobody_types(name: str) -> None:
-    assert not is_typed(name)
+    assert not is_searchable(name)

@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 
 from assay import kb
 from assay.bench.collection import from_folder
-from assay.bench.synth.question import QuestionWriter
-from assay.bench.synth.suite import Kind, make
+from assay.bench.synth.model_queries import QuestionWriter
+from assay.bench.synth.suite import QueryKind, build_suite
 from assay.cli.main import cli
 from assay.errors import ModelError
 from tests.bench.small_docs import write_docs
@@ -74,10 +74,10 @@ def test_other_hash_seeds_give_the_same_bytes(docs: Path) -> None:
 
 def test_json_is_the_meta_file(docs: Path) -> None:
     result = run("bench", "synth", docs, "--queries", 5, "--json")
-    said = json.loads(result.output)
-    assert said["counts"]["queries"] == 5
-    assert said["label"] == "synthetic"
-    assert said["folder"] == "docs-suite"
+    meta = json.loads(result.output)
+    assert meta["counts"]["queries"] == 5
+    assert meta["label"] == "synthetic"
+    assert meta["folder"] == "docs-suite"
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_an_empty_folder_is_an_error_with_a_cure(tmp_path: Path) -> None:
 class Chat(BaseHTTPRequestHandler):
     """Answers with a question made of the first words of the passage; counts what it is asked."""
 
-    asked: list[dict[str, Any]]
+    requests: list[dict[str, Any]]
     says: Any = ""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        type(self).asked.append(body)
+        type(self).requests.append(body)
         words = body["messages"][0]["content"].split("Title: ")[1].split()
-        content = self.says or f"What about {' '.join(words[:8])} number {len(type(self).asked)}?"
+        content = self.says or f"What about {' '.join(words[:8])} number {len(type(self).requests)}?"
         data = json.dumps({"choices": [{"message": {"content": content}}]}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(data)))
@@ -128,7 +128,7 @@ class Chat(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, type[Chat]]]:
-    handler = type("OneChat", (Chat,), {"asked": []})
+    handler = type("OneChat", (Chat,), {"requests": []})
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=httpd.serve_forever)
     thread.start()
@@ -143,13 +143,13 @@ def server() -> Iterator[tuple[str, type[Chat]]]:
 def test_a_model_writes_questions_once(server: tuple[str, type[Chat]], docs: Path, tmp_path: Path) -> None:
     url, handler = server
     writer = QuestionWriter(url, "small", tmp_path / "cache")
-    kinds = {"question": Kind(1, writer.make, "")}
-    first = make(from_folder(docs), 3, kinds=kinds)
-    assert [len(made.relevant) for made in first.queries["question"]] == [1, 1, 1]
-    assert {(body["model"], body["temperature"]) for body in handler.asked} == {("small", 0)}
-    sent = len(handler.asked)
-    again = make(from_folder(docs), 3, kinds=kinds)
-    assert len(handler.asked) == sent
+    kinds = {"question": QueryKind(1, writer.make, "")}
+    first = build_suite(from_folder(docs), 3, kinds=kinds)
+    assert [len(query.relevant) for query in first.queries["question"]] == [1, 1, 1]
+    assert {(body["model"], body["temperature"]) for body in handler.requests} == {("small", 0)}
+    sent = len(handler.requests)
+    again = build_suite(from_folder(docs), 3, kinds=kinds)
+    assert len(handler.requests) == sent
     assert again.queries == first.queries
 
 
@@ -159,7 +159,7 @@ def test_a_question_about_something_else_is_not_used(
     url, handler = server
     handler.says = "Which planets orbit yonder purple star?"
     writer = QuestionWriter(url, "small", tmp_path / "cache")
-    assert list(writer.make(make(from_folder(docs), 3).library, 0)) == []
+    assert list(writer.make(build_suite(from_folder(docs), 3).index, 0)) == []
 
 
 def test_a_server_that_gives_no_message_is_an_error(server: tuple[str, type[Chat]], docs: Path, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_server_that_gives_no_message_is_an_error(server: tuple[str, type[Chat
     handler.says = {"no": "text"}
     writer = QuestionWriter(url, "small", tmp_path / "cache")
     with pytest.raises(ModelError, match="without a message"):
-        make(from_folder(docs), 3, kinds={"question": Kind(1, writer.make, "")})
+        build_suite(from_folder(docs), 3, kinds={"question": QueryKind(1, writer.make, "")})
     assert not (tmp_path / "cache").exists()
 
 
@@ -178,4 +178,4 @@ def test_the_command_asks_the_endpoint(
     result = run("bench", "synth", docs, "--queries", 8, "--endpoint", server[0], "--model", "small")
     assert result.exit_code == 0, result.output
     assert "question" in result.output
-    assert server[1].asked
+    assert server[1].requests

@@ -1,29 +1,31 @@
-"""Datasets: documents, questions, and what counts as right.
+"""Loads datasets: documents, questions (topics), judgements and evidence.
 
 load("tiny")                              the shipped one
 load("scifact", "dev")                    a BEIR folder in $ASSAY_DATA, or at a path
 load("trec:robust04")                     TREC topics, judgements and documents
 load("longmemeval:s.json#turn", "all")    conversations, by session or by turn
 load("ir_datasets:beir/scifact")          anything ir_datasets knows
-load("locomo", "test~50")                 fifty questions of a split, every stratum with its share
-load("locomo", "test@end")                questions without a date, asked when their conversation ends
+load("locomo", "test~50")                 a stratified sample of fifty questions
+load("locomo", "test@end")                questions without a date get the end of their conversation
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
-from assay.bench.datasets.as_of import END, at_the_end
 from assay.bench.datasets.assemble import assemble
+from assay.bench.datasets.catalog import display_source, list_datasets
+from assay.bench.datasets.corpus_cache import CachedDocuments
 from assay.bench.datasets.errors import DatasetError
-from assay.bench.datasets.find import available, shown
+from assay.bench.datasets.question_dates import END, date_questions_at_end
+from assay.bench.datasets.raw_dataset import RawDataset
 from assay.bench.datasets.sample import sample
-from assay.bench.datasets.source import RawDataset
 from assay.bench.types import Dataset
 
-__all__ = ["FORMATS", "DatasetError", "available", "load", "sample"]
+__all__ = ["FORMATS", "DatasetError", "list_datasets", "load", "load_splits", "sample"]
 
 FOLDER = "beir"
 FORMATS: Mapping[str, str] = {
@@ -42,17 +44,27 @@ def load(source: str, split: str = "test") -> Dataset:
     `split` is train, dev, test, all, or the name of a qrels file (see splits.py); "test~50" is a sample of 50 of
     its questions, "test~50~7" another one; "test@end" gives questions without a date the last moment there is.
     """
+    return load_splits(source, (split,))[0]
+
+
+def load_splits(source: str, splits: Sequence[str]) -> tuple[Dataset, ...]:
+    """Several splits of a dataset, whose documents are parsed once and shared."""
     prefix, colon, rest = source.partition(":")
     known = bool(colon) and prefix in FORMATS
     module = import_module(FORMATS[prefix if known else FOLDER])
-    read = cast(RawDataset, module.read(rest if known else source))
+    raw = cast(RawDataset, module.read(rest if known else source))
+    raw = replace(raw, documents=CachedDocuments(raw.documents))
+    return tuple(_load_split(raw, source, split) for split in splits)
+
+
+def _load_split(raw: RawDataset, source: str, split: str) -> Dataset:
     name, *sizes = split.split("~")
-    dataset = assemble(read, name.removesuffix(END), shown(source))
-    dataset = at_the_end(dataset) if name.endswith(END) else dataset
-    return sample(dataset, *_sizes(split, sizes)) if sizes else dataset
+    dataset = assemble(raw, name.removesuffix(END), display_source(source))
+    dataset = date_questions_at_end(dataset) if name.endswith(END) else dataset
+    return sample(dataset, *_parse_sample(split, sizes)) if sizes else dataset
 
 
-def _sizes(split: str, sizes: list[str]) -> list[int]:
+def _parse_sample(split: str, sizes: list[str]) -> list[int]:
     if len(sizes) > 2 or not all(size.isdecimal() and len(size) < 10 for size in sizes):
         raise DatasetError(f"split {split!r} names no sample", "write test~50, or test~50~7 for the seed 7")
     return [int(size) for size in sizes]

@@ -1,47 +1,52 @@
-"""A split of a source becomes a `Dataset`, or an error that says what is wrong with it."""
+"""Turns one split of a raw dataset into a checked `Dataset`, or raises a DatasetError."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from assay.bench.datasets import rules
-from assay.bench.datasets.digest import Digest
+from assay.bench.datasets import question_metadata
+from assay.bench.datasets.digest import DatasetDigest
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.source import EvidenceRows, Judgement, RawDataset, Record
-from assay.bench.datasets.splits import SplitPlan, plan
-from assay.bench.metrics.ranked import HIGHEST
+from assay.bench.datasets.raw_dataset import EvidenceRows, Judgement, RawDataset, Record
+from assay.bench.datasets.splits import SplitSelection, select_split
+from assay.bench.metrics.ranking import MAX_GRADE
 from assay.bench.types import Dataset, Label, Topic
 
-Graded = dict[str, dict[str, int]]
+Grades = dict[str, dict[str, int]]
 
 
-def assemble(source: RawDataset, split: str, given: str) -> Dataset:
-    """The dataset of one split; `given` is what `load` was asked for, as a receipt may show it."""
+def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
+    """Build the dataset of one split; `display_name` is the argument of `load` without absolute paths, for receipts."""
     if not source.topics:
         raise DatasetError(f"{source.name} has no queries", f"make some: assay bench synth {source.name}")
-    how = plan(split, source.judgements)
-    rows = [row for name in how.files for row in source.judgements[name]()]
-    listed = {row.query for row in rows}
-    graded = {query: found for query, found in _graded(rows).items() if how.takes(query)}
-    unanswerable = source.abstain | {t.id for t in source.topics.values() if rules.is_unanswerable(t.meta)}
-    abstain = _abstaining(source, unanswerable, graded, listed, how)
+    selection = select_split(split, source.judgements)
+    rows = [row for name in selection.files for row in source.judgements[name]()]
+    listed_queries = {row.query for row in rows}
+    graded = {query: found for query, found in _collect_grades(rows).items() if selection.includes(query)}
+    unanswerable = source.abstain | {t.id for t in source.topics.values() if question_metadata.is_unanswerable(t.meta)}
+    abstain = _select_unanswerable(source, unanswerable, graded, listed_queries, selection)
     judged = {query: found for query, found in graded.items() if query not in unanswerable}
     evidence_rows = source.evidence(frozenset(judged))
-    digest = Digest()
+    digest = DatasetDigest()
     corpus = _read_corpus(source, evidence_rows, digest)
     _check_dangling(rows, source.topics, corpus.ids, source.name)
     if not any(grade > 0 for found in judged.values() for grade in found.values()):
-        raise DatasetError(f"{source.name} has no judged query in split {how.split!r}", "choose another split")
-    topics = _stratified(source, unanswerable, {*judged, *abstain})
+        raise DatasetError(f"{source.name} has no judged query in split {selection.split!r}", "choose another split")
+    topics = _topics_with_strata(source, unanswerable, {*judged, *abstain})
     evidence = evidence_rows.resolve(corpus.kept)
-    label, label_note = _label(source, topics, judged)
-    digest.questions(how.split, topics, judged, evidence, abstain)
-    notes = (how.note, *source.notes, *_notes(corpus, judged, topics, source, how, listed), label_note)
+    label, label_note = _resolve_label(source, topics, judged)
+    digest.questions(selection.split, topics, judged, evidence, abstain)
+    notes = (
+        selection.note,
+        *source.notes,
+        *_notes(corpus, judged, topics, source, selection, listed_queries),
+        label_note,
+    )
     return Dataset(
         name=source.name,
-        split=how.split,
+        split=selection.split,
         digest=digest.hexdigest(),
         label=label,
         documents=source.documents,
@@ -50,14 +55,14 @@ def assemble(source: RawDataset, split: str, given: str) -> Dataset:
         judgements=judged,
         evidence=evidence,
         abstain=abstain,
-        source=given,
+        source=display_name,
         notes=tuple(note for note in notes if note),
     )
 
 
 @dataclass(frozen=True)
 class _Corpus:
-    """What one pass over the documents found."""
+    """The results of one pass over the documents."""
 
     ids: Mapping[str, Place]
     kept: Mapping[str, Record]
@@ -65,12 +70,12 @@ class _Corpus:
     empty: frozenset[str]
 
 
-def _read_corpus(source: RawDataset, evidence: EvidenceRows, digest: Digest) -> _Corpus:
+def _read_corpus(source: RawDataset, evidence: EvidenceRows, digest: DatasetDigest) -> _Corpus:
     ids: dict[str, Place] = {}
-    kept: dict[str, Record] = {}
+    evidence_documents: dict[str, Record] = {}
     created: dict[str, float] = {}
     empty: set[str] = set()
-    for place, record in source.documents.placed():
+    for place, record in source.documents.with_places():
         name = record["id"]
         if name in ids:
             raise DatasetError(f"{place}: document {name!r} again, first at {ids[name]}", "give every document its id")
@@ -81,17 +86,17 @@ def _read_corpus(source: RawDataset, evidence: EvidenceRows, digest: Digest) -> 
         if not record["text"].strip() and not record["title"].strip():
             empty.add(name)
         if evidence.wants(record):
-            kept[name] = record
+            evidence_documents[name] = record
     if not ids:
         raise DatasetError(f"{source.name} has no documents", "fill its corpus")
     source.check_documents(len(ids))
-    return _Corpus(ids, kept, created, frozenset(empty))
+    return _Corpus(ids, evidence_documents, created, frozenset(empty))
 
 
-def _graded(rows: Iterable[Judgement]) -> Graded:
-    """query → document → grade; a pair that is judged twice is an error even if both say the same."""
+def _collect_grades(rows: Iterable[Judgement]) -> Grades:
+    """query → document → grade. A pair judged twice is an error, even with equal grades."""
     found: dict[tuple[str, str], Judgement] = {}
-    graded: Graded = {}
+    graded: Grades = {}
     for row in rows:
         earlier = found.setdefault((row.query, row.document), row)
         if earlier is not row:
@@ -100,29 +105,39 @@ def _graded(rows: Iterable[Judgement]) -> Graded:
                 f"but {earlier.grade} at {earlier.place}",
                 "judge every pair once",
             )
-        if abs(row.grade) > HIGHEST:
-            raise DatasetError(f"{row.place}: the grade {row.grade} is beyond {HIGHEST}", "grades are small: 0, 1, 2 …")
+        if abs(row.grade) > MAX_GRADE:
+            raise DatasetError(
+                f"{row.place}: the grade {row.grade} is beyond {MAX_GRADE}", "grades are small: 0, 1, 2 …"
+            )
         graded.setdefault(row.query, {})[row.document] = row.grade
     return graded
 
 
-def _abstaining(
-    source: RawDataset, unanswerable: frozenset[str], graded: Graded, listed: set[str], how: SplitPlan
+def _select_unanswerable(
+    source: RawDataset,
+    unanswerable: frozenset[str],
+    graded: Grades,
+    listed_queries: set[str],
+    selection: SplitSelection,
 ) -> frozenset[str]:
-    """The unanswerable questions of the split: those its files list; those its name is written on; and of those that
-    no file lists and nothing is written on, the share that `Plan.takes_unlisted` gives it."""
-    here = {topic for topic in unanswerable if topic in graded}
-    open_ones = unanswerable - listed
-    if open_ones:
-        open_ones -= {
-            row.query for name in source.judgements if name not in how.files for row in source.judgements[name]()
+    """The unanswerable questions of the split: those its files list, those whose metadata names the split, and of the
+    rest those that `SplitSelection.includes_unlisted` assigns to it."""
+    selected = {topic for topic in unanswerable if topic in graded}
+    unlisted = unanswerable - listed_queries
+    if unlisted:
+        unlisted -= {
+            row.query for name in source.judgements if name not in selection.files for row in source.judgements[name]()
         }
-    for topic in open_ones:
-        said = source.topics[topic].meta.get("split")
-        named = isinstance(said, str) and said in source.judgements
-        if (said in how.files and how.takes(topic)) if named else how.takes_unlisted(topic):
-            here.add(topic)
-    return frozenset(here)
+    for topic in unlisted:
+        split = source.topics[topic].meta.get("split")
+        has_split = isinstance(split, str) and split in source.judgements
+        if (
+            (split in selection.files and selection.includes(topic))
+            if has_split
+            else selection.includes_unlisted(topic)
+        ):
+            selected.add(topic)
+    return frozenset(selected)
 
 
 def _check_dangling(
@@ -137,24 +152,24 @@ def _check_dangling(
             )
 
 
-def _stratified(source: RawDataset, unanswerable: frozenset[str], wanted: set[str]) -> dict[str, Topic]:
-    """The questions of the split in id order, with their strata; which fields are strata, all questions decide."""
-    fields = rules.strata_fields(t for t in source.topics.values() if t.id not in unanswerable)
+def _topics_with_strata(source: RawDataset, unanswerable: frozenset[str], wanted: set[str]) -> dict[str, Topic]:
+    """The questions of the split in id order, with their strata. Strata fields are chosen from all questions."""
+    fields = question_metadata.select_strata_fields(t for t in source.topics.values() if t.id not in unanswerable)
     return {
-        name: replace(topic, strata=(*topic.strata, *rules.strata(topic.meta, fields)))
+        name: replace(topic, strata=(*topic.strata, *question_metadata.list_strata(topic.meta, fields)))
         for name in sorted(wanted)
         if (topic := source.topics[name])
     }
 
 
-def _label(
+def _resolve_label(
     source: RawDataset, topics: Mapping[str, Topic], judged: Mapping[str, Mapping[str, int]]
 ) -> tuple[Label, str]:
-    """Who judged the split; where several did, the least trusted of them, and a note."""
-    whole = rules.label_of(source.label) or "human"
-    found = {rules.label_of(topics[name].meta.get("label")) or whole for name in judged}
+    """The label of the split: the least trusted one if several occur, with a note."""
+    whole = question_metadata.parse_label(source.label) or "human"
+    found = {question_metadata.parse_label(topics[name].meta.get("label")) or whole for name in judged}
     mixed = f"labels are mixed: {', '.join(sorted(found))}" if len(found) > 1 else ""
-    return rules.least_trusted(found), mixed
+    return question_metadata.least_trusted(found), mixed
 
 
 def _notes(
@@ -162,14 +177,14 @@ def _notes(
     judged: Mapping[str, Mapping[str, int]],
     topics: Mapping[str, Topic],
     source: RawDataset,
-    how: SplitPlan,
-    listed: set[str],
+    selection: SplitSelection,
+    listed_queries: set[str],
 ) -> list[str]:
-    """What a reader of a result should know about the data."""
+    """Remarks on the data that a reader of a result needs."""
     relevant = [(q, d) for q, found in judged.items() for d, grade in found.items() if grade > 0]
     fruitless = len(judged) - len({q for q, _ in relevant})
     late = [d for q, d in relevant if (at := topics[q].at) is not None and corpus.created.get(d, at) > at]
-    unjudged = len(source.topics.keys() - listed - topics.keys()) if how.split == "all" else 0
+    unjudged = len(source.topics.keys() - listed_queries - topics.keys()) if selection.split == "all" else 0
     counted = {
         "documents are empty: they count, but nothing finds them": len(corpus.empty),
         "queries have no relevant document and are not scored": fruitless,

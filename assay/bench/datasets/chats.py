@@ -1,7 +1,7 @@
-"""Conversations as documents: whole sessions, or single turns.
+"""Converts conversations into documents: whole sessions or single turns.
 
-A session's text is its turns, one after the other, set apart by line ends; a turn's is "speaker: what was said". So
-the turn that answers is the document at turn level, and a passage of one at session level.
+A turn's text is "speaker: text"; a session's text is its turns, joined by line ends. So an answering turn is a document
+at turn level and a passage of one at session level.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.source import Judgement, RawDataset, Record
+from assay.bench.datasets.raw_dataset import Judgement, RawDataset, Record
 from assay.bench.types import Evidence, Topic
 from assay.errors import nearest
-from assay.ingest.files import tidy
+from assay.ingest.files import clean_text
 
 SESSION, TURN = "session", "turn"
 LEVELS = (SESSION, TURN)
 
 
 class Turn(NamedTuple):
-    """What one speaker said at a time; `meta` is the turn's own."""
+    """One turn of a speaker; `meta` belongs to the turn, not to its session."""
 
     id: str
     text: str
@@ -52,44 +52,44 @@ class ChatSession:
             yield {"id": turn.id, "title": self.title, "text": turn.text, **dated, "metadata": meta}
 
     def passage(self, place: int, level: str, group: int) -> Evidence:
-        """The turn at a place, from 0, as a passage of its document."""
+        """The turn at a position, from 0, as evidence in its document."""
         turn = self.turns[place]
         if level == TURN:
-            return Evidence(turn.id, 0, len(turn.text), tidy(turn.text), group)
+            return Evidence(turn.id, 0, len(turn.text), clean_text(turn.text), group)
         start = sum(len(earlier.text) + 1 for earlier in self.turns[:place])
-        return Evidence(self.id, start, start + len(turn.text), tidy(turn.text), group)
+        return Evidence(self.id, start, start + len(turn.text), clean_text(turn.text), group)
 
 
 @dataclass(frozen=True)
-class Sessions:
-    """The documents of sessions that are read anew every time."""
+class SessionDocuments:
+    """The documents of sessions; every iteration reads the sessions again."""
 
     read: Callable[[], Iterator[tuple[Place, ChatSession]]]
     level: str
 
     def __iter__(self) -> Iterator[Record]:
-        return (record for _, record in self.placed())
+        return (record for _, record in self.with_places())
 
-    def placed(self) -> Iterator[tuple[Place, Record]]:
+    def with_places(self) -> Iterator[tuple[Place, Record]]:
         return ((place, record) for place, session in self.read() for record in session.records(self.level))
 
 
 @dataclass(frozen=True)
-class Said:
-    """Evidence that is known from the start: the turns that answer."""
+class TurnEvidence:
+    """Evidence that needs no lookup: the answering turns."""
 
     passages: Mapping[str, tuple[Evidence, ...]]
 
     def wants(self, record: Record) -> bool:
         return False
 
-    def resolve(self, kept: Mapping[str, Record]) -> Mapping[str, tuple[Evidence, ...]]:
+    def resolve(self, documents: Mapping[str, Record]) -> Mapping[str, tuple[Evidence, ...]]:
         return self.passages
 
 
 @dataclass
-class ChatQuestion:
-    """The questions about conversations, collected while the file is read."""
+class ChatQuestions:
+    """Collects the questions about conversations while the file is read."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
     judged: list[Judgement] = field(default_factory=list)
@@ -97,7 +97,7 @@ class ChatQuestion:
     abstain: set[str] = field(default_factory=set)
 
     def ask(self, topic: Topic, relevant: Iterable[str], passages: Iterable[Evidence], place: Place) -> None:
-        """A question, its relevant documents and the turns that answer; repeated documents count once."""
+        """Add a question with its relevant documents and its answering turns; repeated documents count once."""
         if topic.id in self.topics:
             raise DatasetError(f"{place}: question {topic.id!r} again", "use every id once")
         self.topics[topic.id] = topic
@@ -105,7 +105,7 @@ class ChatQuestion:
         if found := tuple(passages):
             self.evidence[topic.id] = found
 
-    def source(self, name: str, documents: Sessions, notes: tuple[str, ...] = ()) -> RawDataset:
+    def source(self, name: str, documents: SessionDocuments, notes: tuple[str, ...] = ()) -> RawDataset:
         return RawDataset(
             name=f"{name}-{documents.level}",
             documents=documents,
@@ -116,12 +116,12 @@ class ChatQuestion:
             notes=notes,
         )
 
-    def _said(self, judged: frozenset[str]) -> Said:
-        return Said({query: self.evidence[query] for query in sorted(judged) if query in self.evidence})
+    def _said(self, judged: frozenset[str]) -> TurnEvidence:
+        return TurnEvidence({query: self.evidence[query] for query in sorted(judged) if query in self.evidence})
 
 
-def at_level(what: str) -> tuple[str, str]:
-    """("file.json", level) of "file.json#turn"; sessions when no level is named."""
+def parse_level(what: str) -> tuple[str, str]:
+    """Split "file.json#turn" into ("file.json", "turn"); the default level is session."""
     path, mark, level = what.rpartition("#")
     if not mark:
         return what, SESSION

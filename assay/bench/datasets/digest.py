@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.bench.datasets.source import Record
+from assay.bench.datasets.raw_dataset import Record
 from assay.bench.receipt import canonical_bytes
 from assay.bench.types import Evidence, Topic
 
 
-class Digest:
-    """Bytes go in, one digest comes out."""
+class DatasetDigest:
+    """Accumulates the digest of one dataset."""
 
     def __init__(self) -> None:
         self._sha = hashlib.sha256()
@@ -41,7 +41,7 @@ class Digest:
         self._line("split", split)
         for name in sorted(topics):
             topic = topics[name]
-            vector = "" if topic.vector is None else _of_array(topic.vector)
+            vector = "" if topic.vector is None else _hash_vector(topic.vector)
             self._line("topic", name, topic.text, vector, topic.at, topic.where, topic.scope, topic.strata)
             self._line("judged", name, sorted(judgements.get(name, {}).items()), name in abstain)
             for passage in evidence.get(name, ()):
@@ -51,5 +51,5 @@ class Digest:
         return self._sha.hexdigest()
 
 
-def _of_array(vector: np.ndarray[Any, Any]) -> str:
+def _hash_vector(vector: np.ndarray[Any, Any]) -> str:
     return hashlib.sha256(np.ascontiguousarray(vector, "<f4").tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""One error for everything that can be wrong with a dataset: what, in which file and line, and what cures it."""
+"""The error of unusable datasets. Messages name the file and line, and the cure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from assay.errors import AssayError
 
 
 class DatasetError(AssayError):
-    """A dataset cannot be found, cannot be read, or contradicts itself. A run on it would mean nothing."""
+    """A dataset cannot be found, cannot be read, or contradicts itself."""
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""Lines that name a passage: whose question, in which document, and which characters."""
+"""Reads the lines of evidence files: question, document and characters of a passage."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.bench.datasets.errors import DatasetError
-from assay.bench.datasets.lines import Place, identity, json_lines
+from assay.bench.datasets.lines import Place, parse_id, read_json_lines
 from assay.bench.datasets.manifest import Manifest
-from assay.bench.datasets.source import Record
+from assay.bench.datasets.raw_dataset import Record
 from assay.bench.types import Evidence, Topic
-from assay.ingest.dates import brief
+from assay.ingest.dates import abbreviate
 
 
 class PassageRow(NamedTuple):
@@ -29,43 +29,45 @@ class PassageRow(NamedTuple):
         return self.error(f"evidence in document {self.document!r}, which does not exist")
 
     @property
-    def has_characters(self) -> bool:
+    def has_offsets(self) -> bool:
         return "start" in self.fields or "end" in self.fields
 
-    def characters(self, length: int | None = None) -> tuple[int, int]:
-        """[start, end) of a text of that length."""
+    def offsets(self, length: int | None = None) -> tuple[int, int]:
+        """[start, end) of the passage, checked against the length of the text."""
         start, end = self.fields.get("start"), self.fields.get("end")
         if type(start) is not int or type(end) is not int:
-            raise self.error(f"start is {brief(start)}, end is {brief(end)}", "give both as whole numbers")
+            raise self.error(f"start is {abbreviate(start)}, end is {abbreviate(end)}", "give both as whole numbers")
         if not 0 <= start < end or (length is not None and end > length):
             raise self.error(f"[{start}, {end}) is no part of a text of {length} characters")
         return start, end
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The passages word for word, where the line gives them."""
-        said = self.fields.get("text", self.fields.get("content"))
-        listed: list[Any] = [] if said is None else said if isinstance(said, list) else [said]
-        if not all(isinstance(text, str) and text for text in listed):
-            raise self.error(f"'text' is {brief(said)}", "give a text or a list of texts")
-        return tuple(listed)
+        """The passages as texts, if the line contains them."""
+        value = self.fields.get("text", self.fields.get("content"))
+        texts: list[Any] = [] if value is None else value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) and text for text in texts):
+            raise self.error(f"'text' is {abbreviate(value)}", "give a text or a list of texts")
+        return tuple(texts)
 
     @property
     def sentences(self) -> list[int]:
-        said = self.fields.get("sentences", self.fields.get("sentence"))
-        listed: list[Any] = said if isinstance(said, list) else [said]
-        if not listed or not all(type(index) is int and index >= 0 for index in listed):
+        value = self.fields.get("sentences", self.fields.get("sentence"))
+        indices: list[Any] = value if isinstance(value, list) else [value]
+        if not indices or not all(type(index) is int and index >= 0 for index in indices):
             raise self.error("names no passage", "give start and end, sentence or sentences (from 0), or text")
-        return listed
+        return indices
 
 
-def rows(path: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: frozenset[str]) -> tuple[PassageRow, ...]:
-    """The lines about these questions; one about a question nobody asks is an error."""
+def read_passages(
+    path: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: frozenset[str]
+) -> tuple[PassageRow, ...]:
+    """Read the lines about these questions; a line about an unknown question is an error."""
     found, count = [], 0
-    for place, fields in json_lines(manifest.check_file(path)):
+    for place, fields in read_json_lines(manifest.check_file(path)):
         count += 1
         row = PassageRow(
-            identity(fields, ("query_id",), place), identity(fields, ("doc_id", "corpus"), place), fields, place
+            parse_id(fields, ("query_id",), place), parse_id(fields, ("doc_id", "corpus"), place), fields, place
         )
         if row.query not in topics:
             raise row.error(f"evidence for query {row.query!r}, which does not exist")
@@ -75,8 +77,8 @@ def rows(path: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: fr
     return tuple(found)
 
 
-def in_order(passages: Mapping[str, Sequence[Evidence]]) -> dict[str, tuple[Evidence, ...]]:
-    """question → passages, both in order."""
+def sort_passages(passages: Mapping[str, Sequence[Evidence]]) -> dict[str, tuple[Evidence, ...]]:
+    """question → passages, both sorted."""
     return {
         query: tuple(sorted(passages[query], key=lambda p: (p.doc_id, p.start, p.end, p.group)))
         for query in sorted(passages)

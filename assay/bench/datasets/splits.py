@@ -1,12 +1,12 @@
-"""Which judgements are train, dev and test?
+"""Selects the judgements of the splits train, dev, test and all.
 
     files there       train                 dev                   test            all
     train dev test    train.tsv             dev.tsv               test.tsv        the three files
     train test        the other half        a half of train.tsv   test.tsv        both files
     test              (none)                a half of test.tsv    the other half  the whole file
 
-Any other split is the name of a qrels file, taken whole. A query is in the dev half when the first byte of the
-sha256 of its id (UTF-8) is even: halves depend on nothing but the id, so they never move.
+Any other split is the name of a qrels file, used whole. A query is in the dev half if the first byte of the sha256 of
+its id (UTF-8) is even: the halves depend on the id alone, so they never change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ALIASES = {"validation": "dev", "valid": "dev", "val": "dev"}
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPlan:
+class SplitSelection:
     """The files a split is read from, and which half of their queries: dev's, or the other one."""
 
     split: str
@@ -35,49 +35,49 @@ class SplitPlan:
 
     @property
     def note(self) -> str:
-        """How the split was made, where no file says it."""
+        """How the split was derived, if it is not a file."""
         if self.half is None:
             return ""
         side = "even" if self.half == "dev" else "odd"
         return f"a half of the judgements {self.files[0]!r}: the first byte of sha256(query id) is {side}"
 
-    def takes(self, query: str) -> bool:
-        return self.half is None or in_dev_half(query) == (self.half == "dev")
+    def includes(self, query: str) -> bool:
+        return self.half is None or is_in_dev_half(query) == (self.half == "dev")
 
-    def takes_unlisted(self, query: str) -> bool:
-        """Is a question that no file lists (nothing answers it) asked in this split? It is halved over dev and test."""
+    def includes_unlisted(self, query: str) -> bool:
+        """Whether an unanswerable question that no file lists is in this split; dev and test get half of them each."""
         if self.split == "dev" or self.split == "test":
-            return in_dev_half(query) == (self.split == "dev")
+            return is_in_dev_half(query) == (self.split == "dev")
         return self.split != "train"
 
 
-def in_dev_half(query: str) -> bool:
+def is_in_dev_half(query: str) -> bool:
     return hashlib.sha256(query.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 0
 
 
-def plan(split: str, files: Collection[str]) -> SplitPlan:
-    """How to make a split out of the qrels files there; DatasetError names the splits that can be had."""
-    known = _known(files)
+def select_split(split: str, files: Collection[str]) -> SplitSelection:
+    """Derive a split from the qrels files; DatasetError names the available splits."""
+    standard = _standard_files(files)
     wanted = ALIASES.get(split, split)
-    if wanted == ALL and known:
-        return SplitPlan(ALL, tuple(known[name] for name in STANDARD if name in known))
-    pooled = "train" if "train" in known else "test"
-    if "dev" not in known and pooled in known and wanted in ("dev", pooled):
-        return SplitPlan(wanted, (known[pooled],), "dev" if wanted == "dev" else "other")
-    if wanted in known:
-        return SplitPlan(wanted, (known[wanted],))
+    if wanted == ALL and standard:
+        return SplitSelection(ALL, tuple(standard[name] for name in STANDARD if name in standard))
+    pooled = "train" if "train" in standard else "test"
+    if "dev" not in standard and pooled in standard and wanted in ("dev", pooled):
+        return SplitSelection(wanted, (standard[pooled],), "dev" if wanted == "dev" else "other")
+    if wanted in standard:
+        return SplitSelection(wanted, (standard[wanted],))
     if split in files:
-        return SplitPlan(split, (split,))
-    raise DatasetError(f"there is no split {split!r}", nearest(split, offered(files)))
+        return SplitSelection(split, (split,))
+    raise DatasetError(f"there is no split {split!r}", nearest(split, list_splits(files)))
 
 
-def offered(files: Collection[str]) -> list[str]:
-    """The splits `plan` can make out of these files."""
-    known = _known(files)
-    return sorted({*files, *known, *(("dev", ALL) if known else ())})
+def list_splits(files: Collection[str]) -> list[str]:
+    """The splits that `select_split` can derive from these files."""
+    standard = _standard_files(files)
+    return sorted({*files, *standard, *(("dev", ALL) if standard else ())})
 
 
-def _known(files: Collection[str]) -> dict[str, str]:
-    """train, dev and test → the file that holds them. A single file of any other name counts as test."""
-    known = {ALIASES.get(name, name): name for name in sorted(files) if name in STANDARD or name in ALIASES}
-    return known or ({"test": next(iter(files))} if len(files) == 1 else {})
+def _standard_files(files: Collection[str]) -> dict[str, str]:
+    """train, dev and test → their file. A single file of any other name counts as test."""
+    standard = {ALIASES.get(name, name): name for name in sorted(files) if name in STANDARD or name in ALIASES}
+    return standard or ({"test": next(iter(files))} if len(files) == 1 else {})

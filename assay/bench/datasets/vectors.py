@@ -1,4 +1,4 @@
-"""Questions asked by vector: an NPZ file with `ids` (texts) and `vectors` (one row each)."""
+"""Reads query vectors: an NPZ file with `ids` (texts) and `vectors` (one row each)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from assay.bench.datasets.errors import DatasetError
-from assay.bench.datasets.lines import checked_id
+from assay.bench.datasets.lines import check_id
 from assay.bench.types import Topic
 from assay.types import Vector
 
 FILE = "queries.npz"
 
 
-def read(path: Path) -> dict[str, Vector]:
-    """id → unit vector; empty when there is no such file."""
+def read_vectors(path: Path) -> dict[str, Vector]:
+    """Read id → unit vector; empty if there is no such file."""
     if not path.is_file():
         return {}
     try:
@@ -28,7 +28,7 @@ def read(path: Path) -> dict[str, Vector]:
         raise DatasetError(
             f"{path} cannot be read: {error}", "save it with np.savez(path, ids=…, vectors=…)"
         ) from error
-    names = [checked_id(str(name), str(path)) for name in ids.ravel()]
+    names = [check_id(str(name), str(path)) for name in ids.ravel()]
     if rows.ndim != 2 or len(rows) != len(names) or rows.dtype.kind not in "fiu" or not rows.shape[1]:
         raise DatasetError(
             f"{path} has {len(names)} ids and vectors of shape {rows.shape}, {rows.dtype}",
@@ -48,7 +48,7 @@ def read(path: Path) -> dict[str, Vector]:
     return dict(zip(names, units, strict=True))
 
 
-def joined(topics: Mapping[str, Topic], asked: Mapping[str, Vector]) -> dict[str, Topic]:
-    """The topics with their vectors; a vector without a text is a topic of its own."""
-    with_vectors = {name: replace(topics.get(name, Topic(name)), vector=vector) for name, vector in asked.items()}
+def join_vectors(topics: Mapping[str, Topic], vectors: Mapping[str, Vector]) -> dict[str, Topic]:
+    """Add vectors to the topics; a vector without a text becomes a topic."""
+    with_vectors = {name: replace(topics.get(name, Topic(name)), vector=vector) for name, vector in vectors.items()}
     return {**topics, **with_vectors}

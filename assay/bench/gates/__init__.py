@@ -1,1 +1,1 @@
-"""Gates that ship with Assay, as TOML; `assay.bench.gates.rules.source` reads them by name."""
+"""Gates: rule files (TOML, read by `rules.py`) and their verdicts on receipts (`verdicts.py`)."""

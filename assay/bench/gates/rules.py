@@ -1,4 +1,4 @@
-"""Rules of a gate, from TOML. A rule file is checked whole when it is read: an unknown or idle key is an error.
+"""Gate rules from TOML. A rule file is checked completely when it is read: an unknown or ineffective key is an error.
 
 [[gate]]
 name = "better"              # how verdicts call it; by default the metric and the scope
@@ -25,14 +25,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from assay.bench.receipt import digest_of
+from assay.bench.receipt import compute_digest
 from assay.bench.types import ALL
 from assay.errors import AssayError, nearest
 
 T = TypeVar("T")
 
-EACH = "each stratum"
-"""The scope that judges every stratum alone, or all queries where a dataset has no strata."""
+EACH_STRATUM = "each stratum"
+"""The scope that judges every stratum separately, or all queries if a dataset has no strata."""
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({">=": ge, ">": gt, "<=": le, "<": lt})
 PERCENTILES = ("p50", "p95", "p99")
 _TOP = ("about", "gate")
@@ -47,8 +47,8 @@ class RuleError(AssayError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One gate: which number, of which queries, must stand where."""
+class GateRule:
+    """One gate: a metric over a scope and its threshold."""
 
     name: str
     metric: str
@@ -67,7 +67,7 @@ class Rule:
 
     @property
     def tested(self) -> bool:
-        """Needs a paired test."""
+        """Whether the rule needs a paired test."""
         return self.relative and self.timed is None
 
     @property
@@ -85,21 +85,21 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """A rule file: its rules in order. `digest` covers what they demand; names and remarks are not behaviour."""
+class RuleSet:
+    """A rule file: its rules in order. `digest` covers their settings; names and descriptions are not behaviour."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[GateRule, ...]
     about: str = ""
 
     @property
     def digest(self) -> str:
-        fields = [field for field in Rule.__dataclass_fields__ if field != "name"]
-        return digest_of([{field: getattr(rule, field) for field in fields} for rule in self.rules])
+        fields = [field for field in GateRule.__dataclass_fields__ if field != "name"]
+        return compute_digest([{field: getattr(rule, field) for field in fields} for rule in self.rules])
 
 
-def shipped() -> list[str]:
-    """The rule files that ship with us, by name."""
+def list_shipped_rules() -> list[str]:
+    """The names of the shipped rule files."""
     return sorted(
         entry.name.removesuffix(".toml")
         for entry in resources.files("assay.bench.gates").iterdir()
@@ -107,73 +107,73 @@ def shipped() -> list[str]:
     )
 
 
-def load(name_or_path: str) -> Rules:
-    """Rules from a shipped file's name or from a path."""
-    if name_or_path in shipped():
-        return loads(
+def load_rules(name_or_path: str) -> RuleSet:
+    """Load rules by the name of a shipped file or by path."""
+    if name_or_path in list_shipped_rules():
+        return parse_rules(
             resources.files("assay.bench.gates").joinpath(f"{name_or_path}.toml").read_text("utf-8"), name_or_path
         )
     path = Path(name_or_path)
     if path.suffix != ".toml" and not path.exists():
-        raise RuleError(f"there are no rules called {name_or_path!r}", nearest(name_or_path, shipped()))
+        raise RuleError(f"there are no rules called {name_or_path!r}", nearest(name_or_path, list_shipped_rules()))
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError(f"rule file {path} cannot be read: {error}", "name a TOML file, or shipped rules") from error
-    return loads(text, path.stem)
+    return parse_rules(text, path.stem)
 
 
-def loads(text: str, name: str = "rules") -> Rules:
-    """Rules from TOML text."""
+def parse_rules(text: str, name: str = "rules") -> RuleSet:
+    """Parse rules from TOML text."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"rules {name!r} are not valid TOML: {error}", "see docs/gates.md") from error
-    _known(found, _TOP, f"rule file {name!r}")
+    _check_keys(found, _TOP, f"rule file {name!r}")
     tables = found.get("gate", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise RuleError("gate must be a list of tables", "write [[gate]], with two brackets")
     if not tables:
         raise RuleError(f"rules {name!r} have no gate, so nothing could fail", "add one: [[gate]]")
-    rules = tuple(_rule(table, f"gate {number}") for number, table in enumerate(tables, 1))
+    rules = tuple(_parse_rule(table, f"gate {number}") for number, table in enumerate(tables, 1))
     names = [rule.name for rule in rules]
     for rule in names:
         if names.count(rule) > 1:
             raise RuleError(f"two gates are called {rule!r}", "give each its own name")
-    return Rules(name, rules, _typed(found, "about", str, "", f"rule file {name!r}"))
+    return RuleSet(name, rules, _get_typed(found, "about", str, "", f"rule file {name!r}"))
 
 
-def _rule(table: Mapping[str, Any], where: str) -> Rule:
+def _parse_rule(table: Mapping[str, Any], where: str) -> GateRule:
     where = f"{where} ({table['name']!r})" if isinstance(table.get("name"), str) else where
-    _known(table, _KEYS, where)
-    metric = _metric(_typed(table, "metric", str, "", where), where)
-    scope = _typed(table, "scope", str, ALL, where)
-    against = _typed(table, "against", str, "", where)
+    _check_keys(table, _KEYS, where)
+    metric = _parse_metric(_get_typed(table, "metric", str, "", where), where)
+    scope = _get_typed(table, "scope", str, ALL, where)
+    against = _get_typed(table, "against", str, "", where)
     if against not in ("", "baseline"):
         raise RuleError(f"{where}: against = {against!r}", 'write against = "baseline", or leave it out')
-    op = _typed(table, "op", str, "", where)
+    op = _get_typed(table, "op", str, "", where)
     if op not in OPERATORS:
         raise RuleError(f"{where}: op = {op!r} is no operator", f"one of {' '.join(OPERATORS)}")
     if "threshold" not in table:
         raise RuleError(f"{where} has no threshold", "add threshold = …")
-    rule = Rule(
-        name=_typed(table, "name", str, metric if scope == ALL else f"{metric} of {scope}", where),
+    rule = GateRule(
+        name=_get_typed(table, "name", str, metric if scope == ALL else f"{metric} of {scope}", where),
         metric=metric,
         op=op,
-        threshold=_number(table, "threshold", -math.inf, math.inf, where),
+        threshold=_get_number(table, "threshold", -math.inf, math.inf, where),
         scope=scope,
         relative=against == "baseline",
-        min_effect=_number(table, "min_effect", 0.0, math.inf, where) if "min_effect" in table else None,
-        max_p=_number(table, "max_p", 0.0, 1.0, where) if "max_p" in table else None,
-        fail_p=_number(table, "fail_p", 0.0, 1.0, where) if "fail_p" in table else None,
-        min_n=_typed(table, "min_n", int, 1, where),
+        min_effect=_get_number(table, "min_effect", 0.0, math.inf, where) if "min_effect" in table else None,
+        max_p=_get_number(table, "max_p", 0.0, 1.0, where) if "max_p" in table else None,
+        fail_p=_get_number(table, "fail_p", 0.0, 1.0, where) if "fail_p" in table else None,
+        min_n=_get_typed(table, "min_n", int, 1, where),
     )
-    _check_whole(rule, where)
+    _check_consistent(rule, where)
     return rule
 
 
-def _check_whole(rule: Rule, where: str) -> None:
-    """Keys that would change nothing, or contradict each other."""
+def _check_consistent(rule: GateRule, where: str) -> None:
+    """Reject keys that would have no effect or contradict each other."""
     if rule.min_n < 1:
         raise RuleError(f"{where}: min_n = {rule.min_n}", "give a whole number from 1")
     idle = [key for key in _TESTED if getattr(rule, key) is not None]
@@ -190,8 +190,8 @@ def _check_whole(rule: Rule, where: str) -> None:
         )
 
 
-def _metric(name: str, where: str) -> str:
-    """The metric's own spelling of its name."""
+def _parse_metric(name: str, where: str) -> str:
+    """The canonical name of the metric."""
     if not name:
         raise RuleError(f"{where} does not say which metric", 'add metric = "nDCG@10"')
     if not name.startswith("latency."):
@@ -203,7 +203,7 @@ def _metric(name: str, where: str) -> str:
     return name
 
 
-def _number(table: Mapping[str, Any], key: str, low: float, high: float, where: str) -> float:
+def _get_number(table: Mapping[str, Any], key: str, low: float, high: float, where: str) -> float:
     value = table[key]
     if not isinstance(value, int | float) or isinstance(value, bool) or not -1e300 <= value <= 1e300:
         raise RuleError(f"{where}: {key} = {value!r} is no number", f"write it as {key} = 0.05")
@@ -212,14 +212,14 @@ def _number(table: Mapping[str, Any], key: str, low: float, high: float, where: 
     return float(value)
 
 
-def _typed(table: Mapping[str, Any], key: str, kind: type[T], default: T, where: str) -> T:
+def _get_typed(table: Mapping[str, Any], key: str, kind: type[T], default: T, where: str) -> T:
     value = table.get(key, default)
     if type(value) is not kind:
         raise RuleError(f"{where}: {key} = {value!r} should be of type {kind.__name__}", f"got {type(value).__name__}")
     return value
 
 
-def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+def _check_keys(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     for key in table:
         if key not in names:
             raise RuleError(f"{where} has no setting {key!r}", nearest(key, names))

@@ -1,7 +1,7 @@
-"""A sweep over a pipeline's settings: every cell a run on dev, one winner, confirmed on test or honestly none."""
+"""Sweeps over a pipeline's settings: every cell is a run on dev; the best one is confirmed on test, or none is."""
 
-from assay.bench.grid.cells import CellPlace
+from assay.bench.grid.cells import SweepDataset
 from assay.bench.grid.promote import SweepResult, promote
-from assay.bench.grid.sweep import Sweep, SweepCell, base_for, sweep
+from assay.bench.grid.sweep import Sweep, SweepCell, build_sweep, choose_base
 
-__all__ = ["CellPlace", "Sweep", "SweepCell", "SweepResult", "base_for", "promote", "sweep"]
+__all__ = ["Sweep", "SweepCell", "SweepDataset", "SweepResult", "build_sweep", "choose_base", "promote"]

@@ -1,7 +1,7 @@
-"""Cells measured, here or in helper processes. A cell is on disk as soon as it is whole, and is never run again.
+"""Measures the cells of a sweep, in this process or in worker processes. Finished cells are on disk and not run again.
 
-Each process opens the dataset once and remembers its look-ups, so cells that search alike and fuse differently
-cost one search. Cells are not timed: what runs beside others cannot be.
+Each process opens the dataset once and caches its searches, so cells with the same legs and other fusion settings cost
+one search. Cells are not timed, since they run concurrently.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.bench import suspicion
+from assay.bench import sanity_checks
 from assay.bench.grid.sweep import SweepCell
-from assay.bench.lab import file_name, known
+from assay.bench.lab import file_name, read_fitting
 from assay.bench.receipt import Receipt, write
 from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import System
 from assay.bench.types import Dataset
 from assay.bench.workspace import IndexSettings
-from assay.config.preflight import Finding
+from assay.config.findings import Finding
 from assay.errors import AssayError
 from assay.types import Progress
-from assay.util.parallel import Crashed, Crew, NoHelpers
+from assay.util.worker_pool import WorkerCrashed, WorkerPool, WorkersUnavailable
 
 WORKER = "assay.bench.grid.worker"
 
 
 @dataclass(frozen=True)
-class CellPlace:
-    """Which dataset, indexed how: what a helper process needs to open the same."""
+class SweepDataset:
+    """A dataset and its index settings: what a worker process needs to open the same data."""
 
     source: str
     settings: IndexSettings = field(default_factory=IndexSettings)
@@ -36,10 +36,10 @@ class CellPlace:
 
 
 @dataclass(frozen=True)
-class CellJob:
-    """What every cell of a sweep shares."""
+class SweepJob:
+    """The parameters shared by every cell of a sweep."""
 
-    where: CellPlace
+    where: SweepDataset
     split: str
     digest: str
     plan: RunPlan
@@ -48,82 +48,84 @@ class CellJob:
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """Receipts by system; cells that could not be measured, and why; how many were there already."""
+class CellResults:
+    """Receipts by system; reasons of cells that could not be measured; `reused` counts receipts that existed before."""
 
     receipts: Mapping[str, Receipt]
     failed: Mapping[str, str]
-    kept: int
+    reused: int
 
 
-def job_of(bench: Bench, where: CellPlace, split: str, folder: Path) -> CellJob:
-    """The job of measuring on this bench."""
-    findings = tuple(suspicion.of_dataset(bench.dataset, bench.workspace))
-    return CellJob(where, split, bench.dataset.digest, bench.plan, findings, folder)
+def build_job(bench: Bench, where: SweepDataset, split: str, folder: Path) -> SweepJob:
+    """The job that measures on this bench."""
+    findings = tuple(sanity_checks.check_dataset(bench.dataset, bench.workspace))
+    return SweepJob(where, split, bench.dataset.digest, bench.plan, findings, folder)
 
 
 def run_cells(
     bench: Bench,
     cells: Sequence[SweepCell],
-    job: CellJob,
+    job: SweepJob,
     workers: int,
     progress: Progress = lambda *_: None,
-) -> CellResult:
-    """Every cell on the bench's dataset; `job` is how helper processes open the same. `workers` changes no result."""
+) -> CellResults:
+    """Measure every cell on the bench's dataset; workers open it from `job`. Their number changes no result."""
     systems = [cell.system for cell in cells]
-    kept = {one.name: there for one in systems if (there := _there(bench, job, one)) is not None}
-    missing = [one for one in systems if one.name not in kept]
+    existing = {one.name: cached for one in systems if (cached := _read_existing(bench, job, one)) is not None}
+    missing = [one for one in systems if one.name not in existing]
     failed: dict[str, str] = {}
-    progress("cells", len(kept), len(systems))
+    progress("cells", len(existing), len(systems))
 
-    def tell(done: int) -> None:
-        progress("cells", len(kept) + done, len(systems))
+    def report_done(done: int) -> None:
+        progress("cells", len(existing) + done, len(systems))
 
     if min(workers, len(missing)) > 1:
         try:
-            failed = _in_helpers(job, missing, workers, tell)
-        except NoHelpers:
-            _here(bench, job, missing, tell)
+            failed = _run_in_workers(job, missing, workers, report_done)
+        except WorkersUnavailable:
+            _run_inline(bench, job, missing, report_done)
     else:
-        _here(bench, job, missing, tell)
-    found = {one.name: kept.get(one.name) or _there(bench, job, one) for one in systems}
+        _run_inline(bench, job, missing, report_done)
+    found = {one.name: existing.get(one.name) or _read_existing(bench, job, one) for one in systems}
     lost = {name: failed.get(name, "its receipt is gone") for name, receipt in found.items() if receipt is None}
-    return CellResult({name: receipt for name, receipt in found.items() if receipt is not None}, lost, len(kept))
+    return CellResults({name: receipt for name, receipt in found.items() if receipt is not None}, lost, len(existing))
 
 
-def measure(bench: Bench, job: CellJob, system: System) -> None:
-    """One cell, written when it is whole."""
+def measure_cell(bench: Bench, job: SweepJob, system: System) -> None:
+    """Measure one cell and write its receipt."""
     receipt = bench.receipt(system, bench.run(system), job.findings)
     write(receipt, job.folder / file_name(bench.dataset, system.name))
 
 
-def _there(bench: Bench, job: CellJob, system: System) -> Receipt | None:
-    return known(job.folder / file_name(bench.dataset, system.name), bench, system)
+def _read_existing(bench: Bench, job: SweepJob, system: System) -> Receipt | None:
+    return read_fitting(job.folder / file_name(bench.dataset, system.name), bench, system)
 
 
-def checked(dataset: Dataset, digest: str) -> Dataset:
-    """The dataset, when it still is the one the sweep was begun with."""
+def check_unchanged(dataset: Dataset, digest: str) -> Dataset:
+    """Return the dataset if it is still the one the sweep began with."""
     if dataset.digest != digest:
         raise AssayError(f"{dataset.name} changed while it was swept", "leave it alone, then run the sweep again")
     return dataset
 
 
-def _here(bench: Bench, job: CellJob, systems: Sequence[System], tell: Callable[[int], None]) -> None:
+def _run_inline(bench: Bench, job: SweepJob, systems: Sequence[System], report_done: Callable[[int], None]) -> None:
     for done, system in enumerate(systems, 1):
-        measure(bench, job, system)
-        tell(done)
+        measure_cell(bench, job, system)
+        report_done(done)
 
 
-def _in_helpers(job: CellJob, systems: Sequence[System], workers: int, tell: Callable[[int], None]) -> dict[str, str]:
-    """Cells in helper processes; one that takes its process down is reported, the others go on."""
+def _run_in_workers(
+    job: SweepJob, systems: Sequence[System], workers: int, report_done: Callable[[int], None]
+) -> dict[str, str]:
+    """Run cells in worker processes; a cell that crashes its process is reported, the others continue."""
     failed = {}
     tasks = [(system.name, dict(system.spec)) for system in systems]
-    with Crew(WORKER, job, tasks, workers) as crew:
+    with WorkerPool(WORKER, job, tasks, workers) as crew:
         for done, (system, parts) in enumerate(zip(systems, crew, strict=True), 1):
             try:
                 for _ in parts:
                     pass
-            except Crashed as error:
+            except WorkerCrashed as error:
                 failed[system.name] = error.message
-            tell(done)
+            report_done(done)
     return failed

@@ -1,23 +1,23 @@
-"""The cells of a sweep: one pipeline for every combination of values, each once, the base first."""
+"""Builds the cells of a sweep: one pipeline per combination of values, without duplicates, the base first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.bench.grid.vary import Settings, SweepAxis, axes, cells, changed, text
-from assay.bench.systems import System, of, system
-from assay.config.load import from_dict, presets
+from assay.bench.grid.axes import Settings, SweepAxis, apply_settings, combine_axes, format_settings, parse_axes
+from assay.bench.systems import System, load_system, make_system
+from assay.config.load import from_dict, preset_names
 from assay.errors import ConfigError
 
-_FIRST = ("default", "rrf", "weighted")
+_PREFERRED_BASES = ("default", "rrf", "weighted")
 
 
 @dataclass(frozen=True)
 class SweepCell:
     """A pipeline of the sweep. `changes` counts the settings in which it differs from the base.
 
-    It is called after the base and its digest, so the same pipeline has the same name in every sweep.
+    Its name is the base's name and its own digest, so a pipeline has the same name in every sweep.
     """
 
     settings: Settings
@@ -27,7 +27,7 @@ class SweepCell:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The base is the first cell, whether or not the axes meet it. `repeated` combinations gave a pipeline again."""
+    """A base and its cells. The base is the first cell; `repeated` counts combinations that equal another."""
 
     base: System
     axes: tuple[SweepAxis, ...]
@@ -35,33 +35,33 @@ class Sweep:
     repeated: int
 
 
-def sweep(base: System, said: Sequence[str]) -> Sweep:
+def build_sweep(base: System, arguments: Sequence[str]) -> Sweep:
     """Vary `base` along axes such as "fuse.c=10..100"."""
     if base.pipeline is None:
         raise ConfigError(f"{base.name!r} is no pipeline, so nothing in it can be varied", "--base rrf")
-    if not said:
+    if not arguments:
         raise ConfigError("a sweep varies something", "add --vary fuse.c=10..100")
-    found = axes(said, base.spec)
-    made = {base.digest: SweepCell((), base, 0)}
-    combinations = cells(found)
+    found = parse_axes(arguments, base.spec)
+    cells = {base.digest: SweepCell((), base, 0)}
+    combinations = combine_axes(found)
     for settings in combinations:
-        one = _system(base, settings)
-        known = made.get(one.digest)
-        if known is None:
-            made[one.digest] = SweepCell(settings, one, _changes(base, settings))
-        elif one.digest == base.digest and not known.settings:
-            made[base.digest] = SweepCell(settings, base, 0)  # the axes meet the base: it has its place among them
-    met = 1 if made[base.digest].settings else 0
-    return Sweep(base, found, tuple(made.values()), len(combinations) - (len(made) - 1 + met))
+        one = _build_system(base, settings)
+        existing = cells.get(one.digest)
+        if existing is None:
+            cells[one.digest] = SweepCell(settings, one, _count_changes(base, settings))
+        elif one.digest == base.digest and not existing.settings:
+            cells[base.digest] = SweepCell(settings, base, 0)  # a combination equals the base
+    met = 1 if cells[base.digest].settings else 0
+    return Sweep(base, found, tuple(cells.values()), len(combinations) - (len(cells) - 1 + met))
 
 
-def base_for(said: Sequence[str]) -> System:
+def choose_base(arguments: Sequence[str]) -> System:
     """The first preset that has every setting to vary: default, rrf, weighted, then the others by name."""
     failed: ConfigError | None = None
-    for name in (*_FIRST, *(name for name in presets() if name not in _FIRST)):
+    for name in (*_PREFERRED_BASES, *(name for name in preset_names() if name not in _PREFERRED_BASES)):
         try:
-            found = system(name)
-            axes(said, found.spec)
+            found = load_system(name)
+            parse_axes(arguments, found.spec)
         except ConfigError as error:
             failed = failed or error
         else:
@@ -70,14 +70,16 @@ def base_for(said: Sequence[str]) -> System:
     raise failed
 
 
-def _system(base: System, settings: Settings) -> System:
+def _build_system(base: System, settings: Settings) -> System:
     try:
-        pipeline = from_dict(changed(base.spec, settings), base.name)
+        pipeline = from_dict(apply_settings(base.spec, settings), base.name)
     except ConfigError as error:
-        raise ConfigError(f"the cell {text(settings)} is no pipeline: {error.message}", error.cure) from error
-    return of(pipeline, f"{base.name}-{pipeline.digest[:8]}")
+        raise ConfigError(
+            f"the cell {format_settings(settings)} is no pipeline: {error.message}", error.cure
+        ) from error
+    return make_system(pipeline, f"{base.name}-{pipeline.digest[:8]}")
 
 
-def _changes(base: System, settings: Settings) -> int:
-    """Settings that, changed alone, make another pipeline of the base."""
-    return sum(from_dict(changed(base.spec, (one,)), base.name).digest != base.digest for one in settings)
+def _count_changes(base: System, settings: Settings) -> int:
+    """Count the settings that change the base's digest on their own."""
+    return sum(from_dict(apply_settings(base.spec, (one,)), base.name).digest != base.digest for one in settings)

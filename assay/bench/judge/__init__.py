@@ -1,1 +1,1 @@
-"""Labels by people: pools of results, a ledger of judgements, agreement, and the dataset they make."""
+"""Human judgements: pools of results, a ledger of judgements, agreement, and the resulting dataset."""

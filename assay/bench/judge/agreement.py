@@ -1,4 +1,4 @@
-"""Do two judges agree, beyond what chance would give?"""
+"""Computes the agreement of judges: Cohen's kappa."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from assay.bench.judge.ledger import Ledger, graded
+from assay.bench.judge.ledger import Ledger, graded_entries
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Two judges on the items both graded. `kappa` is None where chance alone would agree always."""
+    """Two judges on the items both graded. `kappa` is None if the expected agreement is 1."""
 
     judges: tuple[str, str]
     items: int
@@ -22,7 +22,7 @@ class Agreement:
     """Kappa of relevant (above 0) or not."""
 
 
-def cohen(pairs: Sequence[tuple[int, int]]) -> float | None:
+def cohen_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
     """Cohen's κ = (p_o − p_e) / (1 − p_e): observed agreement, and the agreement of two judges who grade
     independently with the same shares. None for no pairs, or when p_e = 1."""
     if not pairs:
@@ -34,18 +34,18 @@ def cohen(pairs: Sequence[tuple[int, int]]) -> float | None:
     return None if expected == 1.0 else (observed - expected) / (1.0 - expected)
 
 
-def agreements(ledger: Ledger) -> list[Agreement]:
-    """Every two judges who graded the same items, by name."""
-    said: dict[str, dict[tuple[str, str], int]] = {}
-    for one in graded(ledger):
+def compute_agreements(ledger: Ledger) -> list[Agreement]:
+    """The agreement of every two judges who graded the same items, by name."""
+    grades: dict[str, dict[tuple[str, str], int]] = {}
+    for one in graded_entries(ledger):
         assert one.grade is not None
-        said.setdefault(one.judge, {})[one.query_id, one.doc_id] = one.grade
-    found: list[Agreement] = []
-    for a, b in combinations(sorted(said), 2):
-        shared = sorted(said[a].keys() & said[b].keys())
-        pairs = [(said[a][key], said[b][key]) for key in shared]
+        grades.setdefault(one.judge, {})[one.query_id, one.doc_id] = one.grade
+    agreements: list[Agreement] = []
+    for a, b in combinations(sorted(grades), 2):
+        shared = sorted(grades[a].keys() & grades[b].keys())
+        pairs = [(grades[a][key], grades[b][key]) for key in shared]
         if pairs:
             same = sum(x == y for x, y in pairs) / len(pairs)
             relevant = [(int(x > 0), int(y > 0)) for x, y in pairs]
-            found.append(Agreement((a, b), len(pairs), same, cohen(pairs), cohen(relevant)))
-    return found
+            agreements.append(Agreement((a, b), len(pairs), same, cohen_kappa(pairs), cohen_kappa(relevant)))
+    return agreements

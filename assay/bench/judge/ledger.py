@@ -1,10 +1,10 @@
-"""The record of judgements: a file that only grows, one line per keystroke, on the disk before it is acknowledged.
+"""The ledger of judgements: an append-only file, one line per keystroke, synced to disk before it is acknowledged.
 
     {"query_id", "query", "doc_id", "chunk_id", "judge", "grade", "at"}     grade 0 … 3, or null for skipped
     {"query_id", "doc_id", "judge", "undone": true, "at"}                   takes the last one back
 
-What counts is what the last line about (query, document, judge) says. A line that a killed process left unfinished
-was never acknowledged; it is passed over, and the next one begins on its own line. Two people may write at once.
+The last line about (query, document, judge) counts. A line that a killed process left unfinished was never
+acknowledged; it is skipped, and the next one begins on its own line. Two people may write at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.bench.judge.pool import Item
+from assay.bench.judge.pool import PoolItem
 from assay.errors import AssayError
 
 GRADES = (0, 1, 2, 3)
@@ -32,7 +32,7 @@ class LedgerError(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """What one judge said of one document for one query. `grade` is None when it was skipped."""
+    """One judge's grade of one document for one query. `grade` is None if it was skipped."""
 
     query_id: str
     query: str
@@ -48,7 +48,7 @@ class LedgerEntry:
 
 @dataclass
 class Ledger:
-    """The judgements of a file. `torn` names the lines that were passed over."""
+    """The judgements of a file. `torn` names the lines that were skipped."""
 
     path: Path
     judgements: dict[Key, LedgerEntry] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Ledger:
 
     @staticmethod
     def open(path: Path) -> Ledger:
-        """Read what is there; a file that is not there yet is empty."""
+        """Read the ledger; a missing file is empty."""
         ledger = Ledger(path)
         try:
             lines = path.read_bytes().split(b"\n") if path.exists() else []
@@ -70,38 +70,36 @@ class Ledger:
                     ledger.torn.append(f"{path}:{number}")
         return ledger
 
-    def judged(self, judge: str) -> set[tuple[str, str]]:
-        """(query, document) pairs this judge has dealt with, skipped ones included."""
+    def judged_pairs(self, judge: str) -> set[tuple[str, str]]:
+        """The (query, document) pairs that this judge graded or skipped."""
         return {(one.query_id, one.doc_id) for one in self.judgements.values() if one.judge == judge}
 
-    def grade(self, item: Item, judge: str, grade: int | None, at: str) -> None:
-        """Judge an item; when this returns it is on the disk."""
-        judgement = LedgerEntry(item.query.id, item.query.text, item.chunk.doc_id, item.chunk.id, judge, grade)
-        said = {
-            name: getattr(judgement, name) for name in ("query_id", "query", "doc_id", "chunk_id", "judge", "grade")
-        }
-        self._append({**said, "at": at})
-        self.judgements[judgement.key] = judgement
+    def grade(self, item: PoolItem, judge: str, grade: int | None, at: str) -> None:
+        """Grade an item; the grade is on disk when this returns."""
+        entry = LedgerEntry(item.query.id, item.query.text, item.chunk.doc_id, item.chunk.id, judge, grade)
+        fields = {name: getattr(entry, name) for name in ("query_id", "query", "doc_id", "chunk_id", "judge", "grade")}
+        self._append({**fields, "at": at})
+        self.judgements[entry.key] = entry
 
-    def undo(self, item: Item, judge: str, at: str) -> None:
-        """Take a judgement back; the item is open again."""
+    def undo(self, item: PoolItem, judge: str, at: str) -> None:
+        """Undo a judgement; the item is open again."""
         self._append({"query_id": item.query.id, "doc_id": item.chunk.doc_id, "judge": judge, "undone": True, "at": at})
         self.judgements.pop((*item.key, judge), None)
 
-    def _apply(self, said: Mapping[str, Any]) -> None:
-        key = (str(said["query_id"]), str(said["doc_id"]), str(said["judge"]))
-        if said.get("undone"):
+    def _apply(self, row: Mapping[str, Any]) -> None:
+        key = (str(row["query_id"]), str(row["doc_id"]), str(row["judge"]))
+        if row.get("undone"):
             self.judgements.pop(key, None)
             return
-        grade = said["grade"]
+        grade = row["grade"]
         if grade is not None and grade not in GRADES:
             raise ValueError(f"grade {grade!r}")
-        self.judgements[key] = LedgerEntry(key[0], str(said["query"]), key[1], str(said["chunk_id"]), key[2], grade)
+        self.judgements[key] = LedgerEntry(key[0], str(row["query"]), key[1], str(row["chunk_id"]), key[2], grade)
 
-    def _append(self, said: Mapping[str, Any]) -> None:
-        """One write of one line, then fsync. An unfinished line before it is ended first."""
+    def _append(self, row: Mapping[str, Any]) -> None:
+        """Append one line with one write, then fsync. An unfinished line before it is terminated first."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = f"{json.dumps(said, ensure_ascii=False)}\n".encode()
+        line = f"{json.dumps(row, ensure_ascii=False)}\n".encode()
         new = not self.path.exists()
         handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -118,7 +116,7 @@ class Ledger:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The name of a new file is on the disk only when its folder is."""
+    """Sync the folder: a new file's name is durable only after its folder is synced."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -126,7 +124,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def graded(ledger: Ledger) -> Iterator[LedgerEntry]:
+def graded_entries(ledger: Ledger) -> Iterator[LedgerEntry]:
     """Judgements with a grade, by query, document and judge."""
     for key in sorted(ledger.judgements):
         if ledger.judgements[key].grade is not None:

@@ -1,7 +1,7 @@
-"""What a judge is shown: for each query the documents that any of some pipelines found, in an order that tells nothing.
+"""Builds the pool of documents to judge: for each query the union of several pipelines' results, shuffled.
 
-A document stands for itself once, by the chunk that some pipeline ranked best. The order is a shuffle by a hash of
-seed, query and document: the same for every judge and every session, and no hint at who found it or where.
+A document occurs once, with the chunk that was ranked best by any pipeline. The order is a hash of seed, query and
+document: the same for every judge and session, and independent of pipelines and ranks.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from assay.types import Chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A document to be judged for a query, shown by one of its chunks."""
+class PoolItem:
+    """A document to judge for a query, shown by one of its chunks."""
 
     query: LoggedQuery
     chunk: Chunk
@@ -30,25 +30,27 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class JudgingPool:
-    """The items of one query in the order they are shown, and what could not run as planned while they were found."""
+    """The items of one query in display order, and the degradations of the searches that found them."""
 
-    items: tuple[Item, ...]
+    items: tuple[PoolItem, ...]
     degraded: tuple[str, ...] = ()
 
 
-def pool(base: KnowledgeBase, pipelines: Sequence[Pipeline], asked: LoggedQuery, depth: int, seed: int) -> JudgingPool:
-    """The union of the first `depth` results of every pipeline, shuffled."""
+def build_pool(
+    base: KnowledgeBase, pipelines: Sequence[Pipeline], query: LoggedQuery, depth: int, seed: int
+) -> JudgingPool:
+    """Pool the first `depth` results of every pipeline, shuffled."""
     best: dict[str, tuple[int, str, Chunk]] = {}
     degraded: dict[str, None] = {}
     for pipeline in pipelines:
-        answer = base.search(asked.text, depth, pipeline=pipeline)
-        degraded.update(dict.fromkeys(f"{pipeline.name}: {said}" for said in answer.verdict.degraded))
+        answer = base.search(query.text, depth, pipeline=pipeline)
+        degraded.update(dict.fromkeys(f"{pipeline.name}: {note}" for note in answer.status.degraded))
         for hit in answer:
-            mine = (hit.rank, hit.id, hit.chunk)
-            best[hit.chunk.doc_id] = min(best.get(hit.chunk.doc_id, mine), mine, key=lambda one: one[:2])
-    items = [Item(asked, chunk) for _, _, chunk in best.values()]
-    return JudgingPool(tuple(sorted(items, key=lambda item: (_place(seed, item), item.key))), tuple(degraded))
+            candidate = (hit.rank, hit.id, hit.chunk)
+            best[hit.chunk.doc_id] = min(best.get(hit.chunk.doc_id, candidate), candidate, key=lambda one: one[:2])
+    items = [PoolItem(query, chunk) for _, _, chunk in best.values()]
+    return JudgingPool(tuple(sorted(items, key=lambda item: (_shuffle_key(seed, item), item.key))), tuple(degraded))
 
 
-def _place(seed: int, item: Item) -> bytes:
+def _shuffle_key(seed: int, item: PoolItem) -> bytes:
     return blake2b("\x1f".join((str(seed), *item.key)).encode("utf-8", "replace"), digest_size=8).digest()

@@ -1,4 +1,4 @@
-"""One sitting: which item is next, what a key does, and what can be taken back."""
+"""A judging session: the next item, the effect of keys, and undo."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.bench.judge.ledger import Ledger
-from assay.bench.judge.pool import Item
+from assay.bench.judge.pool import PoolItem
 
 KEYS = {"0": 0, "1": 1, "2": 2, "3": 3, "n": 0, "y": 1}
 SKIP, UNDO, QUIT, MORE, HELP = "s", "u", "q", "t", "?"
-Did = Literal["graded", "skipped", "undone", "nothing to undo", "more", "help", "quit", "unknown"]
+KeyEffect = Literal["graded", "skipped", "undone", "nothing to undo", "more", "help", "quit", "unknown"]
 
 
 @dataclass
 class JudgingSession:
-    """The open items of one judge, in order. `clock` gives the time as text, for the record alone."""
+    """The open items of one judge, in order. `clock` gives the time as text, for the ledger."""
 
     ledger: Ledger
     judge: str
-    items: Sequence[Item]
+    items: Sequence[PoolItem]
     clock: Callable[[], str]
     place: int = 0
-    done: list[Item] = field(default_factory=list)
+    done: list[PoolItem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._forward()
 
     @property
-    def item(self) -> Item | None:
-        """What is to be judged now; None when everything is."""
+    def item(self) -> PoolItem | None:
+        """The item to judge now; None if all are judged."""
         return self.items[self.place] if self.place < len(self.items) else None
 
     @property
     def open(self) -> int:
-        judged = self.ledger.judged(self.judge)
+        judged = self.ledger.judged_pairs(self.judge)
         return sum(item.key not in judged for item in self.items)
 
-    def press(self, key: str) -> Did:
-        """Do what a key says. A grade is on the disk when this returns."""
+    def press(self, key: str) -> KeyEffect:
+        """Apply a key. A grade is on disk when this returns."""
         item = self.item
         if key == QUIT:
             return "quit"
@@ -54,7 +54,7 @@ class JudgingSession:
         self._forward()
         return "skipped" if key == SKIP else "graded"
 
-    def _undo(self) -> Did:
+    def _undo(self) -> KeyEffect:
         if not self.done:
             return "nothing to undo"
         item = self.done.pop()
@@ -63,5 +63,5 @@ class JudgingSession:
         return "undone"
 
     def _forward(self) -> None:
-        judged = self.ledger.judged(self.judge)
+        judged = self.ledger.judged_pairs(self.judge)
         self.place = next((p for p, item in enumerate(self.items) if item.key not in judged), len(self.items))

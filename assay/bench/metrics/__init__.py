@@ -1,9 +1,9 @@
-"""How good is a result? Metrics as values that are their names; formulas and tie rules: docs/metrics.md."""
+"""Retrieval metrics, identified by their names. Formulas and tie rules: docs/metrics.md."""
 
 from assay.bench.metrics.names import MEASURES, Metric, MetricError, parse
-from assay.bench.metrics.scoring import BUDGETS, DEFAULTS, defaults, score
+from assay.bench.metrics.scoring import BUDGETS, DEFAULTS, default_metrics, score
 from assay.bench.metrics.summary import from_json, mean, to_json
-from assay.bench.metrics.trec import in_trec_order
+from assay.bench.metrics.trec_order import sort_like_trec_eval
 
 __all__ = [
     "BUDGETS",
@@ -11,11 +11,11 @@ __all__ = [
     "MEASURES",
     "Metric",
     "MetricError",
-    "defaults",
+    "default_metrics",
     "from_json",
-    "in_trec_order",
     "mean",
     "parse",
     "score",
+    "sort_like_trec_eval",
     "to_json",
 ]

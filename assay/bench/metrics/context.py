@@ -1,8 +1,8 @@
-"""Which evidence stands in a context of at most T tokens?
+"""Builds the context of at most T tokens and finds the evidence in it.
 
-The context is made as `select/budget.py` makes it by default: pieces in order, one that does not fit is left out
-and the next one is tried; no piece is cut. T counts the tokens of everything taken, in the one tokeniser of
-budgets (`text/tokens.py`). So more tokens need not contain what fewer did.
+The context is built as `select/budget.py` does by default: pieces in order; a piece that does not fit is skipped and
+the next one is tried; no piece is cut. Tokens are counted by `text/token_count.py`. So a larger budget need not contain
+what a smaller one does.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from functools import cached_property
 from assay.bench.types import Evidence, Piece
 
 
-def plain(text: str) -> str:
-    """Text as it is compared: every run of white space is one blank."""
+def collapse_blanks(text: str) -> str:
+    """Normalise text for comparison: every run of white space becomes one blank."""
     return " ".join(text.split())
 
 
-def fitting(pieces: Sequence[Piece], budget: int) -> tuple[Piece, ...]:
-    """The pieces taken, in order, while their tokens fit."""
-    taken = []
+def fit_budget(pieces: Sequence[Piece], budget: int) -> tuple[Piece, ...]:
+    """Select pieces in order, skipping those that do not fit."""
+    selected = []
     used = 0
     for piece in pieces:
         if used + piece.tokens <= budget:
-            taken.append(piece)
+            selected.append(piece)
             used += piece.tokens
-    return tuple(taken)
+    return tuple(selected)
 
 
 @dataclass(frozen=True, eq=False)
-class Context:
-    """What a reader would be given."""
+class BudgetContext:
+    """The pieces within a token budget."""
 
     pieces: tuple[Piece, ...]
 
@@ -42,18 +42,18 @@ class Context:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        return tuple(plain(piece.text) for piece in self.pieces)
+        return tuple(collapse_blanks(piece.text) for piece in self.pieces)
 
     def holds(self, passage: Evidence) -> bool:
-        """Do the pieces of its document, together, have every character of a passage (blanks aside)?
+        """Whether the pieces of its document together contain every non-blank character of a passage.
 
-        A passage that was cut between chunks is inside when all of its chunks are.
+        A passage that spans several chunks is inside if all of its chunks are.
         """
-        texts = [plain(piece.text) for piece in self.pieces if piece.doc_id == passage.doc_id]
-        return covered(plain(passage.text), texts)
+        texts = [collapse_blanks(piece.text) for piece in self.pieces if piece.doc_id == passage.doc_id]
+        return is_covered(collapse_blanks(passage.text), texts)
 
     def groups(self, evidence: Sequence[Evidence]) -> dict[int, Evidence]:
-        """Each group that is inside, with its shortest passage that is: a fact said twice is one fact."""
+        """Each group inside, with its shortest passage inside: a fact stated twice counts once."""
         inside: dict[int, Evidence] = {}
         for passage in sorted(evidence, key=lambda p: (p.group, len(p.text), p.doc_id, p.start)):
             if passage.group not in inside and self.holds(passage):
@@ -61,37 +61,37 @@ class Context:
         return inside
 
 
-def covered(passage: str, texts: Sequence[str]) -> bool:
-    """Is every non-blank character of a passage in one of the stretches that the texts share with it?"""
+def is_covered(passage: str, texts: Sequence[str]) -> bool:
+    """Whether the texts together cover every non-blank character of a passage."""
     if not passage:
         return False
     if any(passage in text for text in texts):
         return True
-    reach = 0
-    for start, end in sorted(stretch for text in texts for stretch in _stretches(passage, text)):
-        if passage[reach:start].strip():
+    end_covered = 0
+    for start, end in sorted(stretch for text in texts for stretch in _overlaps(passage, text)):
+        if passage[end_covered:start].strip():
             return False
-        reach = max(reach, end)
-    return not passage[reach:].strip()
+        end_covered = max(end_covered, end)
+    return not passage[end_covered:].strip()
 
 
-def _stretches(passage: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where a text that does not contain the passage still overlaps it.
+def _overlaps(passage: str, text: str) -> Iterator[tuple[int, int]]:
+    """The parts of the passage that a text covers, if it does not contain the whole passage.
 
-    Its end may be the passage's beginning, its beginning the passage's end, or all of it lies within.
+    The text's end may be the passage's beginning, its beginning the passage's end, or all of it lies within.
     """
     if not text:
         return
     size = len(passage)
-    yield 0, _longest_seam(text, passage)
-    yield size - _longest_seam(passage, text), size
+    yield 0, _longest_overlap(text, passage)
+    yield size - _longest_overlap(passage, text), size
     place = passage.find(text)
     while place >= 0:
         yield place, place + len(text)
         place = passage.find(text, place + 1)
 
 
-def _longest_seam(left: str, right: str) -> int:
+def _longest_overlap(left: str, right: str) -> int:
     """The largest k for which the last k characters of `left` are the first k of `right`."""
     place = left.find(right[0], max(0, len(left) - len(right)))
     while place >= 0:

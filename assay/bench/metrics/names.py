@@ -1,4 +1,4 @@
-"""A metric is its name: `str(parse(name))` is the canonical spelling, and parsing that gives the metric back.
+"""Metrics and their names: `str(parse(name))` is the canonical spelling, which parses to the same metric.
 
     nDCG@10        the first 10 documents
     nDCG           every document returned (RR, AP and nDCG only)
@@ -18,10 +18,10 @@ from typing import Literal
 from assay.errors import AssayError, nearest
 
 Unit = Literal["rank", "token"]
-"""What a cutoff counts: places of a ranking, or tokens of a context."""
+"""The unit of a cutoff: ranks of a ranking, or tokens of a context."""
 
-LONGEST = 999_999
-"""No cutoff is larger, in either unit."""
+MAX_CUTOFF = 999_999
+"""The largest cutoff, in either unit."""
 
 
 class MetricError(AssayError):
@@ -32,7 +32,7 @@ class MetricError(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What can be measured: the formula's name, what its cutoff counts, and how else people write it."""
+    """A formula: the unit of its cutoff, its other spellings, and its description."""
 
     unit: Unit
     needs_cutoff: bool
@@ -55,13 +55,13 @@ MEASURES: dict[str, Measure] = {
     "A_strict": Measure("token", True, (), "A, and nothing in the context contradicts it"),
 }
 
-_SPELT = {spelling.lower(): name for name, measure in MEASURES.items() for spelling in (name, *measure.aliases)}
+_SPELLINGS = {spelling.lower(): name for name, measure in MEASURES.items() for spelling in (name, *measure.aliases)}
 _NAME = re.compile(r"(?P<base>[A-Za-z_]+)(?:@(?P<cutoff>[1-9][0-9]{0,5})(?P<tokens>tok)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Metric:
-    """A measure and its cutoff; None looks at everything that was returned."""
+    """A measure and its cutoff; None means every document returned."""
 
     measure: str
     cutoff: int | None = None
@@ -72,8 +72,8 @@ class Metric:
         if self.cutoff is None and MEASURES[self.measure].needs_cutoff:
             example = Metric(self.measure, 400 if self.unit == "token" else 10)
             raise MetricError(f"{self.measure} needs a cutoff", f"write {example}")
-        if self.cutoff is not None and not 1 <= self.cutoff <= LONGEST:
-            raise MetricError(f"{self.measure} cannot look at {self.cutoff}", f"a cutoff lies in 1..{LONGEST}")
+        if self.cutoff is not None and not 1 <= self.cutoff <= MAX_CUTOFF:
+            raise MetricError(f"{self.measure} cannot look at {self.cutoff}", f"a cutoff lies in 1..{MAX_CUTOFF}")
 
     @property
     def unit(self) -> Unit:
@@ -86,22 +86,22 @@ class Metric:
 
 
 def parse(name: str) -> Metric:
-    """The metric of a name. `A@400` is read as `A@400tok`: measures by tokens have no form by rank."""
+    """Parse a metric's name. `A@400` is read as `A@400tok`: measures by tokens have no form by rank."""
     found = _NAME.fullmatch(name.strip())
     base = name.strip().partition("@")[0]
-    if base.lower() not in _SPELT:
-        raise MetricError(f"there is no metric {name!r}", _meant(base))
-    measure = _SPELT[base.lower()]
+    if base.lower() not in _SPELLINGS:
+        raise MetricError(f"there is no metric {name!r}", _suggest(base))
+    measure = _SPELLINGS[base.lower()]
     if found is None:
         raise MetricError(
-            f"{name!r} has no cutoff that can be read", f"write {measure}@ and a whole number from 1 to {LONGEST}"
+            f"{name!r} has no cutoff that can be read", f"write {measure}@ and a whole number from 1 to {MAX_CUTOFF}"
         )
     if found["tokens"] and MEASURES[measure].unit == "rank":
         raise MetricError(f"{name!r}: {measure} counts documents, not tokens", f"write {measure}@{found['cutoff']}")
     return Metric(measure, int(found["cutoff"]) if found["cutoff"] else None)
 
 
-def _meant(base: str) -> str:
-    """The cure for a misspelt name: the measure whose spelling is nearest, then all of them."""
-    close = difflib.get_close_matches(base.lower(), _SPELT, n=1)
-    return nearest(_SPELT[close[0]] if close else base, MEASURES)
+def _suggest(base: str) -> str:
+    """The cure for a misspelt name: the nearest measure, then all of them."""
+    close = difflib.get_close_matches(base.lower(), _SPELLINGS, n=1)
+    return nearest(_SPELLINGS[close[0]] if close else base, MEASURES)

@@ -1,12 +1,12 @@
-"""A run against a dataset's judgements: every metric, one value per scored topic."""
+"""Scores a run with a dataset's judgements: every metric, one value per scored topic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.bench.metrics.budget import in_budget
+from assay.bench.metrics.budget import score_budgets
 from assay.bench.metrics.names import MetricError, parse
-from assay.bench.metrics.ranked import ranked
+from assay.bench.metrics.ranking import score_rankings
 from assay.bench.types import Dataset, Run, Scores
 
 DEFAULTS: tuple[str, ...] = (
@@ -21,7 +21,7 @@ DEFAULTS: tuple[str, ...] = (
     "Success@10",
     "Judged@10",
 )
-"""What is measured when nobody says what to measure."""
+"""The default metrics."""
 
 BUDGETS: tuple[str, ...] = (
     *(f"ER@{tokens}tok" for tokens in (200, 400, 800, 1200)),
@@ -29,11 +29,11 @@ BUDGETS: tuple[str, ...] = (
     "EP@400tok",
     "A_strict@400tok",
 )
-"""What is measured beside `DEFAULTS` where evidence is marked."""
+"""Default metrics in addition to `DEFAULTS` if evidence is marked."""
 
 
-def defaults(dataset: Dataset) -> tuple[str, ...]:
-    """The metrics a dataset can feed."""
+def default_metrics(dataset: Dataset) -> tuple[str, ...]:
+    """The default metrics that a dataset supports."""
     return DEFAULTS + BUDGETS if any(dataset.evidence.get(topic) for topic in dataset.scored) else DEFAULTS
 
 
@@ -44,14 +44,14 @@ def score(names: Sequence[str], dataset: Dataset, run: Run) -> dict[str, Scores]
     """
     metrics = list(dict.fromkeys(parse(name) for name in names))
     topics = dataset.scored
-    given = tuple(result.topic for result in run)
-    if given != topics:
+    run_topics = tuple(result.topic for result in run)
+    if run_topics != topics:
         raise MetricError(
-            f"the run has {len(given)} results, which are not those of the {len(topics)} scored topics of "
+            f"the run has {len(run_topics)} results, which are not those of the {len(topics)} scored topics of "
             f"{dataset.name}/{dataset.split} in their order",
             "give one result per topic of Dataset.scored; a query that failed is a result with `failed` set",
         )
     judgements = [dataset.judgements[topic] for topic in topics]
-    values = ranked([metric for metric in metrics if metric.unit == "rank"], judgements, run)
-    values |= in_budget([metric for metric in metrics if metric.unit == "token"], dataset, run)
+    values = score_rankings([metric for metric in metrics if metric.unit == "rank"], judgements, run)
+    values |= score_budgets([metric for metric in metrics if metric.unit == "token"], dataset, run)
     return {str(metric): values[metric] for metric in metrics}

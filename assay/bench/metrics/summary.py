@@ -1,7 +1,7 @@
-"""Scores as a receipt holds them, and their mean.
+"""Converts scores to and from JSON, and computes their mean.
 
-NaN means that a metric has no value for a topic (evidence metrics, where nobody marked evidence). It is not a 0:
-means and tests leave such topics out. JSON has no NaN, so a receipt says null.
+NaN means that a metric has no value for a topic (evidence metrics without marked evidence). It is not 0: means and
+tests exclude such topics. JSON has no NaN, so a receipt contains null.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLACES = 10
 def mean(scores: Scores) -> float | None:
     """The mean over topics that have a value, to ten decimals; None when no topic has one.
 
-    The sum is exact before it is rounded, so the order of topics does not matter.
+    The sum is exact before rounding, so the order of topics does not matter.
     """
     values = scores[~np.isnan(scores)]
     return round(math.fsum(values.tolist()) / len(values), PLACES) if len(values) else None

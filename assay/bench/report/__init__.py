@@ -1,7 +1,7 @@
-"""Receipts as something people look at: tables and pictures in one file that needs no network."""
+"""Renders receipts as reports: tables and charts in one file without network access."""
 
-from assay.bench.report.gather import Board, Report, gather
-from assay.bench.report.html import html
-from assay.bench.report.markdown import markdown
+from assay.bench.report.boards import Board, Report, build_report
+from assay.bench.report.html import render_html
+from assay.bench.report.markdown import render_markdown
 
-__all__ = ["Board", "Report", "gather", "html", "markdown"]
+__all__ = ["Board", "Report", "build_report", "render_html", "render_markdown"]

@@ -1,12 +1,12 @@
-"""A report as one HTML file: no script, no network, light and dark, readable on paper."""
+"""Renders a report as one HTML file: no script, no network, light and dark themes, printable."""
 
 from __future__ import annotations
 
 from html import escape
 
-from assay.bench.report import pictures, tables, words
-from assay.bench.report.gather import Board, Report
-from assay.bench.report.tables import Table
+from assay.bench.report import charts, sentences, tables
+from assay.bench.report.boards import Board, Report
+from assay.bench.report.tables import ReportTable
 
 _PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7f7f7f")
 _STYLE = """
@@ -37,33 +37,37 @@ code { font-size: .8rem; word-break: break-all; } nav a { margin-right: 1rem; }
 )
 
 
-def html(report: Report) -> str:
+def render_html(report: Report) -> str:
     boards = report.boards
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Assay: results</title><style>{_STYLE}</style></head><body>",
         "<h1>Results</h1>",
-        f'<p class="about">{_legend(boards[0])}</p>',
+        f'<p class="about">{_render_legend(boards[0])}</p>',
         "<nav>",
         *(f'<a href="#{_anchor(board)}">{escape(_name(board))}</a>' for board in boards),
         "</nav>",
     ]
     for label in sorted({board.dataset["label"] for board in boards}):
         for split in sorted({b.dataset["split"] for b in boards if b.dataset["label"] == label}):
-            found = tables.matrix(report, (split,), label)
+            found = tables.dataset_table(report, (split,), label)
             if found is not None and len(found.head) > 3:
                 parts += [
                     f"<h3>{escape(boards[0].metric)}, {escape(split)} splits, {label} judgements</h3>",
-                    _table(found),
+                    _render_table(found),
                 ]
-    parts += [_board(board) for board in boards]
+    parts += [_render_board(board) for board in boards]
     if report.verdicts:
-        parts += ["<h2>Verdicts</h2><ul>", *(f"<li>{escape(words.outcome(r))}</li>" for r in report.verdicts), "</ul>"]
+        parts += [
+            "<h2>Verdicts</h2><ul>",
+            *(f"<li>{escape(sentences.describe_receipt(r))}</li>" for r in report.verdicts),
+            "</ul>",
+        ]
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def _legend(board: Board) -> str:
+def _render_legend(board: Board) -> str:
     return escape(
         f"Differences are paired, query by query, against {board.reference}; intervals are bootstrapped, p values come "
         "from random sign flips and are adjusted (Holm over systems, Benjamini-Hochberg over strata). A hollow dot is "
@@ -71,37 +75,44 @@ def _legend(board: Board) -> str:
     )
 
 
-def _board(board: Board) -> str:
+def _render_board(board: Board) -> str:
     best = board.best.system
     rival = best if best != board.reference else next((r.system for r in board.systems if r.system != best), best)
-    shown = [
-        ("Quality against latency", pictures.quality_latency(board)),
-        (f"Difference to {board.reference}", pictures.differences(board)),
-        (f"Where {rival} gains and loses", pictures.strata(board, rival)),
-        *((f"{metric} by token budget", pictures.budgets(board, metric, at)) for metric, at in board.budgets().items()),
-        (f"Query by query: {rival} minus {board.reference}", pictures.wins(board, rival)),
+    charts_by_title = [
+        ("Quality against latency", charts.draw_quality_latency(board)),
+        (f"Difference to {board.reference}", charts.draw_differences(board)),
+        (f"Where {rival} gains and loses", charts.draw_strata(board, rival)),
+        *(
+            (f"{metric} by token budget", charts.draw_budgets(board, metric, at))
+            for metric, at in board.budgets().items()
+        ),
+        (f"Query by query: {rival} minus {board.reference}", charts.draw_wins(board, rival)),
     ]
     parts = [
         f'<h2 id="{_anchor(board)}">{escape(_name(board))}</h2>',
-        f'<p class="about">{escape(words.about(board))}</p>',
-        f"<p>{escape(words.verdict(board))}</p>",
-        _table(tables.systems(board)),
-        *(f"<h3>{escape(title)}</h3>{svg}" for title, svg in shown if svg),
+        f'<p class="about">{escape(sentences.describe_dataset(board))}</p>',
+        f"<p>{escape(sentences.describe_leader(board))}</p>",
+        _render_table(tables.system_table(board)),
+        *(f"<h3>{escape(title)}</h3>{svg}" for title, svg in charts_by_title if svg),
     ]
     if len(board.best.scopes()) > 1:
-        parts += [f"<h3>{escape(board.metric)} by stratum</h3>", _table(tables.strata(board))]
-    brought = tables.legs(board)
-    if brought is not None:
-        parts += ["<h3>First places by leg, and those it alone had found</h3>", _table(brought)]
-    doubts = words.doubts(board)
-    if doubts:
-        parts += ["<h3>To know before believing</h3><ul>", *(f"<li>{escape(said)}</li>" for said in doubts), "</ul>"]
+        parts += [f"<h3>{escape(board.metric)} by stratum</h3>", _render_table(tables.stratum_table(board))]
+    leg_rows = tables.leg_table(board)
+    if leg_rows is not None:
+        parts += ["<h3>First places by leg, and those it alone had found</h3>", _render_table(leg_rows)]
+    caveats = sentences.list_caveats(board)
+    if caveats:
+        parts += [
+            "<h3>To know before believing</h3><ul>",
+            *(f"<li>{escape(caveat)}</li>" for caveat in caveats),
+            "</ul>",
+        ]
     parts += ["<details><summary>Receipts</summary><ul>"]
     parts += [f"<li>{escape(n)} <code>{r.digest}</code></li>" for n, r in sorted(board.receipts.items())]
     return "\n".join([*parts, "</ul></details>"])
 
 
-def _table(found: Table) -> str:
+def _render_table(found: ReportTable) -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in found.head)
     rows = []
     for place, row in enumerate(found.rows):

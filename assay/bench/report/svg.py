@@ -1,49 +1,68 @@
-"""The few marks our pictures are made of, as SVG text. Colours come from the page's style, so both themes work."""
+"""SVG elements and axes. Colours come from the page's style sheet, so that light and dark themes work."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 WIDTH = 720
 
 
-def text(x: float, y: float, said: str, anchor: str = "start", kind: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(said)}</text>'
+def element(tag: str, attributes: Mapping[str, object], content: str | None = None) -> str:
+    """An SVG element; `content` is markup, None closes the tag at once."""
+    head = " ".join([tag, *(f'{name}="{escape(str(value))}"' for name, value in attributes.items())])
+    return f"<{head}/>" if content is None else f"<{head}>{content}</{tag}>"
+
+
+def escape_text(text: str) -> str:
+    """Escape text for XML, which allows no control characters."""
+    return escape("".join(char if char.isprintable() else "\ufffd" for char in text))
+
+
+def text(x: float, y: float, content: str, anchor: str = "start", kind: str = "") -> str:
+    attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "class": kind}
+    return element("text", attributes, escape_text(content))
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str = "axis") -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+    ends = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    return element("line", {**ends, "class": kind})
 
 
-def dot(x: float, y: float, kind: str, tip: str = "", radius: float = 5.0) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" class="{kind}">{title(tip)}</circle>'
+def circle(x: float, y: float, kind: str, tip: str = "", radius: float = 5.0) -> str:
+    return element("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": radius, "class": kind}, title(tip))
 
 
 def bar(x: float, y: float, width: float, height: float, kind: str, tip: str = "") -> str:
-    place = f'x="{x:.2f}" y="{y:.2f}" width="{max(width, 0.0):.2f}" height="{max(height, 0.0):.2f}"'
-    return f'<rect {place} class="{kind}">{title(tip)}</rect>'
+    box = {"x": f"{x:.2f}", "y": f"{y:.2f}", "width": f"{max(width, 0.0):.2f}", "height": f"{max(height, 0.0):.2f}"}
+    return element("rect", {**box, "class": kind}, title(tip))
 
 
-def path(points: Sequence[tuple[float, float]], kind: str) -> str:
-    return f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}" class="{kind}"/>'
+def polyline(points: Sequence[tuple[float, float]], attributes: Mapping[str, object]) -> str:
+    return element("polyline", {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in points), **attributes})
 
 
 def title(tip: str) -> str:
-    """What a pointer sees, and a screen reader says."""
-    return f"<title>{escape(tip)}</title>" if tip else ""
+    """The tooltip of an element, also read by screen readers."""
+    return element("title", {}, escape_text(tip)) if tip else ""
 
 
-def picture(height: float, label: str, marks: Sequence[str]) -> str:
-    head = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">'
-    return "\n".join([head, *marks, "</svg>"])
+def document(attributes: Mapping[str, object], marks: Sequence[str]) -> str:
+    """An SVG document: one mark per line."""
+    return element("svg", attributes, "\n".join(["", *marks, ""]))
+
+
+def chart(height: float, label: str, marks: Sequence[str]) -> str:
+    """A chart of a report: it takes the page's width."""
+    view = f"0 0 {WIDTH} {height:.0f}"
+    return document({"viewBox": view, "role": "img", "aria-label": label}, marks)
 
 
 @dataclass(frozen=True)
 class PlotAxis:
-    """Values to places: `at(value)`; `logarithmic` for times."""
+    """Maps values to coordinates: `at(value)`; `logarithmic` for times."""
 
     low: float
     high: float
@@ -59,7 +78,7 @@ class PlotAxis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, count: int = 5) -> list[float]:
-        """Round values inside the axis."""
+        """Round values within the axis."""
         if self.logarithmic:
             powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             fine = [m * 10.0**p for p in powers for m in (1, 2, 5)]
@@ -73,14 +92,14 @@ class PlotAxis:
         return [place * step for place in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def spread(values: Sequence[float], room: float = 0.08) -> tuple[float, float]:
-    """The least and the greatest of some values, with room around them."""
+def padded_range(values: Sequence[float], room: float = 0.08) -> tuple[float, float]:
+    """The smallest and the largest value, with padding."""
     low, high = min(values), max(values)
     extra = (high - low) * room or abs(high) * room or 0.05
     return low - extra, high + extra
 
 
-def below(axis: PlotAxis, y: float, top: float, label: str, form: str = "{:g}") -> list[str]:
+def x_axis(axis: PlotAxis, y: float, top: float, label: str, form: str = "{:g}") -> list[str]:
     """A horizontal axis with its grid."""
     marks = [line(axis.start, y, axis.end, y)]
     for value in axis.ticks():
@@ -89,8 +108,8 @@ def below(axis: PlotAxis, y: float, top: float, label: str, form: str = "{:g}") 
     return [*marks, text((axis.start + axis.end) / 2, y + 34, label, "middle", "label")]
 
 
-def beside(axis: PlotAxis, x: float, end: float, label: str, form: str = "{:.2f}") -> list[str]:
-    """A vertical axis with its grid; its label stands above it."""
+def y_axis(axis: PlotAxis, x: float, end: float, label: str, form: str = "{:.2f}") -> list[str]:
+    """A vertical axis with its grid and its label above it."""
     marks = [line(x, axis.start, x, axis.end)]
     for value in axis.ticks():
         y = axis.at(value)

@@ -1,59 +1,59 @@
-"""The tables of a report as plain rows; Markdown and HTML only dress them."""
+"""Builds the tables of a report as plain rows, for Markdown and HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.bench.report.gather import Board, Report
+from assay.bench.report.boards import Board, Report
 from assay.bench.run_columns import RunColumns
 from assay.config.preflight import barred
 
-COLUMNS = 6
-"""Metrics of a board's table; receipts hold them all."""
+MAX_METRICS = 6
+"""The number of metrics of a board's table; receipts have all of them."""
 
 
 @dataclass(frozen=True)
-class Table:
-    """Columns and rows; the first column is a name, the others stand right. `strong` rows lead."""
+class ReportTable:
+    """Columns and rows; the first column is a name, the others are right-aligned. `strong` rows are emphasised."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     strong: frozenset[int] = frozenset()
 
 
-def systems(board: Board) -> Table:
-    """Every system: its metrics, its difference to the reference, what it takes."""
-    others = [m for m in board.metrics() if not m.endswith("tok")][1:COLUMNS]
+def system_table(board: Board) -> ReportTable:
+    """Every system: its metrics, its difference to the reference, its latency."""
+    others = [m for m in board.metrics() if not m.endswith("tok")][1:MAX_METRICS]
     others += [m for m in board.metrics() if m.endswith("@400tok")]
     head = ("system", board.metric, f"Δ {board.reference}", "95 %", "p (Holm)", "W/T/L", "p50 ms", "p95 ms", *others)
     rows = [
         (
             run.system,
-            _number(board.mean(run)),
-            *(_against(board, run.system) if run in board.systems else [""] * 4),
-            *_times(run),
-            *(_number(board.mean(run, metric)) for metric in others),
+            _format_score(board.mean(run)),
+            *(_format_test(board, run.system) if run in board.systems else [""] * 4),
+            *_format_times(run),
+            *(_format_score(board.mean(run, metric)) for metric in others),
         )
         for run in (*board.systems, *board.bounds)
     ]
-    return Table(head, tuple(rows), frozenset({0}))
+    return ReportTable(head, tuple(rows), frozenset({0}))
 
 
-def strata(board: Board) -> Table:
+def stratum_table(board: Board) -> ReportTable:
     """The deciding metric in every stratum, one column for each system."""
     scopes = board.best.scopes()
     head = ("stratum", "queries", *(run.system for run in board.systems))
     rows = tuple(
-        (scope, str(len(places)), *(_number(board.mean(run, scope=scope)) for run in board.systems))
+        (scope, str(len(places)), *(_format_score(board.mean(run, scope=scope)) for run in board.systems))
         for scope, places in scopes.items()
     )
-    return Table(head, rows)
+    return ReportTable(head, rows)
 
 
-def legs(board: Board) -> Table | None:
-    """What each leg brought to the answers of every system with several: first places it had a part in, and those
-    that nobody else had found, unless it could have found none. None when no receipt says so."""
+def leg_table(board: Board) -> ReportTable | None:
+    """The contribution of each leg to the answers of systems with several legs: results that it found, and results that
+    it alone found ("not measured" if it could not run). None if no receipt has these counts."""
     rows = []
     for run in board.systems:
         receipt = board.receipts[run.system]
@@ -61,13 +61,13 @@ def legs(board: Board) -> Table | None:
         for leg, found in receipt.measured.get("legs", {}).items():
             alone = "not measured" if leg in shut and not found["alone"] else f"{found['alone']:,}"
             rows.append((run.system, str(leg), f"{found['chosen']:,}", alone))
-    return Table(("system", "leg", "found", "found alone"), tuple(rows)) if rows else None
+    return ReportTable(("system", "leg", "found", "found alone"), tuple(rows)) if rows else None
 
 
-def matrix(report: Report, splits: Sequence[str], label: str) -> Table | None:
+def dataset_table(report: Report, splits: Sequence[str], label: str) -> ReportTable | None:
     """Systems × datasets in the boards' metric, and their mean over the sets that all of them ran on.
 
-    Sets judged by people, by links and by generators never share a table.
+    Human, derived and synthetic judgements never share a table.
     """
     boards = [b for b in report.boards if b.dataset["split"] in splits and b.dataset["label"] == label]
     if not boards:
@@ -80,11 +80,13 @@ def matrix(report: Report, splits: Sequence[str], label: str) -> Table | None:
     means = {n: sum(v for v in row if v is not None) / len(row) for n, row in cells.items() if None not in row}
     order = sorted(names, key=lambda n: (-means.get(n, -1.0), n))
     head = ("system", *(f"{b.dataset['name']} ({b.dataset['split']})" for b in boards), "mean")
-    rows = [(n, *(_number(v) if v is not None else "–" for v in cells[n]), _number(means.get(n))) for n in order]
-    return Table(head, tuple(rows), frozenset({0}) if means else frozenset())
+    rows = [
+        (n, *(_format_score(v) if v is not None else "–" for v in cells[n]), _format_score(means.get(n))) for n in order
+    ]
+    return ReportTable(head, tuple(rows), frozenset({0}) if means else frozenset())
 
 
-def _against(board: Board, system: str) -> tuple[str, str, str, str]:
+def _format_test(board: Board, system: str) -> tuple[str, str, str, str]:
     test = board.test(system)
     if test is None:
         return ("reference", "", "", "")
@@ -97,10 +99,10 @@ def _against(board: Board, system: str) -> tuple[str, str, str, str]:
     )
 
 
-def _times(run: RunColumns) -> tuple[str, str]:
+def _format_times(run: RunColumns) -> tuple[str, str]:
     total = run.latency_ms.get("total", {})
     return tuple(f"{total[p]:.2f}" if p in total else "" for p in ("p50", "p95"))  # type: ignore[return-value]
 
 
-def _number(value: float | None) -> str:
+def _format_score(value: float | None) -> str:
     return "–" if value is None or value != value else f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""A router and what it is held against: its first source alone, its second alone, and both for every question."""
+"""Builds a router and its comparisons: its first source alone, its second alone, and both for every question."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.bench.systems import System, of
+from assay.bench.systems import System, make_system
 from assay.config.load import with_digest
 from assay.config.plans import trigger_config
-from assay.config.registry import settings_of, short_name
+from assay.config.registry import registered_name, settings_of
 from assay.engine.pipeline import LegPlan, Pipeline
 from assay.errors import ConfigError
 
 MODES: Mapping[str, str] = {"fewer_than": "must_count_gate"}
-"""What 000 calls a trigger, where it has a word for it."""
+"""Trigger → its name in the router policy, if it has one."""
 FUSIONS: Mapping[str, str] = {"rrf": "rrf_fusion"}
 
 
 @dataclass(frozen=True)
-class Arms:
+class RouterArms:
     """The router under its name, and its three comparisons as "name first", "name second" and "name always"."""
 
     router: System
@@ -31,20 +31,20 @@ class Arms:
         return iter((self.router, self.first, self.second, self.always))
 
 
-def arms(pipeline: Pipeline, name: str = "") -> Arms:
-    """The arms of a two-stage pipeline; ConfigError for one that has not two legs."""
-    first, second = stages(pipeline)
+def build_arms(pipeline: Pipeline, name: str = "") -> RouterArms:
+    """Build the arms of a two-stage pipeline; ConfigError if it does not have two legs."""
+    first, second = get_stages(pipeline)
     name = name or pipeline.name
     always = replace(pipeline, legs=(first, replace(second, when=None)))
-    return Arms(
-        of(pipeline, name),
-        of(_alone(pipeline, first), f"{name} first"),
-        of(_alone(pipeline, second), f"{name} second"),
-        of(with_digest(always), f"{name} always"),
+    return RouterArms(
+        make_system(pipeline, name),
+        make_system(_single_stage(pipeline, first), f"{name} first"),
+        make_system(_single_stage(pipeline, second), f"{name} second"),
+        make_system(with_digest(always), f"{name} always"),
     )
 
 
-def stages(pipeline: Pipeline) -> tuple[LegPlan, LegPlan]:
+def get_stages(pipeline: Pipeline) -> tuple[LegPlan, LegPlan]:
     if len(pipeline.legs) != 2:
         raise ConfigError(
             f"pipeline {pipeline.name!r} has {len(pipeline.legs)} legs; a router has a first and a second",
@@ -54,30 +54,30 @@ def stages(pipeline: Pipeline) -> tuple[LegPlan, LegPlan]:
     return first, second
 
 
-def _alone(pipeline: Pipeline, plan: LegPlan) -> Pipeline:
-    """One stage for every question, however long it takes, through the same fuser (which still makes one candidate of a
-    group) and the same steps. It must answer: a source that is not there is no source that finds nothing."""
+def _single_stage(pipeline: Pipeline, plan: LegPlan) -> Pipeline:
+    """One stage for every question, without a time limit, with the same fuser (which still merges groups) and the same
+    steps. The stage is required: a missing source must fail, not return nothing."""
     alone = replace(plan, when=None, after=(), cap_ms=None, required=True)
-    return with_digest(replace(pipeline, legs=(alone,), fuser=_unweighted(pipeline.fuser), budget_ms=None))
+    return with_digest(replace(pipeline, legs=(alone,), fuser=_drop_weights(pipeline.fuser), budget_ms=None))
 
 
-def _unweighted(fuser: Any) -> Any:
-    """The fuser without weights by name: of one leg they change nothing, and there is no other to name."""
+def _drop_weights(fuser: Any) -> Any:
+    """The fuser without weights by leg: with one leg they have no effect, and the other leg does not exist."""
     if hasattr(fuser, "inner"):
-        return replace(fuser, inner=_unweighted(fuser.inner))
+        return replace(fuser, inner=_drop_weights(fuser.inner))
     return replace(fuser, weights={}) if getattr(fuser, "weights", None) else fuser
 
 
-def described(pipeline: Pipeline) -> dict[str, Any]:
-    """The `config` of 000's report: its mode, its gate values, its budgets."""
-    first, second = stages(pipeline)
+def describe_config(pipeline: Pipeline) -> dict[str, Any]:
+    """The `config` of the router policy's report: mode, trigger settings, budgets."""
+    first, second = get_stages(pipeline)
     fuser = getattr(pipeline.fuser, "inner", pipeline.fuser)
-    fusion = "" if fuser is None else short_name("fuser", fuser)
-    trigger = "always" if second.when is None else short_name("trigger", second.when)
+    fusion = "" if fuser is None else registered_name("fuser", fuser)
+    trigger = "always" if second.when is None else registered_name("trigger", second.when)
     settings = {} if fuser is None else settings_of(fuser)
     return {
         "mode": MODES.get(trigger, trigger),
-        "trigger": trigger_config(second.when, short_name) or {"use": "always"},
+        "trigger": trigger_config(second.when, registered_name) or {"use": "always"},
         "min_must_count": getattr(second.when, "count", None),
         "fusion_mode": FUSIONS.get(fusion, fusion),
         "k_rrf": settings.get("c"),

@@ -1,6 +1,6 @@
-"""All questions as one report: 000's JSON, made of a run's receipt and the questions' own metadata.
+"""Assembles the JSON report of the router policy from a run's receipt and the questions' metadata.
 
-`digest` covers everything but latency, which is measured: `latency`, `latency_ms` and the stages' milliseconds.
+`digest` covers everything but the measured times: `latency`, `latency_ms` and the stages' milliseconds.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.bench.receipt import Receipt, digest_of
-from assay.bench.router_report.arms import described
+from assay.bench.messages import failures
+from assay.bench.receipt import Receipt, compute_digest
+from assay.bench.router_report.arms import describe_config
 from assay.bench.router_report.questions import COUNTERS, RouterQuestion
 from assay.bench.types import Dataset
 from assay.engine.pipeline import Pipeline
@@ -26,17 +27,17 @@ SUMMARY: Mapping[str, str] = {
     "mrr": "RR",
     "ndcg_at_k": "nDCG",
 }
-"""000's names → the lab's metrics."""
+"""Names of the router policy → the lab's metrics."""
 LONGMEMEVAL = "longmemeval"
 SAMPLED = 50
 HOW = "assay bench router longmemeval:longmemeval_s.json --split all~50 --make-table"
 
 
-def metrics(k: int) -> tuple[str, ...]:
+def router_metrics(k: int) -> tuple[str, ...]:
     return tuple(f"{name}@{k}" for name in ("R", "nDCG", "RR", "Success", "AllR", "P"))
 
 
-def assemble(
+def assemble_report(
     dataset: Dataset,
     pipeline: Pipeline,
     receipt: Receipt,
@@ -46,30 +47,30 @@ def assemble(
 ) -> dict[str, Any]:
     """The whole report. `compared` are differences to the other arms, `gates` the verdicts.
 
-    A question that failed stands under `failures`, not under `results`: whoever reads the report as a recorded source
-    must not take it for one that found nothing.
+    A failed question is listed under `failures`, not under `results`: who reads the report as a recorded source must
+    not mistake it for an empty result.
     """
-    said = receipt.canonical
+    canonical = receipt.canonical
     k = pipeline.k
     names = {name: f"{metric}@{k}" for name, metric in SUMMARY.items()}
     counted = Counter(question.facts["outcome"] for question in questions)
     body: dict[str, Any] = {
         "schema": SCHEMA,
-        "dataset": said["dataset"],
+        "dataset": canonical["dataset"],
         "top_k": k,
-        "config": described(pipeline),
+        "config": describe_config(pipeline),
         "counters": {name: counted[name] for name in COUNTERS},
         "summary": {
             "questions_total": len(questions),
-            "questions_failed": len(said["failed"]),
+            "questions_failed": len(canonical["failed"]),
             "questions_without_answer": len(dataset.abstain),
-            **{name: said["aggregates"]["all"].get(metric) for name, metric in names.items()},
+            **{name: canonical["aggregates"]["all"].get(metric) for name, metric in names.items()},
         },
         "compared": list(compared),
         "gates": dict(gates),
-        "longmemeval_50": longmemeval(dataset),
+        "longmemeval_50": describe_longmemeval(dataset),
         "receipt": receipt.digest,
-        "failures": [{"question_id": name, "error": why} for name, why in said["failed"].items()],
+        "failures": [{"question_id": name, "error": why} for name, why in failures(receipt).items()],
         "results": [
             {
                 "question_id": question.topic,
@@ -77,35 +78,38 @@ def assemble(
                 "relevant_session_ids": sorted(d for d, g in dataset.judgements[question.topic].items() if g > 0),
                 "retrieved_session_ids": list(question.retrieved.documents[:k]),
                 "retrieved_scores": list(question.retrieved.scores[:k]),
-                "metrics": {name: said["scores"][metric][place] for name, metric in names.items()},
+                "metrics": {name: canonical["scores"][metric][place] for name, metric in names.items()},
                 "two_stage": question.facts,
             }
             for place, question in enumerate(questions)
             if not question.failed
         ],
     }
-    return {**_timed(body, [question for question in questions if not question.failed]), "digest": digest_of(body)}
+    return {
+        **_add_latency(body, [question for question in questions if not question.failed]),
+        "digest": compute_digest(body),
+    }
 
 
-def _timed(body: Mapping[str, Any], questions: Sequence[RouterQuestion]) -> dict[str, Any]:
+def _add_latency(body: Mapping[str, Any], questions: Sequence[RouterQuestion]) -> dict[str, Any]:
     """The report with the latencies of the questions that were answered, in all and one by one."""
     results = []
     for row, question in zip(body["results"], questions, strict=True):
         total, first, second = (round(ms, 3) for ms in question.ms)
         stages = {**row["two_stage"], "stage1_latency_ms": first, "stage2_latency_ms": second}
         results.append({**row, "two_stage": stages, "latency_ms": total})
-    return {**body, "latency": latency(questions), "results": results}
+    return {**body, "latency": summarise_latency(questions), "results": results}
 
 
-def latency(questions: Sequence[RouterQuestion]) -> dict[str, float | None]:
-    """p50, p95 and mean of the whole and of each stage, in milliseconds. Stage 2: of the questions that asked it; None
-    when none did."""
+def summarise_latency(questions: Sequence[RouterQuestion]) -> dict[str, float | None]:
+    """p50, p95 and mean of the search and of each stage, in milliseconds. Stage 2 counts the questions that reached it;
+    None if there are none."""
     found: dict[str, float | None] = {}
-    asked = [question for question in questions if question.facts["outcome"] != "stage2_not_triggered"]
-    for name, place, of in (("search", 0, questions), ("stage1", 1, questions), ("stage2", 2, asked)):
+    stage2_questions = [question for question in questions if question.facts["outcome"] != "stage2_not_triggered"]
+    for name, place, of in (("search", 0, questions), ("stage1", 1, questions), ("stage2", 2, stage2_questions)):
         times = np.array([question.ms[place] for question in of])
-        for word, read in (("p50", _percentile(50)), ("p95", _percentile(95)), ("mean", np.mean)):
-            found[f"{name}_ms_{word}"] = round(float(read(times)), 3) if len(times) else None
+        for word, statistic in (("p50", _percentile(50)), ("p95", _percentile(95)), ("mean", np.mean)):
+            found[f"{name}_ms_{word}"] = round(float(statistic(times)), 3) if len(times) else None
     return found
 
 
@@ -113,13 +117,15 @@ def _percentile(share: int) -> Callable[[Any], Any]:
     return lambda times: np.percentile(times, share)
 
 
-def longmemeval(dataset: Dataset) -> dict[str, Any]:
-    """Was LongMemEval-50 itself measured here? 000 is written for it; whoever has the file can."""
-    here, asked = f"{dataset.name}/{dataset.split}", len(dataset.scored) + len(dataset.abstain)
+def describe_longmemeval(dataset: Dataset) -> dict[str, Any]:
+    """Whether this run is LongMemEval-50, for which the router policy is specified, and how to run it."""
+    run_name, questions = f"{dataset.name}/{dataset.split}", len(dataset.scored) + len(dataset.abstain)
     if not dataset.source.startswith(f"{LONGMEMEVAL}:"):
-        why = f"LongMemEval-50 was not measured: its data is not at hand; this is {here}"
-    elif asked != SAMPLED:
-        why = f"LongMemEval-50 was not measured: this is {here} with {asked} questions, not a sample of {SAMPLED}"
+        why = f"LongMemEval-50 was not measured: its data is not at hand; this is {run_name}"
+    elif questions != SAMPLED:
+        why = (
+            f"LongMemEval-50 was not measured: this is {run_name} with {questions} questions, not a sample of {SAMPLED}"
+        )
     else:
         return {"measured": True, "why": f"This is LongMemEval-50: {dataset.source}, {dataset.split}", "how": HOW}
     return {"measured": False, "why": why, "how": HOW}

@@ -1,4 +1,4 @@
-"""A whole run: the arms' receipts through the lab, then every question once more with a clock, then the report."""
+"""Measures a router: the arms' receipts in the lab, then every question again with a clock, then the report."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from assay.bench import lab
-from assay.bench.compare import comparisons
-from assay.bench.gates.check import judge
-from assay.bench.gates.rules import PERCENTILES, Rules
+from assay.bench.compare import compare_columns
+from assay.bench.gates.rules import PERCENTILES, RuleSet
+from assay.bench.gates.verdicts import judge_receipt
 from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, ReceiptError, write
-from assay.bench.router_report.arms import Arms
-from assay.bench.router_report.assemble import assemble, metrics
-from assay.bench.router_report.questions import Noting, RouterQuestion, failed, question
-from assay.bench.run_columns import scored
-from assay.bench.runner import Bench, RunPlan, ranking_digest
+from assay.bench.router_report.arms import RouterArms
+from assay.bench.router_report.assemble import assemble_report, router_metrics
+from assay.bench.router_report.questions import LastJobExecutor, RouterQuestion, build_question, failed_question
+from assay.bench.run_columns import read_columns
+from assay.bench.runner import Bench, RunPlan, digest_ranking
 from assay.bench.types import ALL, Dataset
 from assay.bench.workspace import Workspace
 from assay.engine.pipeline import Pipeline
@@ -30,94 +30,98 @@ from assay.types import Progress
 
 @dataclass(frozen=True)
 class RouterMeasurement:
-    """The report, the receipts it stands on by system, and the verdicts."""
+    """The report, its receipts by system, and the verdicts."""
 
     report: Mapping[str, Any]
     receipts: Mapping[str, Receipt]
     gate: Receipt
 
 
-def measure(
+def measure_router(
     dataset: Dataset,
-    arms: Arms,
+    arms: RouterArms,
     workspace: Workspace,
-    rules: Rules,
+    rules: RuleSet,
     *,
     out: Path | None = None,
     clock: Callable[[], float] = time.perf_counter,
     progress: Progress = lambda *_: None,
 ) -> RouterMeasurement:
-    """Run a router and its arms on a dataset. With `out`, receipts are written there; fitting ones are kept."""
+    """Run a router and its arms on a dataset. With `out`, receipts are written there and valid ones reused."""
     pipeline = arms.router.pipeline
     assert pipeline is not None
     demanded = [rule.metric for rule in rules.rules if rule.timed is None]
-    plan = RunPlan(tuple(dict.fromkeys((*metrics(pipeline.k), *demanded))))
+    plan = RunPlan(tuple(dict.fromkeys((*router_metrics(pipeline.k), *demanded))))
     found = dict(lab.run(dataset, list(arms), workspace, plan, out=out, progress=progress).receipts)
     bench = Bench(dataset, workspace, plan)
-    questions = asked_all(bench, pipeline, clock, progress)
-    receipt = _checked(found[arms.router.name], questions)
-    receipt = found[arms.router.name] = _timed(receipt, questions)
+    questions = run_questions(bench, pipeline, clock, progress)
+    receipt = _check_rankings(found[arms.router.name], questions)
+    receipt = found[arms.router.name] = _add_latency(receipt, questions)
     if out is not None:
         write(receipt, out / file_name(dataset, arms.router.name))
     second = found[arms.second.name]
-    gate = judge(receipt, rules, second)
-    report = assemble(dataset, pipeline, receipt, questions, _compared(arms, found, plan), _verdicts(gate, rules))
+    gate = judge_receipt(receipt, rules, second)
+    report = assemble_report(
+        dataset, pipeline, receipt, questions, _compare_arms(arms, found, plan), _verdicts(gate, rules)
+    )
     return RouterMeasurement(report, found, gate)
 
 
-def asked_all(
+def run_questions(
     bench: Bench, pipeline: Pipeline, clock: Callable[[], float], progress: Progress
 ) -> tuple[RouterQuestion, ...]:
-    """Every scored question with nothing remembered, so that its times are its own."""
+    """Run every scored question without caches, so that times are independent."""
     topics, view = bench.dataset.scored, bench.workspace.snapshot
     rows = []
     for done, topic in enumerate(topics, 1):
-        query, asker = bench.query(topic), Noting(pipeline.budget_ms)
+        query, executor = bench.query(topic), LastJobExecutor(pipeline.budget_ms)
         try:
-            answer = pipeline.run(query, view, k=view.size, clock=clock, asker=asker)
-            rows.append(question(pipeline, query, answer, bench.retrieved(topic, answer, pipeline.k)))
-        except Exception as error:  # a plug-in's bug costs its question, never the run
-            said = error.message if isinstance(error, AssayError) else error
-            rows.append(failed(topic, f"{type(error).__name__}: {said}", asker.last == pipeline.legs[1].name))
+            answer = pipeline.run(query, view, k=view.size, clock=clock, executor=executor)
+            rows.append(build_question(pipeline, query, answer, bench.collect(topic, answer, pipeline.k)))
+        except Exception as error:  # a bug of a plug-in fails its question, never the run
+            message = error.message if isinstance(error, AssayError) else error
+            rows.append(
+                failed_question(topic, f"{type(error).__name__}: {message}", executor.last == pipeline.legs[1].name)
+            )
         progress("questions", done, len(topics))
     return tuple(rows)
 
 
-def _checked(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Receipt:
-    """The report stands on its receipt: every question got the very ranking that was scored."""
-    for said, asked in zip(receipt.canonical["rankings"], questions, strict=True):
-        if ranking_digest(asked.retrieved) != said:
+def _check_rankings(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Receipt:
+    """Check that every question got the ranking that was scored in the receipt."""
+    for digest, question in zip(receipt.canonical["rankings"], questions, strict=True):
+        if digest_ranking(question.retrieved) != digest:
             raise ReceiptError(
-                f"query {asked.topic} was answered differently the second time", "does a source change meanwhile?"
+                f"query {question.topic} was answered differently the second time", "does a source change meanwhile?"
             )
     return receipt
 
 
-def _timed(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Receipt:
-    """With the times of all questions that were answered, so that recorded stages count with what was recorded."""
+def _add_latency(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Receipt:
+    """Add the times of all answered questions; recorded stages count with their recorded times."""
     times = [question.ms[0] for question in questions if not question.failed]
     if not times:
         return receipt
-    seen = np.percentile(times, [50, 95, 99])
-    total = {word: round(float(ms), 3) for word, ms in zip(PERCENTILES, seen, strict=True)}
+    percentiles = np.percentile(times, [50, 95, 99])
+    total = {word: round(float(ms), 3) for word, ms in zip(PERCENTILES, percentiles, strict=True)}
     stages = {**receipt.measured.get("latency_ms", {}), "total": total}
     return replace(receipt, measured={**receipt.measured, "latency_ms": stages})
 
 
-def _compared(arms: Arms, found: Mapping[str, Receipt], plan: RunPlan) -> list[dict[str, Any]]:
+def _compare_arms(arms: RouterArms, found: Mapping[str, Receipt], plan: RunPlan) -> list[dict[str, Any]]:
     """The router against each arm: mean difference, interval, p; all queries."""
-    run = scored(found[arms.router.name])
+    run = read_columns(found[arms.router.name])
     rows = []
     for arm in (arms.first, arms.second, arms.always):
-        base = scored(found[arm.name])
+        base = read_columns(found[arm.name])
         if base.why or run.why:
             rows.append({"against": arm.name, "not_measured": base.why or run.why})
             continue
-        tests = comparisons(base, [run], [(metric, ALL) for metric in plan.metrics[:2]])
+        tests = compare_columns(base, [run], [(metric, ALL) for metric in plan.metrics[:2]])
         rows += [{"against": arm.name, **test.to_dict()} for test in tests]
     return rows
 
 
-def _verdicts(gate: Receipt, rules: Rules) -> dict[str, Any]:
-    """What can be computed; what the clock says stands in the gate's own receipt."""
+def _verdicts(gate: Receipt, rules: RuleSet) -> dict[str, Any]:
+    """The reproducible verdicts; the latency verdicts are in the gate's receipt."""
     return {"rules": rules.name, "verdict": gate.canonical["verdict"], "gates": gate.canonical["gates"]}

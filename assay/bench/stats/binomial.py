@@ -1,4 +1,4 @@
-"""The exact interval of a rate: k of n.
+"""The exact confidence interval of a rate k of n.
 
 Clopper and Pearson: low is the rate at which k or more of n happen with chance α/2, high the one at which k or
 fewer do. Both are quantiles of beta distributions:
@@ -17,7 +17,7 @@ _TINY = 1e-300
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
-    """Covers the true rate at least with chance `level`, whatever it is."""
+    """The interval that covers the true rate with probability `level` or more."""
     if not 0 <= k <= n or n == 0:
         raise StatisticsError(f"{k} of {n} is no rate", "give successes and trials, 0 ≤ k ≤ n, n ≥ 1")
     if not 0.0 < level < 1.0:
@@ -29,7 +29,7 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
 
 
 def beta_quantile(chance: float, a: float, b: float) -> float:
-    """The x at which the distribution reaches `chance`, by bisection down to neighbouring floats."""
+    """The x at which the distribution function reaches `chance`, by bisection down to neighbouring floats."""
     low, high = 0.0, 1.0
     while True:
         middle = (low + high) / 2.0

@@ -1,11 +1,11 @@
-"""How far could the mean have been, had other queries been asked? Percentile bootstrap, plain or two-level.
+"""Percentile bootstrap intervals of a mean over queries, plain or two-level.
 
-Plain: n queries are drawn with replacement, `draws` times. Two-level, where queries come in groups that share
-something (a conversation, a document, a seed): first groups are drawn with replacement, as many as there are, then
-within each drawn group its queries, as many as it has. The value of a draw is the mean over the queries drawn;
-the interval runs from the (1 − level)/2 to the (1 + level)/2 quantile of the draws, interpolated linearly.
+Plain: n queries are drawn with replacement, `draws` times. Two-level, for queries in groups that share something (a
+conversation, a document, a seed): first the groups are drawn with replacement, as many as there are, then the queries
+of each drawn group, as many as it has. The value of a draw is the mean over the queries drawn; the interval runs from
+the (1 − level)/2 to the (1 + level)/2 quantile of the draws, interpolated linearly.
 
-Draws come from PCG64(seed) and are shared by all rows, so an interval depends on nothing but its own row.
+Draws come from PCG64(seed) and are shared by all rows, so an interval depends on its own row alone.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.bench.stats.units import Floats, StatisticsError, check_draws, row_of, rows_of, sums, units_of
+from assay.bench.stats.units import Floats, StatisticsError, as_row, as_rows, check_draws, exact_sums, to_units
 
 _CELLS = 1 << 16
-"""Queries drawn at a time: few enough for the processor's cache, which makes it four times as fast."""
+"""Queries drawn per block: small enough for the processor's cache, which is four times as fast."""
 
 Groups = Sequence[str] | Sequence[int] | NDArray[np.str_] | NDArray[np.int64]
 """The group of each query."""
@@ -35,7 +35,7 @@ def bootstrap_ci(
     values: ArrayLike, level: float = 0.95, draws: int = 10_000, seed: int = 0, *, groups: Groups | None = None
 ) -> Interval:
     """The interval of the mean of one row: scores, or paired differences."""
-    low, high = bootstrap_cis(row_of(values), level, draws, seed, groups=groups)[0]
+    low, high = bootstrap_cis(as_row(values), level, draws, seed, groups=groups)[0]
     return Interval(float(low), float(high))
 
 
@@ -46,26 +46,26 @@ def bootstrap_cis(
     check_draws(draws)
     if not 0.0 < level < 1.0:
         raise StatisticsError(f"a level of {level} is none", "a level lies between 0 and 1: 0.95")
-    rows = rows_of(values)
-    strata = _strata(rows.shape[1], groups)
-    units, size = units_of(rows, most=len(strata.sizes) * int(strata.sizes.max()))
-    blocks = strata.drawn(draws, np.random.Generator(np.random.PCG64(seed)))
-    means = np.concatenate([sums(counts, units) / counts.sum(axis=1, keepdims=True) for counts in blocks])
+    rows = as_rows(values)
+    strata = _group_queries(rows.shape[1], groups)
+    units, size = to_units(rows, most=len(strata.sizes) * int(strata.sizes.max()))
+    blocks = strata.draw_counts(draws, np.random.Generator(np.random.PCG64(seed)))
+    means = np.concatenate([exact_sums(counts, units) / counts.sum(axis=1, keepdims=True) for counts in blocks])
     tail = (1.0 - level) / 2.0
     ends: Floats = np.quantile(means, [tail, 1.0 - tail], axis=0).T * size[:, None]
     return ends
 
 
 @dataclass(frozen=True, eq=False)
-class _Strata:
-    """Queries by group: group g holds the `sizes[g]` queries from `members[starts[g]]` on."""
+class _QueryGroups:
+    """Queries by group: group g has the `sizes[g]` queries from `members[starts[g]]` on."""
 
     members: NDArray[np.int64]
     starts: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
-    def drawn(self, draws: int, random: np.random.Generator) -> Iterator[Floats]:
-        """Blocks of [draws, queries]: how often each draw holds each query."""
+    def draw_counts(self, draws: int, random: np.random.Generator) -> Iterator[Floats]:
+        """Yield blocks of [draws, queries]: how often each draw contains each query."""
         queries, groups = len(self.members), len(self.sizes)
         step = max(1, _CELLS // queries)
         for start in range(0, draws, step):
@@ -80,10 +80,10 @@ class _Strata:
             yield flat.reshape(count, queries).astype(np.float64)
 
 
-def _strata(queries: int, groups: Groups | None) -> _Strata:
-    """Without groups all queries are of one."""
+def _group_queries(queries: int, groups: Groups | None) -> _QueryGroups:
+    """Without groups, all queries form one group."""
     names = np.zeros(queries, np.int64) if groups is None else np.asarray(groups)
     if names.shape != (queries,):
         raise StatisticsError(f"{names.size} groups for {queries} queries", "name one group per query")
     _, code, sizes = np.unique(names, return_inverse=True, return_counts=True)
-    return _Strata(np.argsort(code, kind="stable"), np.cumsum(sizes) - sizes, sizes)
+    return _QueryGroups(np.argsort(code, kind="stable"), np.cumsum(sizes) - sizes, sizes)

@@ -1,4 +1,4 @@
-"""How large is a difference? A p-value does not say."""
+"""Effect sizes of paired differences."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.bench.stats.units import DECIMALS, Floats, StatisticsError, average, row_of, spread
+from assay.bench.stats.units import DECIMALS, Floats, StatisticsError, as_row, exact_mean, standard_deviation
 
 TIE = 1e-9
-"""Two scores closer than this are the same score."""
+"""Scores closer than this are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectSize:
-    """What a row of paired differences d amounts to.
+    """The effect sizes of a row of paired differences d.
 
     mean           mean(d)
     relative       mean(d) / mean of the baseline; None without a baseline, or when that mean is 0
@@ -35,16 +35,16 @@ class EffectSize:
 
 
 def effect_size(differences: ArrayLike, baseline: ArrayLike | None = None, tie: float = TIE) -> EffectSize:
-    """`baseline`: the scores the differences were taken from, for the relative size."""
-    row = row_of(differences)
+    """Compute effect sizes; `baseline` are the scores of the baseline, for the relative size."""
+    row = as_row(differences)
     if not 0.0 <= tie < np.inf:
         raise StatisticsError(f"a tie tolerance of {tie} is none", "give 0 or a small positive number")
-    mean = average(row)
+    mean = exact_mean(row)
     wins, losses = int((row > tie).sum()), int((row < -tie).sum())
     return EffectSize(
         mean=mean,
-        relative=_ratio(mean, average(row_of(baseline))) if baseline is not None else None,
-        d_z=_ratio(mean, spread(row)),
+        relative=_ratio(mean, exact_mean(as_row(baseline))) if baseline is not None else None,
+        d_z=_ratio(mean, standard_deviation(row)),
         wins=wins,
         ties=len(row) - wins - losses,
         losses=losses,

@@ -1,11 +1,11 @@
-"""Was there a chance to see it? Power of a paired test, by the normal approximation.
+"""The power of a paired test, by the normal approximation.
 
     power(δ) = Φ(|δ|·√n/σ − z) + Φ(−|δ|·√n/σ − z)        z = Φ⁻¹(1 − α/2)
     minimum effect = (z + Φ⁻¹(power))·σ/√n               the far tail, below 5e-5 at α = .05, left out
     needed n = ⌈((z + Φ⁻¹(power))·σ/δ)²⌉
 
-σ is the standard deviation of the paired differences, δ a true mean difference. Say δ before looking: the power
-at the difference that was seen is only the p-value in other words.
+σ is the standard deviation of the paired differences, δ a true mean difference. Choose δ before the experiment: the
+power at the observed difference is a function of the p-value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NORMAL = NormalDist()
 
 
 def power(sd: float, n: int, effect: float, alpha: float = 0.05) -> float:
-    """The chance that a two-sided test at `alpha` over `n` pairs detects a true mean difference of `effect`."""
+    """The probability that a two-sided test at `alpha` over `n` pairs detects a true mean difference of `effect`."""
     _check(sd, n, alpha)
     z = _NORMAL.inv_cdf(1.0 - alpha / 2.0)
     if sd == 0.0:
@@ -29,20 +29,20 @@ def power(sd: float, n: int, effect: float, alpha: float = 0.05) -> float:
 
 
 def minimum_effect(sd: float, n: int, target: float = 0.8, alpha: float = 0.05) -> float:
-    """The smallest true mean difference that is detected with a chance of `target`."""
+    """The smallest true mean difference detected with probability `target`."""
     _check(sd, n, alpha)
-    return _reach(target, alpha) * sd / math.sqrt(n)
+    return _detection_factor(target, alpha) * sd / math.sqrt(n)
 
 
-def needed(sd: float, effect: float, target: float = 0.8, alpha: float = 0.05) -> int:
-    """How many queries it takes to detect `effect` with a chance of `target`; at least 2."""
+def needed_queries(sd: float, effect: float, target: float = 0.8, alpha: float = 0.05) -> int:
+    """The number of queries needed to detect `effect` with probability `target`; at least 2."""
     _check(sd, 1, alpha)
     if not effect:
         raise StatisticsError("no number of queries detects an effect of 0", "name the smallest effect that matters")
-    return max(2, math.ceil((_reach(target, alpha) * sd / effect) ** 2))
+    return max(2, math.ceil((_detection_factor(target, alpha) * sd / effect) ** 2))
 
 
-def _reach(target: float, alpha: float) -> float:
+def _detection_factor(target: float, alpha: float) -> float:
     if not 0.5 <= target < 1.0:
         raise StatisticsError(f"a power of {target} is out of range", "ask for a power from 0.5 to below 1")
     return _NORMAL.inv_cdf(1.0 - alpha / 2.0) + _NORMAL.inv_cdf(target)

@@ -1,8 +1,8 @@
-"""Numbers as whole units of 1e-10, so that their sums are exact.
+"""Exact sums: scores as whole units of 1e-10.
 
-A receipt holds scores to ten decimals. Counted in units of 1e-10 they are whole numbers, and as long as no sum
-reaches 2**53 a float64 adds them without rounding: in any order, on any number of threads, in any BLAS. So a test
-gives the same p everywhere, and 0.1 + 0.2 ties with 0.3.
+A receipt has scores with ten decimals. In units of 1e-10 they are whole numbers, and as long as no sum reaches 2**53
+float64 adds them without rounding: in any order, on any number of threads, in any BLAS. So a test gives the same p
+everywhere, and 0.1 + 0.2 equals 0.3.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class StatisticsError(AssayError):
     exit_code = 2
 
 
-def rows_of(values: ArrayLike) -> Floats:
-    """Values as [rows, queries], checked: finite, and at least one query."""
+def as_rows(values: ArrayLike) -> Floats:
+    """Convert values to [rows, queries] and check them: finite, at least one query."""
     rows = np.atleast_2d(np.asarray(values, np.float64))
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise StatisticsError(
@@ -39,17 +39,17 @@ def rows_of(values: ArrayLike) -> Floats:
     return rows
 
 
-def row_of(values: ArrayLike) -> Floats:
-    """The values of one system, checked."""
+def as_row(values: ArrayLike) -> Floats:
+    """Convert the values of one system to an array and check them."""
     if np.ndim(values) != 1:
         raise StatisticsError(
             f"one row is wanted, this is of shape {np.shape(values)}", "call the function for many rows"
         )
-    row: Floats = rows_of(values)[0]
+    row: Floats = as_rows(values)[0]
     return row
 
 
-def units_of(rows: Floats, most: int) -> tuple[Floats, Floats]:
+def to_units(rows: Floats, most: int) -> tuple[Floats, Floats]:
     """(whole numbers [rows, queries], size of one unit [rows]) for sums of up to `most` values.
 
     A unit is 1e-10, or the next power of ten at which no sum can round; each row has its own.
@@ -61,25 +61,25 @@ def units_of(rows: Floats, most: int) -> tuple[Floats, Floats]:
     return np.rint(rows * 10.0**decimals), 10.0 ** -decimals[:, 0]
 
 
-def sums(draws: Floats, units: Floats) -> Floats:
+def exact_sums(draws: Floats, units: Floats) -> Floats:
     """[draws, rows]: every draw's weighted sum of every row, exact.
 
-    In products of at most eight rows: a larger one wakes BLAS's threads, and on a busy machine waiting for them
-    takes twenty times as long as the work.
+    Products have at most eight rows: a larger one starts BLAS's threads, and on a busy machine waiting for them takes
+    twenty times as long as the computation.
     """
     return np.concatenate([draws @ units[row : row + 8].T for row in range(0, len(units), 8)], axis=1)
 
 
-def average(row: Floats) -> float:
-    """The mean, from an exact sum: the order of queries does not matter."""
+def exact_mean(row: Floats) -> float:
+    """The mean from an exact sum, independent of the order of queries."""
     return math.fsum(row.tolist()) / len(row)
 
 
-def spread(row: Floats) -> float:
-    """Standard deviation with n − 1; 0 for one value, and for values that differ by rounding only."""
+def standard_deviation(row: Floats) -> float:
+    """The standard deviation with n − 1; 0 for one value and for values that differ by rounding only."""
     if len(row) < 2 or float(np.ptp(row)) <= 10.0**-DECIMALS:
         return 0.0
-    return math.sqrt(math.fsum(((row - average(row)) ** 2).tolist()) / (len(row) - 1))
+    return math.sqrt(math.fsum(((row - exact_mean(row)) ** 2).tolist()) / (len(row) - 1))
 
 
 def check_draws(draws: int) -> None:

@@ -1,1 +1,1 @@
-"""A first suite for people who have no labels: queries made from the documents themselves, without a language model."""
+"""Synthetic test suites for collections without labels: queries generated from the documents."""

@@ -1,4 +1,4 @@
-"""What a well-formed folder becomes."""
+"""Reading well-formed BEIR folders."""
 
 import gzip
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from dataset_folder import DOCUMENTS, describe, write
 
 from assay import kb
-from assay.bench.datasets import DatasetError, available, load
+from assay.bench.datasets import DatasetError, list_datasets, load
 
 
 def test_documents_topics_and_judgements_of_a_split(tmp_path: Path) -> None:
@@ -88,11 +88,11 @@ def test_names_are_found_in_the_data_folder_and_sources_have_no_machine_paths(
     folder = write(tmp_path / "data" / "mine")
     (tmp_path / "data" / "not-a-dataset").mkdir()
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "data"))
-    assert available() == ["mine", "tiny"]
+    assert list_datasets() == ["mine", "tiny"]
     assert load("mine").source == "mine"
     assert load(str(folder)).source == "mine"
     monkeypatch.delenv("ASSAY_DATA")
-    assert available() == ["tiny"]
+    assert list_datasets() == ["tiny"]
     assert load(str(folder)).source == "mine"
     monkeypatch.chdir(tmp_path)
     assert load(str(folder)).source == "data/mine"

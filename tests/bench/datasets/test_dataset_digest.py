@@ -1,4 +1,4 @@
-"""The digest moves with everything a result depends on, and with nothing else."""
+"""The digest covers everything a result depends on, and nothing else."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Passages: by characters, by sentences, word for word, and carried from raw documents into their pieces."""
+"""Evidence by characters, by sentences, by text, and mapped from raw documents to their pieces."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is a dataset or a DatasetError, never a crash."""
+"""Any file content gives a dataset or a DatasetError, never a crash."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from test_dataset_locomo import ITEM
 from test_dataset_longmemeval import ITEMS
 
 from assay.bench.datasets import DatasetError, load
-from assay.ingest.records import document_from
+from assay.ingest.records import parse_record
 
 ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(["d1", "q1"])
 VALUES = st.recursive(
@@ -49,7 +49,7 @@ def _read(source: str) -> None:
         assert len(found.digest) == 64
         ids = [record["id"] for record in found.documents]
         assert len(ids) == found.document_count
-        assert [document_from(record).id for record in found.documents] == ids, "a store takes them all as they are"
+        assert [parse_record(record).id for record in found.documents] == ids, "a store takes them all as they are"
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,4 +1,4 @@
-"""Folders that are wrong: every complaint names the file and the line, and no run starts."""
+"""Invalid folders: every error names the file and the line."""
 
 import json
 import re

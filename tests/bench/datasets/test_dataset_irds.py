@@ -42,7 +42,7 @@ class Question(NamedTuple):
 def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IR_DATASETS_HOME", str(tmp_path_factory.mktemp("irds")))
-        package = pytest.importorskip("ir_datasets", reason="pip install 'assay[datasets]'")
+        package = pytest.importorskip("ir_datasets", reason="pip install -e '.[datasets]'")
         _register(package)
         yield package
 
@@ -124,7 +124,7 @@ def test_without_the_package_the_cure_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(MissingExtra) as error:
         load("ir_datasets:beir/scifact")
-    assert error.value.cure == "pip install 'assay[datasets]'"
+    assert "pip install -e '.[datasets]'" in error.value.cure
 
 
 def test_loading_a_folder_imports_no_extra(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.bench.datasets import DatasetError, load
-from assay.bench.datasets.moments import moment
+from assay.bench.datasets.timestamps import parse_timestamp
 
 CONVERSATION = {
     "speaker_a": "Ada",
@@ -44,10 +44,10 @@ def test_sessions_in_order_with_their_dates(tmp_path: Path) -> None:
         "id": "conv-1:S1",
         "title": "conv-1 session 1 (1:56 pm on 8 May, 2023)",
         "text": "Ada: Hello Bo!\nBo: Look. [image: a photo of a boat]\nAda: I paint boats.",
-        "created": moment("2023-05-08T13:56"),
+        "created": parse_timestamp("2023-05-08T13:56"),
         "metadata": {"conversation": "conv-1", "session": 1},
     }
-    assert (second["id"], second["created"]) == ("conv-1:S2", moment("2023-05-09T00:05"))
+    assert (second["id"], second["created"]) == ("conv-1:S2", parse_timestamp("2023-05-09T00:05"))
     assert found.judgements == {"conv-1:q0": {"conv-1:S1": 1}, "conv-1:q1": {"conv-1:S1": 1, "conv-1:S2": 1}}
     passages = found.evidence["conv-1:q1"]
     assert [first["text"][p.start : p.end] for p in passages if p.doc_id == "conv-1:S1"] == [

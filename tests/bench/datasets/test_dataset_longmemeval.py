@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.bench.datasets import DatasetError, load
-from assay.bench.datasets.moments import moment
+from assay.bench.datasets.timestamps import parse_timestamp
 
 BIKE = [
     {"role": "user", "content": "I bought a red bike today."},
@@ -68,9 +68,9 @@ def test_sessions_are_pooled_once_with_their_earliest_date(tmp_path: Path) -> No
     found = load(_file(tmp_path), "all")
     assert (found.name, found.source) == ("lme-session", "longmemeval:lme.json")
     assert [(record["id"], record["created"]) for record in found.documents] == [
-        ("s-tea", moment("2023-04-01T09:00")),
-        ("s-bike", moment("2023-05-20T11:17")),
-        ("s-move", moment("2023-06-01T08:00")),
+        ("s-tea", parse_timestamp("2023-04-01T09:00")),
+        ("s-bike", parse_timestamp("2023-05-20T11:17")),
+        ("s-move", parse_timestamp("2023-06-01T08:00")),
     ]
     assert next(iter(found.documents))["text"] == "user: Which tea keeps me awake?\nassistant: Black tea."
     assert found.judgements == {"bike": {"s-bike": 1}, "home": {"s-move": 1}}
@@ -105,7 +105,7 @@ def test_turns(tmp_path: Path) -> None:
 def test_a_question_is_asked_at_its_date_and_may_have_no_answer(level: str, tmp_path: Path) -> None:
     found = load(f"{_file(tmp_path)}#{level}", "all")
     assert found.abstain == {"boat_abs"}
-    assert found.topics["bike"].at == moment("2023-05-30T10:00")
+    assert found.topics["bike"].at == parse_timestamp("2023-05-30T10:00")
     assert found.topics["bike"].meta["type"] == "single-session-user"
     assert not any("_abs" in name for name in (*found.judgements, *found.evidence))
 

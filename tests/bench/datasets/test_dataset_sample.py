@@ -1,11 +1,11 @@
-"""A sample has every kind of question in its share, and the same ones every time."""
+"""Samples are stratified and reproducible."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.datasets import DatasetError, load, sample
-from assay.bench.datasets.sample import shares
+from assay.bench.datasets.sample import allocate
 
 SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 50), min_size=1, max_size=6)
 
@@ -21,12 +21,12 @@ SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 5
     ],
 )
 def test_shares(sizes: dict[str, int], n: int, expected: dict[str, int]) -> None:
-    assert shares(sizes, n) == expected
+    assert allocate(sizes, n) == expected
 
 
 @given(SIZES, st.integers(1, 200))
 def test_shares_add_up(sizes: dict[str, int], n: int) -> None:
-    given_out = shares(sizes, n)
+    given_out = allocate(sizes, n)
     assert sum(given_out.values()) == min(n, sum(sizes.values()))
     assert all(0 <= given_out[group] <= sizes[group] for group in sizes)
     if n >= len(sizes):

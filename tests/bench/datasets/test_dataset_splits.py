@@ -1,4 +1,4 @@
-"""Which question is in which split, for ever."""
+"""Splits and their questions."""
 
 from pathlib import Path
 
@@ -8,57 +8,57 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.datasets import DatasetError, load
-from assay.bench.datasets.splits import SplitPlan, in_dev_half, offered, plan
+from assay.bench.datasets.splits import SplitSelection, is_in_dev_half, list_splits, select_split
 
 DEV_OF_TWENTY = {"q0", "q2", "q3", "q5", "q9", "q10", "q11", "q13", "q14", "q17", "q19"}
 """Of q0 … q19. A half that moves would mix what decided with what confirms; no change to this line is harmless."""
 
 
 def test_the_halves_never_move() -> None:
-    assert {f"q{n}" for n in range(20) if in_dev_half(f"q{n}")} == DEV_OF_TWENTY
+    assert {f"q{n}" for n in range(20) if is_in_dev_half(f"q{n}")} == DEV_OF_TWENTY
     real = ("PLAIN-2", "CVE-2015-8271", "conv-26:q0", "é", "5a8b57f25542995d1e6f1371")
-    assert [name for name in real if in_dev_half(name)] == ["PLAIN-2", "conv-26:q0", "é"]
+    assert [name for name in real if is_in_dev_half(name)] == ["PLAIN-2", "conv-26:q0", "é"]
 
 
 @pytest.mark.parametrize(
     ("split", "files", "expected"),
     [
-        ("train", {"train", "dev", "test"}, SplitPlan("train", ("train",))),
-        ("dev", {"train", "dev", "test"}, SplitPlan("dev", ("dev",))),
-        ("test", {"train", "dev", "test"}, SplitPlan("test", ("test",))),
-        ("all", {"train", "dev", "test"}, SplitPlan("all", ("train", "dev", "test"))),
-        ("train", {"train", "test"}, SplitPlan("train", ("train",), "other")),
-        ("dev", {"train", "test"}, SplitPlan("dev", ("train",), "dev")),
-        ("test", {"train", "test"}, SplitPlan("test", ("test",))),
-        ("dev", {"test", "test_graded"}, SplitPlan("dev", ("test",), "dev")),
-        ("test", {"test", "test_graded"}, SplitPlan("test", ("test",), "other")),
-        ("all", {"test", "test_graded"}, SplitPlan("all", ("test",))),
-        ("test_graded", {"test", "test_graded"}, SplitPlan("test_graded", ("test_graded",))),
-        ("dev", {"validation", "test"}, SplitPlan("dev", ("validation",))),
-        ("validation", {"dev", "test"}, SplitPlan("dev", ("dev",))),
-        ("test", {"genre"}, SplitPlan("test", ("genre",), "other")),
-        ("genre", {"genre"}, SplitPlan("genre", ("genre",))),
+        ("train", {"train", "dev", "test"}, SplitSelection("train", ("train",))),
+        ("dev", {"train", "dev", "test"}, SplitSelection("dev", ("dev",))),
+        ("test", {"train", "dev", "test"}, SplitSelection("test", ("test",))),
+        ("all", {"train", "dev", "test"}, SplitSelection("all", ("train", "dev", "test"))),
+        ("train", {"train", "test"}, SplitSelection("train", ("train",), "other")),
+        ("dev", {"train", "test"}, SplitSelection("dev", ("train",), "dev")),
+        ("test", {"train", "test"}, SplitSelection("test", ("test",))),
+        ("dev", {"test", "test_graded"}, SplitSelection("dev", ("test",), "dev")),
+        ("test", {"test", "test_graded"}, SplitSelection("test", ("test",), "other")),
+        ("all", {"test", "test_graded"}, SplitSelection("all", ("test",))),
+        ("test_graded", {"test", "test_graded"}, SplitSelection("test_graded", ("test_graded",))),
+        ("dev", {"validation", "test"}, SplitSelection("dev", ("validation",))),
+        ("validation", {"dev", "test"}, SplitSelection("dev", ("dev",))),
+        ("test", {"genre"}, SplitSelection("test", ("genre",), "other")),
+        ("genre", {"genre"}, SplitSelection("genre", ("genre",))),
     ],
 )
-def test_plans(split: str, files: set[str], expected: SplitPlan) -> None:
-    assert plan(split, files) == expected
+def test_plans(split: str, files: set[str], expected: SplitSelection) -> None:
+    assert select_split(split, files) == expected
 
 
 def test_what_cannot_be_had_is_said() -> None:
-    assert offered({"test", "test_graded"}) == ["all", "dev", "test", "test_graded"]
-    assert offered({"one", "two"}) == ["one", "two"]
+    assert list_splits({"test", "test_graded"}) == ["all", "dev", "test", "test_graded"]
+    assert list_splits({"one", "two"}) == ["one", "two"]
     with pytest.raises(DatasetError, match="there is no split 'train'"):
-        plan("train", {"test"})
+        select_split("train", {"test"})
     with pytest.raises(DatasetError, match="there is no split 'test'"):
-        plan("test", {"one", "two"})
+        select_split("test", {"one", "two"})
 
 
 @given(st.sets(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1))
 def test_halves_share_nothing_and_lose_nothing(ids: set[str]) -> None:
-    dev, test = plan("dev", {"test"}), plan("test", {"test"})
-    assert all(dev.takes(name) != test.takes(name) for name in ids)
-    assert all(dev.takes_unlisted(name) == dev.takes(name) for name in ids)
-    assert all(plan("all", {"test"}).takes(name) for name in ids)
+    dev, test = select_split("dev", {"test"}), select_split("test", {"test"})
+    assert all(dev.includes(name) != test.includes(name) for name in ids)
+    assert all(dev.includes_unlisted(name) == dev.includes(name) for name in ids)
+    assert all(select_split("all", {"test"}).includes(name) for name in ids)
 
 
 def test_halves_of_a_folder_make_the_whole(tmp_path: Path) -> None:

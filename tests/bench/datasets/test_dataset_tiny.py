@@ -1,4 +1,4 @@
-"""The shipped dataset: small, whole, and it tells systems apart."""
+"""The shipped dataset is small, complete, and distinguishes systems."""
 
 from collections import Counter
 from pathlib import Path

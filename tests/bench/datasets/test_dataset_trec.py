@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.datasets import DatasetError, load
-from assay.bench.datasets.runs import read_run, write_run
-from assay.bench.metrics import in_trec_order
-from assay.bench.types import Retrieved
+from assay.bench.datasets.trec_runs import read_run, write_run
+from assay.bench.metrics import sort_like_trec_eval
+from assay.bench.types import TopicResult
 
 TOPICS = """<top>
 <num> Number: 301
@@ -134,11 +134,11 @@ def test_a_folder_without_topics_says_how_to_call_them(tmp_path: Path) -> None:
 def test_runs_are_read_in_trec_evals_order(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text("2 Q0 x 1 1 t\n1 Q0 a 1 0.5 t\n1 Q0 c 2 0.5 t\n1 Q0 b 3 2e0 t\n")
-    assert read_run(path) == (Retrieved("1", ("b", "c", "a"), (2.0, 0.5, 0.5)), Retrieved("2", ("x",), (1.0,)))
+    assert read_run(path) == (TopicResult("1", ("b", "c", "a"), (2.0, 0.5, 0.5)), TopicResult("2", ("x",), (1.0,)))
 
 
 def test_the_order_is_that_of_trec_eval_itself(tmp_path: Path) -> None:
-    measures = pytest.importorskip("ir_measures", reason="pip install 'assay[lab]'")
+    measures = pytest.importorskip("ir_measures", reason="pip install -e '.[lab]'")
     path = tmp_path / "run.txt"
     path.write_text("q Q0 a 1 1 t\nq Q0 b 2 1.000000000001 t\nq Q0 c 3 1 t\nq Q0 d 4 0.5 t\nq Q0 e 5 2 t\n")
     (found,) = read_run(path)
@@ -151,7 +151,7 @@ def test_the_order_is_that_of_trec_eval_itself(tmp_path: Path) -> None:
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1e6, 1e6), min_size=1))
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]) -> None:
     path = tmp_path_factory.getbasetemp() / "round.txt"
-    run = (in_trec_order("q", scores),)
+    run = (sort_like_trec_eval("q", scores),)
     write_run(path, run)
     assert read_run(path) == run
 
@@ -173,4 +173,4 @@ def test_bad_runs_are_named(line: str, complaint: str, tmp_path: Path) -> None:
 
 def test_an_id_with_a_blank_cannot_stand_in_a_run(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="has no six columns"):
-        write_run(tmp_path / "run.txt", [Retrieved("q 1", ("a",), (1.0,))])
+        write_run(tmp_path / "run.txt", [TopicResult("q 1", ("a",), (1.0,))])

@@ -1,4 +1,4 @@
-"""Questions asked by vector."""
+"""Query vectors."""
 
 from pathlib import Path
 from typing import Any

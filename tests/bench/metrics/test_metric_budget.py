@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.bench.metrics import BUDGETS, DEFAULTS, MetricError, defaults, score
-from assay.bench.types import Dataset, Evidence, Piece, Retrieved, Topic
-from assay.text.tokens import count_tokens
+from assay.bench.metrics import BUDGETS, DEFAULTS, MetricError, default_metrics, score
+from assay.bench.types import Dataset, Evidence, Piece, Topic, TopicResult
+from assay.text.token_count import count_tokens
 
 RULE = "Keys rotate every ninety days."
 OWNER = "The platform team owns rotation."
@@ -34,7 +34,7 @@ def at(text: str, group: int, start: int = 0, document: str = "d") -> Evidence:
 
 def values(data: Dataset, pieces: Sequence[Piece], budget: int = 400, failed: str = "") -> dict[str, float]:
     names = [f"{measure}@{budget}" for measure in ("ER", "EP", "A", "A_strict")]
-    found = score(names, data, [Retrieved("q", ("d",), (1.0,), tuple(pieces), failed)])
+    found = score(names, data, [TopicResult("q", ("d",), (1.0,), tuple(pieces), failed)])
     return {name.partition("@")[0]: float(column[0]) for name, column in found.items()}
 
 
@@ -105,11 +105,11 @@ def test_a_twin_outside_the_budget_does_no_harm() -> None:
 
 
 @pytest.mark.parametrize(
-    "marked", ["a text", 3, [""], [3], [{"header": "x"}], [{"text": "x", "header": 3}], {"text": "x"}]
+    "conflicts", ["a text", 3, [""], [3], [{"header": "x"}], [{"text": "x", "header": 3}], {"text": "x"}]
 )
-def test_conflicts_that_cannot_be_read_are_refused(marked: Any) -> None:
+def test_conflicts_that_cannot_be_read_are_refused(conflicts: Any) -> None:
     with pytest.raises(MetricError, match="topic 'q' has conflicts"):
-        values(dataset([at(RULE, 0)], conflicts=marked), [])
+        values(dataset([at(RULE, 0)], conflicts=conflicts), [])
 
 
 def test_without_evidence_there_is_no_value_and_a_failure_is_a_zero() -> None:
@@ -119,8 +119,8 @@ def test_without_evidence_there_is_no_value_and_a_failure_is_a_zero() -> None:
 
 
 def test_the_defaults_of_a_dataset_with_evidence_have_budgets() -> None:
-    assert defaults(TWO) == DEFAULTS + BUDGETS
-    assert defaults(dataset([])) == DEFAULTS
+    assert default_metrics(TWO) == DEFAULTS + BUDGETS
+    assert default_metrics(dataset([])) == DEFAULTS
 
 
 sentences = st.sampled_from([RULE, OWNER, TWIN, "Nothing.", "Keys rotate", "every ninety days."])

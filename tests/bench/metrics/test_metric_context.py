@@ -1,10 +1,10 @@
-"""What stands in a context: what fits, and which passages are there, whole or in parts."""
+"""Contexts: which pieces fit, and which passages they contain, whole or in parts."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.bench.metrics.context import Context, covered, fitting
+from assay.bench.metrics.context import BudgetContext, fit_budget, is_covered
 from assay.bench.types import Evidence, Piece
 from assay.select.budget import Budget
 from assay.testing.build import found
@@ -22,20 +22,20 @@ def passage(text: str, document: str = "d", group: int = 0, start: int = 0) -> E
 
 def test_a_piece_that_does_not_fit_is_left_out_and_the_next_is_tried() -> None:
     pieces = (piece(300), piece(200), piece(100), piece(1))
-    assert [p.tokens for p in fitting(pieces, 400)] == [300, 100]
-    assert [p.tokens for p in fitting(pieces, 401)] == [300, 100, 1]
-    assert fitting(pieces, 0) == ()
+    assert [p.tokens for p in fit_budget(pieces, 400)] == [300, 100]
+    assert [p.tokens for p in fit_budget(pieces, 401)] == [300, 100, 1]
+    assert fit_budget(pieces, 0) == ()
 
 
 @given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 40))
 def test_a_context_never_exceeds_its_budget_and_leaves_out_only_what_did_not_fit(sizes: list[int], budget: int) -> None:
     pieces = tuple(piece(size, str(place)) for place, size in enumerate(sizes))
-    taken = fitting(pieces, budget)
-    assert Context(taken).tokens <= budget
-    assert [int(p.text) for p in taken] == sorted(int(p.text) for p in taken)
-    for left in set(pieces) - set(taken):
-        before = sum(p.tokens for p in taken if int(p.text) < int(left.text))
-        assert before + left.tokens > budget
+    selected = fit_budget(pieces, budget)
+    assert BudgetContext(selected).tokens <= budget
+    assert [int(p.text) for p in selected] == sorted(int(p.text) for p in selected)
+    for skipped in set(pieces) - set(selected):
+        before = sum(p.tokens for p in selected if int(p.text) < int(skipped.text))
+        assert before + skipped.tokens > budget
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(1, 40))
@@ -43,8 +43,8 @@ def test_a_context_is_what_the_engine_would_choose(sizes: list[int], budget: int
     chunks = [Chunk(f"c{place:02}", "d", "x", size) for place, size in enumerate(sizes)]
     ranking = found({chunk.id: 1.0 - place / 100 for place, chunk in enumerate(chunks)})
     chosen = Budget(tokens=budget).select(Query("x"), ranking, MemorySnapshot(chunks))
-    taken = fitting(tuple(piece(chunk.tokens, chunk.id) for chunk in chunks), budget)
-    assert [p.text for p in taken] == chosen.ids.tolist()
+    selected = fit_budget(tuple(piece(chunk.tokens, chunk.id) for chunk in chunks), budget)
+    assert [p.text for p in selected] == chosen.ids.tolist()
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_a_context_is_what_the_engine_would_choose(sizes: list[int], budget: int
     ],
 )
 def test_a_passage_is_inside_when_all_of_it_is(texts: list[str], inside: bool) -> None:
-    context = Context(tuple(piece(1, text) for text in texts))
+    context = BudgetContext(tuple(piece(1, text) for text in texts))
     assert context.holds(passage("the  cat\nsat")) is inside
 
 
 def test_the_same_words_in_another_document_are_no_evidence() -> None:
-    context = Context((piece(1, "the cat", "d"), piece(1, "sat", "e"), piece(1, "the cat sat", "f")))
+    context = BudgetContext((piece(1, "the cat", "d"), piece(1, "sat", "e"), piece(1, "the cat sat", "f")))
     assert not context.holds(passage("the cat sat", "d"))
     assert context.holds(passage("the cat sat", "f"))
 
 
 def test_an_empty_passage_is_nowhere() -> None:
-    assert not covered("", ["", "a"])
+    assert not is_covered("", ["", "a"])
 
 
 words = st.text("ab ", min_size=1, max_size=12)
@@ -93,17 +93,17 @@ def test_a_text_cut_anywhere_still_covers_its_passages(
     whole = before + inner + after
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
     texts = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    context = Context(tuple(piece(1, text) for text in data.draw(st.permutations(texts))))
+    context = BudgetContext(tuple(piece(1, text) for text in data.draw(st.permutations(texts))))
     assert context.holds(passage(inner))
 
 
 @given(words, st.lists(words, max_size=3))
 def test_nothing_is_inside_that_uses_a_letter_nobody_wrote(text: str, texts: list[str]) -> None:
-    assert not covered(text.strip() + "z", [" ".join(t.split()) for t in texts])
+    assert not is_covered(text.strip() + "z", [" ".join(t.split()) for t in texts])
 
 
 def test_a_group_is_inside_by_any_of_its_passages_and_shows_the_shortest() -> None:
-    context = Context((piece(9, "it was blue, that is azure"),))
+    context = BudgetContext((piece(9, "it was blue, that is azure"),))
     groups = context.groups(
         [
             passage("that is azure", group=1),

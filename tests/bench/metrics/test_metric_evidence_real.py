@@ -1,4 +1,4 @@
-"""Evidence as datasets mark it, in chunks as the engine cuts them: a document's own chunks hold all its evidence."""
+"""The chunks of a document contain all of its marked evidence."""
 
 import os
 
@@ -7,23 +7,23 @@ import pytest
 
 from assay.bench.datasets import load
 from assay.bench.metrics import score
-from assay.bench.types import Dataset, Piece, Retrieved
-from assay.ingest.chunk import PROFILES, chunk_document
-from assay.ingest.records import document_from
+from assay.bench.types import Dataset, Piece, TopicResult
+from assay.ingest.chunker import PROFILES, chunk_document
+from assay.ingest.records import parse_record
 
 
-def of_gold_documents(data: Dataset, profile: str) -> list[Retrieved]:
+def of_gold_documents(data: Dataset, profile: str) -> list[TopicResult]:
     """All chunks of every document that has evidence, per topic, last chunk first."""
     wanted = {passage.doc_id for passages in data.evidence.values() for passage in passages}
     pieces: dict[str, list[Piece]] = {}
     for record in data.documents:
         if record["id"] in wanted:
-            chunks = chunk_document(document_from(record), PROFILES[profile])
+            chunks = chunk_document(parse_record(record), PROFILES[profile])
             pieces[record["id"]] = [Piece(chunk.doc_id, chunk.text, chunk.tokens) for chunk in reversed(chunks)]
     run = []
     for topic in data.scored:
         documents = dict.fromkeys(passage.doc_id for passage in data.evidence.get(topic, ()))
-        run.append(Retrieved(topic, pieces=tuple(piece for document in documents for piece in pieces[document])))
+        run.append(TopicResult(topic, pieces=tuple(piece for document in documents for piece in pieces[document])))
     return run
 
 

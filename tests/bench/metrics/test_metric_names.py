@@ -1,17 +1,17 @@
-"""A metric is its name, and a bad name says which was meant."""
+"""Metric names: parsing, canonical spelling, errors with suggestions."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.metrics import BUDGETS, DEFAULTS, MEASURES, Metric, MetricError, parse
-from assay.bench.metrics.names import LONGEST
+from assay.bench.metrics.names import MAX_CUTOFF
 
 
 @st.composite
 def metrics(draw: st.DrawFn) -> Metric:
     name = draw(st.sampled_from(sorted(MEASURES)))
-    cutoffs = st.integers(1, LONGEST)
+    cutoffs = st.integers(1, MAX_CUTOFF)
     return Metric(name, draw(cutoffs if MEASURES[name].needs_cutoff else st.none() | cutoffs))
 
 
@@ -81,12 +81,12 @@ def test_a_name_that_cannot_be_read_says_what_to_write(name: str, says: str) -> 
     assert error.value.exit_code == 2
 
 
-@pytest.mark.parametrize(("measure", "cutoff"), [("bleu", 4), ("P", None), ("P", 0), ("P", LONGEST + 1)])
+@pytest.mark.parametrize(("measure", "cutoff"), [("bleu", 4), ("P", None), ("P", 0), ("P", MAX_CUTOFF + 1)])
 def test_no_metric_is_made_that_has_no_name(measure: str, cutoff: int | None) -> None:
     with pytest.raises(MetricError):
         Metric(measure, cutoff)
 
 
 def test_no_spelling_means_two_measures() -> None:
-    spelt = [s.lower() for name, measure in MEASURES.items() for s in (name, *measure.aliases)]
-    assert len(spelt) == len(set(spelt))
+    spellings = [s.lower() for name, measure in MEASURES.items() for s in (name, *measure.aliases)]
+    assert len(spellings) == len(set(spellings))

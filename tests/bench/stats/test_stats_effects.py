@@ -41,13 +41,13 @@ def test_what_has_no_value_is_none() -> None:
 
 @given(st.lists(st.integers(-20, 20).map(lambda whole: whole / 20), min_size=1, max_size=30))
 def test_laws(row: list[float]) -> None:
-    there, back = effect_size(row), effect_size([-d for d in row])
-    assert there.wins + there.ties + there.losses == len(row)
-    assert (there.wins, there.losses) == (back.losses, back.wins)
-    assert there.rank_biserial == pytest.approx(-back.rank_biserial)
-    assert -1.0 <= there.rank_biserial <= 1.0
-    if there.losses == 0 and there.wins:
-        assert there.rank_biserial == 1.0
+    forward, back = effect_size(row), effect_size([-d for d in row])
+    assert forward.wins + forward.ties + forward.losses == len(row)
+    assert (forward.wins, forward.losses) == (back.losses, back.wins)
+    assert forward.rank_biserial == pytest.approx(-back.rank_biserial)
+    assert -1.0 <= forward.rank_biserial <= 1.0
+    if forward.losses == 0 and forward.wins:
+        assert forward.rank_biserial == 1.0
 
 
 @pytest.mark.parametrize("tie", [-1.0, math.nan, math.inf])

@@ -1,0 +1,53 @@
+"""Finds datasets: shipped with Assay, in $ASSAY_DATA, or at a path, in this order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.bench.datasets import beir
+from assay.bench.datasets.errors import DatasetError
+from assay.errors import nearest
+
+HOME = "ASSAY_DATA"
+"""The environment variable that names the folder of the user's datasets."""
+SHIPPED: Mapping[str, Path] = {"tiny": Path(__file__).parent.parent / "tiny"}
+_ABSOLUTE = re.compile(r"(?<![^:=,])/[^,#]*")  # a path at the beginning, or after a prefix, a key or a comma
+
+
+def list_datasets() -> list[str]:
+    """The names that `load` accepts: the shipped datasets and the folders in $ASSAY_DATA."""
+    home = _home()
+    names = (path.name for path in home.iterdir() if beir.is_beir_folder(path)) if home and home.is_dir() else ()
+    return sorted({*SHIPPED, *names})
+
+
+def locate(name: str) -> Path:
+    """Find the file or folder of that name; DatasetError names the nearest known one."""
+    home = _home()
+    tried = (SHIPPED.get(name), home / name if home else None, Path(name))
+    for path in tried:
+        if name and path is not None and os.path.exists(path):  # never raises, for any name
+            return path
+    unset = "" if home else f"; ${HOME}, the folder of your datasets, is not set"
+    raise DatasetError(f"there is no dataset {name!r}", nearest(name, list_datasets()) + unset)
+
+
+def display_source(source: str) -> str:
+    """Shorten absolute paths in a dataset argument: relative to $ASSAY_DATA or the working folder, else the name."""
+    return _ABSOLUTE.sub(lambda found: _relative(Path(found[0])), source)
+
+
+def _relative(path: Path) -> str:
+    home = _home()
+    for root in (home.resolve() if home else None, Path.cwd()):
+        if root and path.resolve().is_relative_to(root):
+            return path.resolve().relative_to(root).as_posix()
+    return path.name
+
+
+def _home() -> Path | None:
+    folder = os.environ.get(HOME)
+    return Path(folder) if folder else None
