@@ -1,4 +1,4 @@
-"""Are the documents true? Every relative link leads somewhere, every number block and picture matches its receipt."""
+"""Checks the documents: every relative link has a target, every number block and picture matches its receipt."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.docs.numbers_from_receipts import blocks_out_of_date
-from tools.docs.pictures_from_receipts import out_of_date
+from tools.docs.numbers_from_receipts import stale_blocks
+from tools.docs.pictures_from_receipts import stale_pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -16,6 +16,7 @@ _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def markdown_files() -> list[Path]:
+    """The Markdown files of the repository, without the sample handbook."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -24,19 +25,20 @@ def markdown_files() -> list[Path]:
 
 
 def broken_links(path: Path) -> list[str]:
+    """A message for every relative link without a target."""
     text = _FENCE.sub("", path.read_text("utf-8"))
-    found = []
+    problems_of_page = []
     for target in _LINK.findall(text):
-        place = target.split("#")[0]
-        if place and "://" not in place and not (path.parent / place).exists():
-            found.append(f"{path.relative_to(ROOT)}: the link {target} leads nowhere")
-    return found
+        target_path = target.split("#")[0]
+        if target_path and "://" not in target_path and not (path.parent / target_path).exists():
+            problems_of_page.append(f"{path.relative_to(ROOT)}: the link {target} has no target")
+    return problems_of_page
 
 
 def main() -> int:
     problems = [problem for path in markdown_files() for problem in broken_links(path)]
-    problems += blocks_out_of_date(ROOT)
-    problems += out_of_date()
+    problems += stale_blocks(ROOT)
+    problems += stale_pictures()
     for problem in problems:
         print(problem)
     return 1 if problems else 0

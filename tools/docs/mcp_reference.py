@@ -1,10 +1,10 @@
-"""The tools of the MCP server as Markdown, written from the code into a block of docs/mcp.md.
+"""Generates the block of docs/mcp.md that lists the tools of the MCP server.
 
     <!-- tools -->
     … written by this module …
     <!-- end -->
 
-`python -m tools.docs.mcp_reference docs/mcp.md` writes the block anew; with `--check` it says whether it is in step.
+`python -m tools.docs.mcp_reference docs/mcp.md` writes the block; with `--check` it reports whether it is up to date.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ _WORDS = {"string": "text", "integer": "whole number", "number": "number", "bool
 
 
 def tools_markdown() -> str:
-    """Every tool with what it takes and gives, then the shapes that results are made of."""
-    from assay.serve.mcp.server import described
+    """Every tool with its arguments and result, then the schemas of the results."""
+    from assay.serve.mcp.server import describe_tool
     from assay.serve.mcp.tools import TOOLS
 
     lines: list[str] = []
-    shapes: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
     for name, tool in TOOLS.items():
-        seen = described(name, tool)
-        takes, gives = seen.input_schema, seen.output_schema or {}
-        shapes |= {gives["title"]: gives, **gives.get("$defs", {})}
-        lines += [f"### {name}", "", f"{tool.title}: {_hints(tool.reads, tool.destroys, tool.repeats)}.", ""]
-        lines += [tool.about, "", "| argument | type | default | what it means |", "|---|---|---|---|"]
-        lines += [_argument(key, part, takes) for key, part in takes["properties"].items()]
-        lines += ["", f"Gives {_link(gives['title'])}.", ""]
-    lines += ["## What tools give", ""]
-    for name in sorted(shapes):
-        shape = shapes[name]
+        description = describe_tool(name, tool)
+        inputs, outputs = description.input_schema, description.output_schema or {}
+        schemas |= {outputs["title"]: outputs, **outputs.get("$defs", {})}
+        lines += [f"### {name}", "", f"{tool.title}: {_hints(tool.read_only, tool.destructive, tool.idempotent)}.", ""]
+        lines += [tool.description, "", "| argument | type | default | what it means |", "|---|---|---|---|"]
+        lines += [_argument(key, part, inputs) for key, part in inputs["properties"].items()]
+        lines += ["", f"Returns {_link(outputs['title'])}.", ""]
+    lines += ["## Results", ""]
+    for name in sorted(schemas):
+        schema = schemas[name]
         lines += [
             f"### {name}",
             "",
-            shape.get("description", ""),
+            schema.get("description", ""),
             "",
             "| field | type | what it means |",
             "|---|---|---|",
         ]
-        lines += [f"| `{key}` | {_type(part)} | {_about(part)} |" for key, part in shape["properties"].items()]
+        lines += [f"| `{key}` | {_type(part)} | {_about(part)} |" for key, part in schema["properties"].items()]
         lines += [""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -53,17 +53,17 @@ def tools_markdown() -> str:
 def _hints(reads: bool, destroys: bool, repeats: bool) -> str:
     if reads:
         return "changes nothing"
-    changed = "may take something away, so hosts ask first" if destroys else "adds, and takes nothing away"
-    return f"{changed}; {'calling it twice is as calling it once' if repeats else 'each call counts'}"
+    changed = "may delete something, so hosts ask first" if destroys else "adds, and deletes nothing"
+    return f"{changed}; {'idempotent' if repeats else 'not idempotent'}"
 
 
-def _argument(name: str, part: Mapping[str, Any], takes: Mapping[str, Any]) -> str:
-    if name in takes.get("required", ()):
+def _argument(name: str, part: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
+    if name in inputs.get("required", ()):
         default = "must be given"
     else:
         value = part.get("default", [] if part.get("type") == "array" else None)
         default = "not set" if value is None else "none" if value == [] else f"`{str(value).lower()}`"
-    kind = _type(part).removesuffix(" or nothing")  # not set is said by the default
+    kind = _type(part).removesuffix(" or nothing")  # the default column already says "not set"
     return f"| `{name}` | {kind}{_limits(part)} | {default} | {_about(part)} |"
 
 
@@ -82,7 +82,7 @@ def _type(part: Mapping[str, Any]) -> str:
 
 
 def _limits(part: Mapping[str, Any]) -> str:
-    """The bounds of a value, in words; of an optional one, those of the value when it is there."""
+    """The bounds of a value in words; for an optional value, the bounds when it is set."""
     for option in (part, *part.get("anyOf", ())):
         if "minimum" in option and "maximum" in option:
             return f", {option['minimum']:g} to {option['maximum']:,}".removesuffix(".0")
@@ -94,16 +94,16 @@ def _limits(part: Mapping[str, Any]) -> str:
 
 
 def _about(part: Mapping[str, Any]) -> str:
-    said: str = part.get("description", "")
-    return said.replace("|", "\\|")
+    text: str = part.get("description", "")
+    return text.replace("|", "\\|")
 
 
 def _link(name: str) -> str:
     return f"[{name}](#{name.lower()})"
 
 
-def written(page: str) -> str:
-    """A page with its block as the code has it."""
+def update_page(page: str) -> str:
+    """The page with its block generated from the code."""
     return _BLOCK.sub(lambda block: f"{block[1]}\n{tools_markdown()}\n{block[2]}", page)
 
 
@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
     """`python -m tools.docs.mcp_reference PAGE [--check]`."""
     path = Path(next(argument for argument in arguments if not argument.startswith("-")))
     old = path.read_text("utf-8")
-    new = written(old)
+    new = update_page(old)
     if new == old:
         return 0
     if "--check" in arguments:

@@ -1,4 +1,4 @@
-"""The cascade's tables in documents, written from receipts/cascade.json and receipts/cascade, and from nothing else."""
+"""Writes the vector cascade's tables in documents from receipts/cascade.json and receipts/cascade."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ def grids() -> str:
 
 
 def _rows(receipt: Receipt) -> list[list[str]]:
-    said = receipt.canonical
-    rows = dict(said["rows"])
-    for cell in sorted(said["cells"], key=lambda one: -float(one["lambda"])):
+    grid = receipt.canonical
+    rows = dict(grid["rows"])
+    for cell in sorted(grid["cells"], key=lambda one: -float(one["lambda"])):
         if (cell["k0"], cell["nprobe"]) == (500, 16):
             rows["lvm-only" if cell["lambda"] == 1.0 else f"cascade, λ {cell['lambda']:g}"] = cell["scores"]
     rows.pop("faiss-only nprobe 8", None)
     return [
-        [said["dataset"]["name"], name, *(f"{scores[metric]:.3f}" for metric in _SCORES)]
+        [grid["dataset"]["name"], name, *(f"{scores[metric]:.3f}" for metric in _SCORES)]
         for name, scores in rows.items()
     ]
 
 
 def _verdict(receipt: Receipt) -> str:
-    said, measured, chosen = receipt.canonical, receipt.measured, receipt.measured["chosen"]
+    grid, measured, chosen = receipt.canonical, receipt.measured, receipt.measured["chosen"]
     which = (
         f"K0 {chosen['k0']}, λ {chosen['lambda']:g}, nprobe {chosen['nprobe']}" if chosen else "no configuration passes"
     )
     (goal,) = measured["goal"]
-    doubts = f" Doubt: {'; '.join(said['doubts'])}." if said["doubts"] else ""
+    doubts = f" Doubt: {'; '.join(grid['doubts'])}." if grid["doubts"] else ""
     return (
-        f"{said['dataset']['name']} ({said['index']['vectors']:,} × {said['index']['dim']}, {said['questions']:,} "
+        f"{grid['dataset']['name']} ({grid['index']['vectors']:,} × {grid['index']['dim']}, {grid['questions']:,} "
         f"questions): {which}; goal Hit@5 ≥ 0.78: {goal['verdict']} ({goal['observed']:.3f}).{doubts}"
     )
 
@@ -58,8 +58,11 @@ def codes() -> str:
     return _table(
         ["bank", "same lane", "same domain", "same task"],
         [
-            [said["dataset"]["name"], *(f"{said['codes_agree'][field]:.1%}" for field in ("lane", "domain", "task"))]
-            for said in found
+            [
+                grid["dataset"]["name"],
+                *(f"{grid['codes_agree'][field]:.1%}" for field in ("lane", "domain", "task")),
+            ]
+            for grid in found
         ],
     )
 
@@ -68,11 +71,11 @@ def models() -> str:
     """Next-vector models alone, on both banks."""
     found: Mapping[str, Any] = json.loads((RECEIPTS / "cascade_models.json").read_text("utf-8"))["measured"]
     rows = []
-    for bank, said in found.items():
-        for name, one in said.items():
+    for bank, grid in found.items():
+        for name, one in grid.items():
             if isinstance(one, Mapping):
                 scores = [f"{one[metric]:.3f}" for metric in _SCORES]
-                rows.append([f"{bank} ({said['windows']:,} windows)", name, f"{one['train_s']}", *scores])
+                rows.append([f"{bank} ({grid['windows']:,} windows)", name, f"{one['train_s']}", *scores])
     return _table(["bank", "model", "trained in s", "Hit@1", "Hit@5", "Hit@10", "MRR@10"], rows)
 
 
@@ -83,22 +86,22 @@ def size() -> str:
         return "No receipt.\n"
     found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))["measured"]
     built, timed, ms = found["built"], found["latency"], found["latency"]["ms"]
-    kept = {True: "yes", False: "**no**"}
+    mark = {True: "yes", False: "**no**"}
     rows = [
         ["FAISS's own search, p50 / p95 ms", f"{ms['faiss_own']['p50']} / {ms['faiss_own']['p95']}", ""],
         [
             "whole cascade, p50 / p95 ms",
             f"{ms['total']['p50']} / {ms['total']['p95']}",
-            f"≤ {timed['bound_ms']} (1.2x + 2): {kept[timed['total_p95_within_bound']]}; "
-            f"< 30: {kept[timed['total_p95_below_30_ms']]}",
+            f"≤ {timed['bound_ms']} (1.2x + 2): {mark[timed['total_p95_within_bound']]}; "
+            f"< 30: {mark[timed['total_p95_below_30_ms']]}",
         ],
         [
             "scoring 500 by lvm and tmd, p50 / p95 ms",
             f"{ms['scoring']['p50']} / {ms['scoring']['p95']}",
-            f"< 1: {kept[timed['scoring_500_p95_below_1_ms']]}",
+            f"< 1: {mark[timed['scoring_500_p95_below_1_ms']]}",
         ],
-        ["opening bank, index and model, s", f"{found['open_s']}", f"< 1: {kept[found['open_s'] < 1.0]}"],
-        ["same answers across runs and threads", kept[found["same_answers_across_runs_and_threads"]], ""],
+        ["opening bank, index and model, s", f"{found['open_s']}", f"< 1: {mark[found['open_s'] < 1.0]}"],
+        ["same answers across runs and threads", mark[found["same_answers_across_runs_and_threads"]], ""],
         ["planting / indexing / training, s", f"{built['plant_s']} / {built['index_s']} / {built['train_s']}", ""],
         ["peak memory while building, MB", f"{built['peak_mb']:,}", ""],
     ]

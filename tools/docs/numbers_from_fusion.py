@@ -1,6 +1,6 @@
-"""The tables of the fusion benchmark, written from receipts/fusion and from nothing else.
+"""Writes the tables of the fusion benchmark from receipts/fusion.
 
-Members of a family are chosen on dev splits; test splits are asked once, with what was chosen.
+Members of a family are chosen on dev splits; on test splits only the chosen ones are compared.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.bench.report.markdown import table
-from assay.bench.report.tables import Table
-from assay.bench.stats import holm, paired
+from assay.bench.report.markdown import render_table
+from assay.bench.report.tables import ReportTable
+from assay.bench.stats import compare_pair, holm
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "fusion"
 BASE = "rrf-60"
 SPLITS = ("dev", "test")
 MULTI_HOP = ("hotpotqa", "multihoprag_facts")
-ASKED_ANEW = "squad2_mini"
+PARAPHRASED = "squad2_mini"
 ALPHAS = tuple(f"{tenth / 10:g}" for tenth in range(1, 10))
 FAMILIES = {
     "rrf": ("rrf-10", "rrf-30", "rrf-60", "rrf-100"),
@@ -33,7 +33,7 @@ FAMILIES = {
 }
 PLAIN = ("bm25", "dense", *dict.fromkeys(name for members in FAMILIES.values() for name in members))
 APART = ("chunking_eval", "enron_berkeley", "longmemeval_mini")
-"""Asked like the others and shown by themselves: a language model wrote the questions of the first, and the halves of
+"""Measured like the others and shown apart: a language model wrote the questions of the first, and the halves of
 the other two hold some ten questions each, which would weigh as much in a mean as three hundred."""
 GRAPH = ("0", "0.35", "0.5", "1", "1.5", "2", "3", "5")
 EXACT = ("bm25", "dense", BASE, "rrf-60+exact-0.02", "rrf-60+exact-0.05", "rrf-60+exact-0.1", "rrf-60+exact-0.2")
@@ -46,16 +46,16 @@ def receipts() -> dict[tuple[str, str], dict[str, Any]]:
     """(set, split) → the canonical half of its receipt."""
     found = {}
     for path in sorted(RECEIPTS.glob("*.json")):
-        said = json.loads(path.read_text("utf-8"))["canonical"]
-        dataset = said["inputs"]["dataset"]
-        found[dataset["name"], dataset["split"].partition("~")[0]] = said  # of large sets a sample was asked
+        canonical = json.loads(path.read_text("utf-8"))["canonical"]
+        dataset = canonical["inputs"]["dataset"]
+        found[dataset["name"], dataset["split"].partition("~")[0]] = canonical  # of large sets a sample was asked
     return found
 
 
 def sets(label: str) -> list[str]:
     """Sets of a label that were measured on both splits, but those that stand apart."""
     known = receipts()
-    found = {name for (name, _), said in known.items() if said["inputs"]["dataset"]["label"] == label}
+    found = {name for (name, _), canonical in known.items() if canonical["inputs"]["dataset"]["label"] == label}
     names = sorted(found - {*APART})
     return [name for name in names if all((name, split) in known for split in SPLITS)]
 
@@ -80,7 +80,7 @@ def matrix(split: str, systems: Sequence[str] = PLAIN) -> str:
     rows = [(system, [mean(name, split, system) for name in names]) for system in systems]
     rows.sort(key=lambda row: (-float(np.mean(row[1])), row[0]))
     cells = tuple((system, *(f"{v:.3f}" for v in values), f"{np.mean(values):.3f}") for system, values in rows)
-    return table(Table(("system", *names, "mean"), cells, strong=frozenset({0})))
+    return render_table(ReportTable(("system", *names, "mean"), cells, strong=frozenset({0})))
 
 
 def apart() -> str:
@@ -92,12 +92,12 @@ def apart() -> str:
         base = scores(name, "test", BASE)
         cells = [name, str(len(base)), f"{base.mean():.4f}"]
         for member in chosen.values():
-            test = paired(base, scores(name, "test", member))
+            test = compare_pair(base, scores(name, "test", member))
             same = member == BASE
             cells.append("the same" if same else f"{test.difference:+.4f} ({test.ci_low:+.3f} … {test.ci_high:+.3f})")
         rows.append(tuple(cells))
     heads = (f"{family}: {member}" if family != member else member for family, member in chosen.items())
-    return table(Table(("set", "questions", BASE, *heads), tuple(rows)))
+    return render_table(ReportTable(("set", "questions", BASE, *heads), tuple(rows)))
 
 
 def tuned() -> str:
@@ -105,7 +105,7 @@ def tuned() -> str:
     names = sets("human")
     chosen = {family: best(members, names) for family, members in FAMILIES.items()}
     tests = {
-        (family, name): paired(scores(name, "test", BASE), scores(name, "test", member))
+        (family, name): compare_pair(scores(name, "test", BASE), scores(name, "test", member))
         for family, member in chosen.items()
         for name in names
         if member != BASE
@@ -127,7 +127,9 @@ def tuned() -> str:
         for member in chosen.values()
     ]
     rows.append(("mean", f"{np.mean([mean(name, 'test', BASE) for name in names]):.4f}", *means))
-    return table(Table(("set", BASE, *(f"{family}: {member}" for family, member in chosen.items())), tuple(rows)))
+    return render_table(
+        ReportTable(("set", BASE, *(f"{family}: {member}" for family, member in chosen.items())), tuple(rows))
+    )
 
 
 def held_out() -> str:
@@ -142,7 +144,7 @@ def held_out() -> str:
         for how, picked in (("the other sets' dev", strange), ("its own dev", own)):
             gained = [mean(name, "test", picked[name]) - mean(name, "test", BASE) for name in names]
             rows.append((family, how, *(_setting(family, picked[name]) for name in names), f"{np.mean(gained):+.4f}"))
-    return table(Table(("family", "chosen on", *names, "mean Δ to rrf-60, test"), tuple(rows)))
+    return render_table(ReportTable(("family", "chosen on", *names, "mean Δ to rrf-60, test"), tuple(rows)))
 
 
 def _setting(family: str, member: str) -> str:
@@ -164,19 +166,19 @@ def sensitivity() -> str:
         )
         for family, values in spread.items()
     ]
-    return table(Table(("family", "mean nDCG@10 by setting", "span"), tuple(rows)))
+    return render_table(ReportTable(("family", "mean nDCG@10 by setting", "span"), tuple(rows)))
 
 
 def strata() -> str:
-    """Both splits of the suite made from documents: exact by kind, paraphrase; and beside them the set whose questions
-    say a passage in other words, and the multi-hop sets."""
-    made = sets("synthetic")
-    exact = [name for name in made if name.startswith("exact_")]
+    """Both splits of the suite from documents (exact by kind, paraphrase), the set whose questions paraphrase a passage
+    and the multi-hop sets."""
+    synthetic = sets("synthetic")
+    exact = [name for name in synthetic if name.startswith("exact_")]
     kinds = sorted({kind for name in exact for split in SPLITS for kind in receipts()[name, split]["strata"]})
     columns = {kind.removeprefix("kind="): [_stratum(name, kind) for name in exact] for kind in kinds}
-    if "paraphrase_nfcorpus" in made:
+    if "paraphrase_nfcorpus" in synthetic:
         columns["paraphrase"] = [_whole("paraphrase_nfcorpus")]
-    for name in (ASKED_ANEW, *MULTI_HOP):
+    for name in (PARAPHRASED, *MULTI_HOP):
         if name in sets("human"):
             columns[name] = [_whole(name)]
     rows = []
@@ -185,7 +187,7 @@ def strata() -> str:
         rows.append((system, *(f"{value:.3f}" for value in values)))
     counts = [sum(len(part(BASE)) for part in parts) for parts in columns.values()]
     rows.append(("questions", *(str(count) for count in counts)))
-    return table(Table(("system", *columns), tuple(rows)))
+    return render_table(ReportTable(("system", *columns), tuple(rows)))
 
 
 def _stratum(name: str, kind: str) -> Any:
@@ -208,8 +210,8 @@ def bonus() -> str:
         parts = [_stratum(name, f"kind={kind}") for name in exact]
         words, blended = (np.concatenate([part(system) for part in parts]) for system in ("bm25", BASE))
         for system in EXACT[2:]:
-            test = paired(words, np.concatenate([part(system) for part in parts]))
-            back = paired(blended, np.concatenate([part(system) for part in parts])) if system != BASE else None
+            test = compare_pair(words, np.concatenate([part(system) for part in parts]))
+            back = compare_pair(blended, np.concatenate([part(system) for part in parts])) if system != BASE else None
             rows.append(
                 (
                     kind,
@@ -218,7 +220,7 @@ def bonus() -> str:
                     f"{back.difference:+.4f}, p {back.p:.3f}" if back else "–",
                 )
             )
-    return table(Table(("exact stratum", "system", "Δ nDCG@10 to words alone", "given back"), tuple(rows)))
+    return render_table(ReportTable(("exact stratum", "system", "Δ nDCG@10 to words alone", "given back"), tuple(rows)))
 
 
 def graph() -> str:
@@ -247,7 +249,7 @@ def graph() -> str:
             )
     places = 10 * sum(len(scores(name, "test", BASE)) for name in names)
     head = ("weight", "seeds", "can enter alone", *hops, "all sets", "R@100", f"alone, of {places:,} places")
-    return table(Table(head, tuple(rows)))
+    return render_table(ReportTable(head, tuple(rows)))
 
 
 def graph_tests() -> str:
@@ -255,10 +257,10 @@ def graph_tests() -> str:
     rows = []
     for name in sets("human"):
         base = scores(name, "test", BASE)
-        tests = [paired(base, scores(name, "test", f"graph-{weight}")) for weight in ("0.35", "1", "2")]
+        tests = [compare_pair(base, scores(name, "test", f"graph-{weight}")) for weight in ("0.35", "1", "2")]
         cells = [f"{t.difference:+.4f} ({t.ci_low:+.3f} … {t.ci_high:+.3f}), p {t.p:.3f}" for t in tests]
         rows.append((name, f"{base.mean():.4f}", *cells))
-    return table(Table(("set", BASE, "graph 0.35", "graph 1", "graph 2"), tuple(rows)))
+    return render_table(ReportTable(("set", BASE, "graph 0.35", "graph 1", "graph 2"), tuple(rows)))
 
 
 WRITERS = {

@@ -1,4 +1,4 @@
-"""The lab's tables in documents, written from the receipts under receipts/lab and from nothing else."""
+"""Writes the lab's tables in documents from receipts/lab."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 from assay.bench.receipt import read
-from assay.bench.report import Report, gather, tables
-from assay.bench.report.markdown import table
-from assay.bench.report.tables import Table
+from assay.bench.report import Report, build_report, tables
+from assay.bench.report.markdown import render_table
+from assay.bench.report.tables import ReportTable
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "lab"
 SHORT = ("bm25", "dense", "hybrid", "hybrid+rerank", "convex-0.5", "tm2c2-0.7", "default", "learned")
@@ -18,20 +18,20 @@ SHORT = ("bm25", "dense", "hybrid", "hybrid+rerank", "convex-0.5", "tm2c2-0.7", 
 
 @cache
 def report() -> Report:
-    return gather([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
+    return build_report([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
 
 
 def matrix(label: str, split: str, names: tuple[str, ...] = ()) -> str:
     """nDCG@10 of systems × sets."""
-    found = tables.matrix(report(), (split,), label)
+    found = tables.dataset_table(report(), (split,), label)
     if found is None:
         return "No receipts.\n"
     rows = tuple(row for row in found.rows if not names or row[0] in names)
     lead = max(range(len(rows)), key=lambda place: rows[place][-1])
-    return table(_brief(replace(found, rows=rows, strong=frozenset({lead}))))
+    return render_table(_brief(replace(found, rows=rows, strong=frozenset({lead}))))
 
 
-def _brief(found: Table) -> Table:
+def _brief(found: ReportTable) -> ReportTable:
     """Three decimals and bare names, for reading."""
     head = tuple(name.partition(" (")[0] for name in found.head)
     return replace(found, head=head, rows=tuple((r[0], *(_three(cell) for cell in r[1:])) for r in found.rows))
@@ -56,17 +56,17 @@ def against_the_legs() -> str:
         cells = [name, f"{next(board.mean(run) for run in board.systems if run.system == 'default'):.4f}"]
         for others in (["bm25", "dense"], plain):
             other = max(others, key=dev.__getitem__)
-            held = (
-                gather([board.receipts["default"], board.receipts[other]], board.metric, other)
+            test = (
+                build_report([board.receipts["default"], board.receipts[other]], board.metric, other)
                 .boards[0]
                 .test("default")
             )
-            assert held is not None
-            p = held.paired
+            assert test is not None
+            p = test.paired
             cells += [other, f"{p.difference:+.4f}", f"{p.ci_low:+.3f} … {p.ci_high:+.3f}", f"{p.p:.3f}"]
         rows.append(tuple(cells))
     head = ("set", "default", "better leg", "Δ", "95 %", "p", "best plain recipe", "Δ ", "95 % ", "p ")
-    return table(Table(head, tuple(rows)))
+    return render_table(ReportTable(head, tuple(rows)))
 
 
 WRITERS = {

@@ -1,4 +1,4 @@
-"""The tables of agent memory, written from the receipts under receipts/memory and from nothing else."""
+"""Writes the tables of agent memory in documents from receipts/memory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from assay.bench.receipt import Receipt, read
-from assay.bench.report import Report, gather
-from assay.bench.report.markdown import table
-from assay.bench.report.tables import Table
+from assay.bench.report import Report, build_report
+from assay.bench.report.markdown import render_table
+from assay.bench.report.tables import ReportTable
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "memory"
 
@@ -30,26 +30,26 @@ def memory(split: str = "test@end") -> str:
         rows.append(tuple(cells))
     level = ("nDCG@10", "R@5", "silent", "wrongly silent", "separation")
     head = ("system", *(f"turn: {name}" for name in level), *(f"session: {name}" for name in level))
-    return table(Table(head, tuple(rows)))
+    return render_table(ReportTable(head, tuple(rows)))
 
 
 def memory_kinds(split: str = "test@end") -> str:
     """nDCG@10 by turn and by session for every kind of question; both levels ask the same ones."""
     boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
     systems, levels = ("bm25", "dense", "default", "memory"), (boards["locomo"], boards["locomo_sessions"])
-    asked = boards["locomo"].receipts["memory"].canonical
-    sizes = {name: len(places) for name, places in asked["strata"].items()}
+    canonical = boards["locomo"].receipts["memory"].canonical
+    sizes = {name: len(places) for name, places in canonical["strata"].items()}
     rows = [
         (
             stratum,
             f"{sizes[stratum]}",
             *(f"{_mean(board.receipts[name], 'nDCG@10', stratum):.3f}" for board in levels for name in systems),
         )
-        for stratum in asked["aggregates"]
+        for stratum in canonical["aggregates"]
         if stratum.startswith("type=")
     ]
     named = (f"{level}: {name}" for level in ("turn", "session") for name in systems)
-    return table(Table(("questions", "n", *named), tuple(rows)))
+    return render_table(ReportTable(("questions", "n", *named), tuple(rows)))
 
 
 def memory_ablations(split: str = "test@end") -> str:
@@ -62,18 +62,19 @@ def memory_ablations(split: str = "test@end") -> str:
         cells = [name.removeprefix("memory-")]
         for level in ("locomo", "locomo_sessions"):
             board = boards[level]
-            held = gather([board.receipts["memory"], board.receipts[name]], board.metric, "memory").boards[0].test(name)
-            assert held is not None
-            p = held.paired
+            pair = [board.receipts["memory"], board.receipts[name]]
+            comparison = build_report(pair, board.metric, "memory").boards[0].test(name)
+            assert comparison is not None
+            p = comparison.paired
             cells += [f"{p.difference:+.4f}", f"{p.ci_low:+.3f} … {p.ci_high:+.3f}", f"{p.p:.3f}"]
         rows.append(tuple(cells))
     head = ("without", "turn: Δ", "95 %", "p", "session: Δ", "95 % ", "p ")
-    return table(Table(head, tuple(rows)))
+    return render_table(ReportTable(head, tuple(rows)))
 
 
 @cache
 def _report() -> Report:
-    return gather([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
+    return build_report([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
 
 
 def _mean(receipt: Receipt, metric: str, scope: str = "all") -> float:

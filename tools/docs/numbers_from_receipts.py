@@ -1,10 +1,10 @@
-"""Numbers in documents come from committed receipts: blocks between markers are written from them and checked.
+"""Writes the number blocks of the documents from committed receipts, and finds stale ones.
 
     <!-- numbers: search -->
     … a table written by this script …
     <!-- end -->
 
-`python -m tools.docs.numbers_from_receipts` writes every block anew; `tools/docs/check.py` fails when one is stale.
+`python -m tools.docs.numbers_from_receipts` writes every block; `tools/docs/check.py` fails when one is stale.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _DOCUMENTS = (
     "docs/fusion.md",
     "docs/graph.md",
     "docs/decisions/0010-default-pipeline.md",
-    "docs/decisions/0025-ranks-or-scores.md",
-    "docs/decisions/0028-two-ladders.md",
-    "docs/decisions/0029-which-next-vector-model.md",
+    "docs/decisions/0022-ranks-or-scores.md",
+    "docs/decisions/0025-two-ladders.md",
+    "docs/decisions/0026-which-next-vector-model.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/router.md",
 )
@@ -50,9 +50,9 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
 
 def search(receipt: dict[str, Any]) -> str:
     rows = []
-    for found in receipt["sizes"]:
-        for name, times in found["times"].items():
-            rows.append([f"{found['chunks']:,}", name, times["p50_ms"], times["p95_ms"]])
+    for entry in receipt["sizes"]:
+        for name, times in entry["times"].items():
+            rows.append([f"{entry['chunks']:,}", name, times["p50_ms"], times["p95_ms"]])
     ratios = table(["ratio", ""], [[name, value] for name, value in receipt["ratios"].items()])
     return table(["chunks", "what", "p50 ms", "p95 ms"], rows) + "\n" + ratios
 
@@ -60,17 +60,17 @@ def search(receipt: dict[str, Any]) -> str:
 def growth(receipt: dict[str, Any]) -> str:
     """One row per size: times, recall on real questions, opening, memory."""
     rows = []
-    for found in receipt["sizes"]:
-        times = found["times"]
+    for entry in receipt["sizes"]:
+        times = entry["times"]
         rows.append(
             [
-                f"{found['chunks']:,}",
+                f"{entry['chunks']:,}",
                 f"{times['assay']['p50_ms']} / {times['assay']['p95_ms']}",
                 f"{times['raw engines']['p50_ms']} / {times['raw engines']['p95_ms']}",
                 *(f"{times[f'assay, filter {share}']['p50_ms']}" for share in ("0.5 %", "10 %", "50 %")),
-                found["dense_recall_at_100"]["assay"],
-                found["open_ms"],
-                f"{found['resident_mb']:,.0f} / {found['private_mb']:,.0f}",
+                entry["dense_recall_at_100"]["assay"],
+                entry["open_ms"],
+                f"{entry['resident_mb']:,.0f} / {entry['private_mb']:,.0f}",
             ]
         )
     head = ["chunks", "assay p50 / p95 ms", "raw engines", "filter 0.5 % p50", "10 %", "50 %"]
@@ -86,7 +86,7 @@ def ingest(receipt: dict[str, Any]) -> str:
 
 
 def large_folder(receipt: dict[str, Any]) -> str:
-    """What was added, and time and memory of the two phases beside the limit."""
+    """What was added, with time and memory of the two phases and the limit."""
     rows = [
         [
             phase,
@@ -116,8 +116,8 @@ def mcp(receipt: dict[str, Any]) -> str:
     """From the start of the process to an answer, by the wall clock and in processor time."""
     times = receipt["times"]
     rows = []
-    for case, found in times.items():
-        for what, spent in found.items():
+    for case, entry in times.items():
+        for what, spent in entry.items():
             rows.append([case, what, spent["fastest_ms"], spent["median_ms"]])
     return table(["case", "what", "fastest ms", "median ms"], rows)
 
@@ -127,8 +127,8 @@ def rerank_quality(receipt: dict[str, Any]) -> str:
     rows = []
     for system, mean in receipt["mean difference in nDCG@10"].items():
         if " weight=0.5 " in system:
-            found = [sets["difference"][system] for sets in receipt["sets"].values()]
-            rows.append([system.replace(" weight=0.5", ""), *(f"{d:+.4f} ± {e:.4f}" for d, e in found), f"{mean:+.4f}"])
+            entry = [sets["difference"][system] for sets in receipt["sets"].values()]
+            rows.append([system.replace(" weight=0.5", ""), *(f"{d:+.4f} ± {e:.4f}" for d, e in entry), f"{mean:+.4f}"])
     return table(["texts, match, pool", *receipt["sets"], "mean"], rows)
 
 
@@ -139,16 +139,16 @@ def rerank_times(receipt: dict[str, Any]) -> str:
 def backends(receipt: dict[str, Any]) -> str:
     """One row per kind of question and backend, with the ratio to the embedded store; then what adding costs."""
     rows = []
-    for what, found in receipt["times"].items():
-        for name, times in found.items():
-            ratio = "" if name == "local" else f"{times['p50_ms'] / found['local']['p50_ms']:.1f}"
+    for what, entry in receipt["times"].items():
+        for name, times in entry.items():
+            ratio = "" if name == "local" else f"{times['p50_ms'] / entry['local']['p50_ms']:.1f}"
             rows.append([what, name, f"{times['p50_ms']:.2f}", f"{times['p95_ms']:.2f}", ratio])
-    made = [
+    builds = [
         [name, f"{m['added_per_s']:,}", m["compact_s"], m["mb"], _share(receipt["agreement"].get(name))]
         for name, m in receipt["made"].items()
     ]
     searched = table([f"{receipt['chunks']:,} chunks", "backend", "p50 ms", "p95 ms", "p50 / local"], rows)
-    return searched + "\n" + table(["backend", "added/s", "compact s", "MB", "same hundred as local"], made)
+    return searched + "\n" + table(["backend", "added/s", "compact s", "MB", "same hundred as local"], builds)
 
 
 def _share(value: float | None) -> str:
@@ -167,20 +167,20 @@ def postgres(receipt: dict[str, Any]) -> str:
 
 
 def graph(receipt: dict[str, Any]) -> str:
-    """One row per size: building beside the word index, and a walk beside BM25."""
+    """One row per size: building the graph and the word index, a walk and BM25."""
     rows = []
-    for found in receipt["sizes"]:
-        changed = next(value for key, value in found.items() if key.startswith("after "))
-        for state, asked in (("compacted", found["compacted"]), ("with a tail and deletions", changed)):
-            times = asked["times"]
+    for entry in receipt["sizes"]:
+        changed = next(value for key, value in entry.items() if key.startswith("after "))
+        for state, measured in (("compacted", entry["compacted"]), ("with a tail and deletions", changed)):
+            times = measured["times"]
             rows.append(
                 [
-                    f"{found['chunks']:,}",
+                    f"{entry['chunks']:,}",
                     state,
-                    f"{asked['things']:,}",
+                    f"{measured['things']:,}",
                     *(f"{times[name]['p50_ms']} / {times[name]['p95_ms']}" for name in ("bm25", "walk")),
-                    " / ".join(str(value) for value in asked["ratios"].values()),
-                    asked["first_question_ms"],
+                    " / ".join(str(value) for value in measured["ratios"].values()),
+                    measured["first_question_ms"],
                 ]
             )
     head = [
@@ -194,30 +194,30 @@ def graph(receipt: dict[str, Any]) -> str:
     ]
     built = [
         [
-            f"{found['chunks']:,}",
-            f"{found['chunks_added_per_s']:,}",
-            found["index_s"],
-            found["graph_s"],
-            found["graph_mb_on_disk"],
-            f"{found['peak_mb']:,} / {found['peak_mb_of_a_helper']:,}",
+            f"{entry['chunks']:,}",
+            f"{entry['chunks_added_per_s']:,}",
+            entry["index_s"],
+            entry["graph_s"],
+            entry["graph_mb_on_disk"],
+            f"{entry['peak_mb']:,} / {entry['peak_mb_of_a_helper']:,}",
         ]
-        for found in receipt["sizes"]
+        for entry in receipt["sizes"]
     ]
     more = ["chunks", "added per s", "words and columns s", "graph s", "graph MB on disk", "peak MB, program / helper"]
     return table(head, rows) + "\n" + table(more, built)
 
 
 def recall(receipt: dict[str, Any]) -> str:
-    """A recall beside what it cannot do without."""
-    kinds = {name: found for name, found in receipt.items() if isinstance(found, dict)}
+    """A recall compared with its necessary parts."""
+    kinds = {name: entry for name, entry in receipt.items() if isinstance(entry, dict)}
     rows = [
-        [said, name, time["p50_ms"], time["p95_ms"]]
-        for said, found in kinds.items()
-        for name, time in found["times"].items()
+        [kind, name, time["p50_ms"], time["p95_ms"]]
+        for kind, entry in kinds.items()
+        for name, time in entry["times"].items()
     ]
     ratios = [
-        [said, "recall / embedding and legs", *found["recall / embedding and legs"].values()]
-        for said, found in kinds.items()
+        [kind, "recall / embedding and legs", *entry["recall / embedding and legs"].values()]
+        for kind, entry in kinds.items()
     ]
     both = table(["questions", "what", "p50 ms", "p95 ms"], rows), table(["questions", "ratio", "p50", "p95"], ratios)
     return f"{receipt['memories']:,} memories.\n\n" + "\n".join(both)
@@ -240,29 +240,29 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
 """Block → its receipt, and what writes it."""
 
 
-def _written(text: str) -> str:
-    def block(found: re.Match[str]) -> str:
-        if found[2] in RUNS:
-            return f"{found[1]}{RUNS[found[2]]()}{found[4]}"
-        name, writer = WRITERS[found[2]]
+def _fill_blocks(text: str) -> str:
+    def block(entry: re.Match[str]) -> str:
+        if entry[2] in RUNS:
+            return f"{entry[1]}{RUNS[entry[2]]()}{entry[4]}"
+        name, writer = WRITERS[entry[2]]
         receipt = json.loads((ROOT / "receipts" / f"{name}.json").read_text("utf-8"))["measured"]
-        return f"{found[1]}{writer(receipt)}{found[4]}"
+        return f"{entry[1]}{writer(receipt)}{entry[4]}"
 
     return _BLOCK.sub(block, text)
 
 
-def blocks_out_of_date(root: Path) -> list[str]:
-    found = []
+def stale_blocks(root: Path) -> list[str]:
+    entry = []
     for name in _DOCUMENTS:
         path = root / name
         if not path.exists():
-            found.append(f"{name} is missing")
-        elif _written(path.read_text("utf-8")) != path.read_text("utf-8"):
-            found.append(f"{name}: a block of numbers does not match its receipt; run: make docs")
-    return found
+            entry.append(f"{name} is missing")
+        elif _fill_blocks(path.read_text("utf-8")) != path.read_text("utf-8"):
+            entry.append(f"{name}: a block of numbers does not match its receipt; run: make docs")
+    return entry
 
 
 if __name__ == "__main__":
     for document in _DOCUMENTS:
         path = ROOT / document
-        path.write_text(_written(path.read_text("utf-8")), "utf-8")
+        path.write_text(_fill_blocks(path.read_text("utf-8")), "utf-8")

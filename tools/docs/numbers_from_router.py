@@ -1,4 +1,4 @@
-"""The router's tables in documents, written from receipts/router.json, and from nothing else."""
+"""Writes the router's tables in documents from receipts/router.json."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The pictures of the documents, drawn from committed receipts and from nothing else.
+"""Draws the pictures of the documents from committed receipts.
 
-A picture stands by itself (its own colours, its own paper), because whoever shows a document brings no style of ours.
+A picture is self-contained (colours and background), because a viewer applies none of our styles.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.bench.report.svg import WIDTH, PlotAxis, below, beside, dot, line, path, picture, spread, text
+from assay.bench.report.svg import WIDTH, PlotAxis, chart, circle, line, padded_range, polyline, text, x_axis, y_axis
 from tools.docs.numbers_from_fusion import ALPHAS, mean, sets
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -25,7 +25,7 @@ text.a { fill: #0072b2; stroke: none; } text.b { fill: #d55e00; stroke: none; }
 _PAPER = '<rect width="100%" height="100%" fill="#fff"/>'
 
 
-def fusion() -> str:
+def draw_fusion() -> str:
     """Mean nDCG@10 over the test splits of all sets judged by people, by the weight of meaning in a convex fusion."""
     names = sets("human")
 
@@ -39,40 +39,40 @@ def fusion() -> str:
     }
     flat = {("c", "RRF, c = 60"): over_all("rrf-60"), ("d", "DBSF"): over_all("dbsf")}
     values = [v for curve in curves.values() for v in curve.values()] + list(flat.values())
-    across, up = PlotAxis(0.0, 1.0, 70, WIDTH - 110), PlotAxis(*spread(values), 320, 44)
+    across, up = PlotAxis(0.0, 1.0, 70, WIDTH - 110), PlotAxis(*padded_range(values), 320, 44)
     label = f"mean nDCG@10, test splits of {len(names)} sets judged by people"
-    marks = [_STYLE, _PAPER, *below(across, 320, 44, "weight of meaning: 0 is words alone, 1 is vectors alone")]
-    marks += beside(up, 70, WIDTH - 110, label, "{:.3f}")
+    marks = [_STYLE, _PAPER, *x_axis(across, 320, 44, "weight of meaning: 0 is words alone, 1 is vectors alone")]
+    marks += y_axis(up, 70, WIDTH - 110, label, "{:.3f}")
     for (kind, name), value in flat.items():
         marks += [line(70, up.at(value), WIDTH - 110, up.at(value), f"flat {kind}")]
         marks += [text(WIDTH - 104, up.at(value) + 4, name, kind=kind)]
     for (kind, name), curve in curves.items():
         points = [(across.at(float(alpha)), up.at(value)) for alpha, value in curve.items()]
-        marks += [path(points, kind)]
+        marks += [polyline(points, {"class": kind})]
         marks += [
-            dot(x, y, kind, f"{name} {alpha}: {value:.3f}", 3.5)
+            circle(x, y, kind, f"{name} {alpha}: {value:.3f}", 3.5)
             for (x, y), (alpha, value) in zip(points, curve.items(), strict=True)
         ]
     for (kind, name), alpha in zip(curves, ("0.4", "0.8"), strict=True):
         marks.append(text(across.at(float(alpha)) + 8, up.at(curves[kind, name][alpha]) - 10, name, kind=kind))
-    drawn = picture(364, "Fusion by the weight of meaning", marks)
-    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
+    image = chart(364, "Fusion by the weight of meaning", marks)
+    return image.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
 
 
-DRAWN: dict[str, Callable[[], str]] = {"fusion.svg": fusion}
+PICTURE_WRITERS: dict[str, Callable[[], str]] = {"fusion.svg": draw_fusion}
 
 
-def out_of_date() -> list[str]:
-    """Pictures that are not what their receipts say."""
+def stale_pictures() -> list[str]:
+    """A message for every picture that does not match its receipts."""
     return [
-        f"docs/pictures/{name} is not what its receipts say; run: make docs"
-        for name, draw in DRAWN.items()
+        f"docs/pictures/{name} does not match its receipts; run: make docs"
+        for name, draw in PICTURE_WRITERS.items()
         if not (PICTURES / name).exists() or (PICTURES / name).read_text("utf-8") != draw()
     ]
 
 
 def main() -> None:
-    for name, draw in DRAWN.items():
+    for name, draw in PICTURE_WRITERS.items():
         (PICTURES / name).write_text(draw(), "utf-8")
 
 
