@@ -1,37 +1,96 @@
-"""Assay: hybrid retrieval that proves itself.
+"""Assay: hybrid retrieval that explains every answer and proves every change.
 
 import assay
 kb = assay.open("./kb")
 kb.add("./handbook")
 for hit in kb.search("how do I rotate the signing key?", k=5):
     print(hit.rank, hit.score, hit.title, hit.text, hit.why())
+
+The names in `__all__` are the public API (docs/api.md); component authors use `assay.plugins` and `assay.testing`. All
+other modules are internal and may change.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.engine.answer import Answer as Answer
-    from assay.engine.answer import Hit as Hit
-    from assay.kb import KnowledgeBase as KnowledgeBase
-    from assay.kb import open as open
+    from assay import memory as memory
+    from assay import plugins as plugins
+    from assay.config.load import load as load_pipeline
+    from assay.engine.answer import Answer, Hit
+    from assay.engine.pipeline import Pipeline
+    from assay.engine.trace import Status
+    from assay.errors import (
+        AssayError,
+        BadFile,
+        BadRecord,
+        ConfigError,
+        LawBroken,
+        MissingExtra,
+        ModelError,
+        OutOfTime,
+        QueryError,
+        Reason,
+        StoreBusy,
+        StoreError,
+    )
+    from assay.kb import Explanation, KnowledgeBase, open
+    from assay.sync import AddReport
+    from assay.types import Chunk
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "Hit", "KnowledgeBase", "__version__", "open"]
+__all__ = [
+    "AddReport",
+    "Answer",
+    "AssayError",
+    "BadFile",
+    "BadRecord",
+    "Chunk",
+    "ConfigError",
+    "Explanation",
+    "Hit",
+    "KnowledgeBase",
+    "LawBroken",
+    "MissingExtra",
+    "ModelError",
+    "OutOfTime",
+    "Pipeline",
+    "QueryError",
+    "Reason",
+    "Status",
+    "StoreBusy",
+    "StoreError",
+    "__version__",
+    "load_pipeline",
+    "memory",
+    "open",
+    "plugins",
+]
 
-_HOMES = {
-    "Answer": "assay.engine.answer",
-    "Hit": "assay.engine.answer",
-    "KnowledgeBase": "assay.kb",
-    "open": "assay.kb",
+_MODULES = {
+    **dict.fromkeys(("Answer", "Hit"), "assay.engine.answer"),
+    **dict.fromkeys(("Explanation", "KnowledgeBase", "open"), "assay.kb"),
+    "AddReport": "assay.sync",
+    "Chunk": "assay.types",
+    "Pipeline": "assay.engine.pipeline",
+    "Status": "assay.engine.trace",
 }
+_ALIASES = {"load_pipeline": ("assay.config.load", "load")}
+_SUBMODULES = ("memory", "plugins")
 
 
 def __getattr__(name: str) -> Any:
-    """The public names, loaded when first used: `import assay` itself costs nothing."""
-    if name not in _HOMES:
+    """Load a public name when it is first used: `import assay` itself costs nothing."""
+    if name in _SUBMODULES:
+        return import_module(f"assay.{name}")
+    if name not in __all__:
         raise AttributeError(f"module 'assay' has no attribute {name!r}")
-    from importlib import import_module
+    module, attribute = _ALIASES.get(name, (_MODULES.get(name, "assay.errors"), name))
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
 
-    return getattr(import_module(_HOMES[name]), name)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

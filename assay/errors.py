@@ -1,9 +1,36 @@
-"""Every error says what is wrong, where, and what cures it."""
+"""Errors and reasons. Each says what is wrong, where, and what cures it."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+E = TypeVar("E", bound="AssayError")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something is missing or did not run, and what cures it ("" where nothing does)."""
+
+    text: str
+    cure: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text}; cure: {self.cure}" if self.cure else self.text
+
+    def as_error(self, kind: type[E]) -> E:
+        return kind(self.text, self.cure)
+
+
+def install_hint(extra: str = "") -> str:
+    """How to install Assay, with one of its extras: from a checkout, from a wheel and with uv."""
+    checkout, named = ("'.[" + extra + "]'", f" 'assay-retrieval[{extra}]'") if extra else (".", "")
+    return (
+        f"in a checkout: pip install -e {checkout} · from a wheel: pip install assay_retrieval-*.whl{named} · "
+        f"with uv: uv tool install {checkout}"
+    )
 
 
 class AssayError(Exception):
@@ -21,6 +48,11 @@ class AssayError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n  cure: {self.cure}" if self.cure else self.message
+
+    @property
+    def reason(self) -> Reason:
+        """Message and cure as a value, for a step that is skipped because of this error."""
+        return Reason(self.message, self.cure)
 
 
 class ConfigError(AssayError):
@@ -63,7 +95,7 @@ class MissingExtra(AssayError):
     exit_code = 5
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs a package that is not installed", f"pip install 'assay[{extra}]'")
+        super().__init__(f"{what} needs a package that is not installed", install_hint(extra))
         self.extra = extra
 
 
@@ -81,6 +113,10 @@ class LawBroken(AssayError):
     """A component broke one of the laws of the pipeline; its answer is not to be trusted."""
 
     exit_code = 70
+
+
+class RenamedWarning(FutureWarning):
+    """A config uses an old name that still works; the message gives the present one."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

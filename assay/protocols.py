@@ -1,4 +1,4 @@
-"""The verbs: one method each, plus what preflight needs to know before anything runs.
+"""The protocols: what components, snapshots, backends and embedders implement.
 
 A component is a frozen dataclass whose fields are its config. `gives` says which scores it can produce for
 the scores it is given, and raises ConfigError when it cannot work with them; it runs when a pipeline is
@@ -7,7 +7,7 @@ built, never per query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal, Protocol, runtime_checkable
@@ -15,12 +15,14 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.types import Chunk, Floats, Ids, Note, Part, Query, Range, Ranking, Rows, Vector, Vectors
+from assay.errors import Reason
+from assay.types import Chunk, Excerpt, Floats, Ids, Note, Part, Query, Range, Ranking, Rows, Vector, Vectors
+from assay.where import Filter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """What a snapshot returns for one look-up: rows by (score desc, id asc), with the parts of their scores.
+class Matches:
+    """The result of one look-up in a snapshot: rows by (score desc, id asc), with the parts of their scores.
 
     `ideal` is the best score any chunk could have for this look-up (BM25: every term at its best).
     """
@@ -46,17 +48,17 @@ class Snapshot(Protocol):
     def capabilities(self) -> frozenset[str]: ...
     @property
     def size(self) -> int: ...
-    def lacks(self, capability: str) -> str:
-        """Why a capability is absent, with its cure; empty when it is there."""
+    def lacks(self, capability: str) -> Reason | None:
+        """Why a capability is absent, with its cure; None when it is there."""
         ...
 
-    def lexical(self, query: Query, k: int) -> Found: ...
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
+    def lexical(self, query: Query, k: int) -> Matches: ...
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
         """What `lexical` gives these rows, in their order, however deep they stand."""
         ...
 
-    def nearest(self, query: Query, k: int) -> Found: ...
-    def exact(self, query: Query, k: int) -> Found: ...
+    def nearest(self, query: Query, k: int) -> Matches: ...
+    def exact(self, query: Query, k: int) -> Matches: ...
     def rows(self, ids: Ids) -> Rows:
         """Rows of live ids; -1 where an id is not in this view."""
         ...
@@ -84,9 +86,29 @@ class Snapshot(Protocol):
         ...
 
 
+@runtime_checkable
+class StoreView(Protocol):
+    """What the snapshot of a store can tell about itself beside searching."""
+
+    @property
+    def version(self) -> int: ...
+    def live_rows(self, where: Filter | None) -> Rows:
+        """Every live row, or those a filter keeps, in id order."""
+        ...
+
+    def ids_with_prefix(self, prefix: str, most: int = 20) -> list[str]:
+        """Ids of live chunks with this prefix, in order, at most `most`."""
+        ...
+
+    def excerpt(self, text: str, query: str, width: int) -> Excerpt:
+        """The window of a text, at most `width` characters, that shows the most terms of a query."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
-    """How a graph is walked: from which rows beside the query's own things, and how far (see legs/graph.py)."""
+class WalkSettings:
+    """The settings of a graph walk: its seed rows beside the query's own entities, and how far it goes
+    (legs/graph.py)."""
 
     seeds: Rows
     damping: float
@@ -96,11 +118,11 @@ class Walk:
 
 
 @runtime_checkable
-class Related(Protocol):
-    """What a snapshot with the capability "graph" can do beside the others."""
+class GraphSnapshot(Protocol):
+    """The look-ups of a snapshot with the capability "graph"."""
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
-        """Rows that a walk over the things and links of chunks reaches, with the parts of their scores."""
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
+        """Rows that a walk over the entities and links of chunks reaches, with the parts of their scores."""
         ...
 
     def spelling(self, text: str, key: str) -> str:
@@ -110,7 +132,7 @@ class Related(Protocol):
 
 @runtime_checkable
 class PredictsNext(Protocol):
-    """A snapshot that may know which vector comes next (specification 001)."""
+    """A snapshot with a next-vector model (the vector cascade)."""
 
     def expected(self, query: Query) -> Vector | None:
         """The unit vector where the next one should lie, from the query's and those before it; None without a model."""
@@ -140,10 +162,10 @@ class Component(Protocol):
 
 @runtime_checkable
 class Leg(Component, Protocol):
-    """Finds candidates; the only verb that adds ids.
+    """Finds candidates; the only component that adds ids.
 
-    A leg whose class has `ahead`, a number, may be asked from another thread than the caller's, beside another leg; the
-    one with the largest stays with the caller.
+    A leg whose class has a number `parallel_weight` above 0 may run in a worker thread while others run; the one with
+    the largest weight runs in the caller's thread.
     """
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking: ...
@@ -151,8 +173,8 @@ class Leg(Component, Protocol):
 
 
 @runtime_checkable
-class Rater(Protocol):
-    """A leg that can also score what others found: the parts `find` would have given these rows, in their order."""
+class RowScorer(Protocol):
+    """A leg that can score given rows: the parts that `find` gives them, in their order."""
 
     def rate(self, query: Query, snapshot: Snapshot, rows: Rows) -> Sequence[Part]: ...
 
@@ -171,10 +193,10 @@ class Fuser(Component, Protocol):
 
 
 @runtime_checkable
-class Grouping(Protocol):
-    """A fuser that makes one candidate of several chunks. Triggers see its candidates: what it counts, they count."""
+class GroupingFuser(Protocol):
+    """A fuser that makes one candidate of several chunks. Triggers count its candidates, not chunks."""
 
-    def grouped(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]: ...
+    def group_candidates(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]: ...
 
 
 @runtime_checkable
@@ -187,14 +209,14 @@ class Stage(Component, Protocol):
 
 @runtime_checkable
 class Selector(Component, Protocol):
-    """Keeps, drops or re-tiers; never adds. A drop carries its reason as a Note."""
+    """Keeps, drops or re-tiers; never adds. A dropped id carries its reason as a Note."""
 
     def select(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking: ...
     def gives(self, given: Range) -> Range: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class TriggerDecision:
     """A trigger's decision: which one decided, the value it saw, and the sentence that the trace shows."""
 
     yes: bool
@@ -203,7 +225,7 @@ class Fired:
     observed: float | None = None
 
     def to_json(self) -> dict[str, str | float | None]:
-        """Which one, the value it saw, why. Whether it fired is the leg's fate."""
+        """Which one, the value it saw, why. Whether it fired is the leg's outcome."""
         return {"name": self.name, "observed": self.observed, "why": self.why}
 
 
@@ -214,13 +236,13 @@ class Trigger(Protocol):
     `check` runs when a pipeline is built: it sees the scores those legs can give, and refuses what cannot work.
     """
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired: ...
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision: ...
     def check(self, legs: Mapping[str, Range]) -> None: ...
 
 
 @runtime_checkable
-class Pending(Protocol):
-    """A question that can be called off: `result` blocks, `cancel` (from another thread) makes it end soon."""
+class RunningSearch(Protocol):
+    """A search that can be cancelled: `result` blocks, `cancel` (from another thread) makes it end soon."""
 
     def result(self) -> Ranking: ...
     def cancel(self) -> None: ...
@@ -228,40 +250,16 @@ class Pending(Protocol):
 
 @runtime_checkable
 class Cancellable(Protocol):
-    """A leg that can be called off half way. `begin` starts nothing yet; the work is done by `result`."""
+    """A leg whose search can be cancelled. `begin` starts nothing yet; `result` does the work."""
 
-    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Pending: ...
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> RunningSearch: ...
 
 
 @runtime_checkable
 class Preparable(Protocol):
-    """A leg or step with something to do once per process, before its first question."""
+    """A leg or step with work to do once per process, before its first query."""
 
     def prepare(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A leg or step about to run: how it is done and called off, what it may cost, what it is expected to cost.
-
-    Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
-    a leg that knows what this very query costs (a recording); else it gives None. `prepare` is what is done once per
-    process (a library loaded, a store opened): it belongs to no question, so neither cap nor budget covers it.
-    """
-
-    name: str
-    run: Callable[[], Ranking]
-    cap_ms: float | None = None
-    cost_ms: float | None = None
-    cancel: Callable[[], None] = lambda: None
-    prepare: Callable[[], None] | None = None
-    known_ms: Callable[[], float | None] = lambda: None
-
-
-class Executor(Protocol):
-    """Sends errands, one after another, for one query; raises OutOfTime for one that is not run, or not to its end."""
-
-    def ask(self, errand: Job) -> Ranking: ...
 
 
 @runtime_checkable
@@ -282,7 +280,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class TripleReader(Protocol):
-    """Says what a chunk says, for the graph (`ingest.triples`); the same of the same chunk, if it can."""
+    """Extracts triples from a chunk, for the graph (`ingest.triples`); deterministic if it can be."""
 
     def triples(self, chunk: Chunk) -> Iterable[tuple[str, str, str]]:
         """(subject, relation, object), each a text with something in it; none at all is an answer too."""
@@ -290,7 +288,7 @@ class TripleReader(Protocol):
 
 
 @cache
-def offers(kind: type, verb: type) -> bool:
-    """Does a class have the methods of a protocol? Kept per class: asked of every object, every time, it costs more
-    than many a step does."""
+def implements(kind: type, verb: type) -> bool:
+    """Does a class have the methods of a protocol? Cached per class: `isinstance` of a protocol costs more than many
+    steps."""
     return issubclass(kind, verb)

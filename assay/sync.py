@@ -1,7 +1,7 @@
-"""Keeping a store in step with files: find, read, chunk, embed, commit; a file is taken whole or not at all.
+"""Keeps a store in step with files: find, read, chunk, embed, commit. A file is stored whole or not at all.
 
-Without embedding, reading and chunking are the work, so a larger folder is read by helper processes (`parallel`);
-what they give is taken in the order of the files, so the store is the same either way.
+Without embedding, reading and chunking dominate, so worker processes read a larger folder (`util.worker_pool`). Their
+results are taken in the order of the files, so the store is the same either way.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, BadFile, StoreError
-from assay.ingest.chunk import Profile, chunk_document
-from assay.ingest.triples import Reading
-from assay.ingest.walk import FoundFile, Skipped, discover, look, plain_name
-from assay.ingest.worker import Event as Given
-from assay.ingest.worker import Setup, Task, grouped, taken
+from assay.errors import AssayError, BadFile, Reason, StoreError
+from assay.ingest.chunk_worker import ChunkSetup, FileTask, chunk_files, group_tasks
+from assay.ingest.chunk_worker import Event as FileEvent
+from assay.ingest.chunker import Profile, chunk_document
+from assay.ingest.discovery import FoundFile, SkippedFile, classify_path, discover, normalise_name
+from assay.ingest.triples import ChunkAnnotator
 from assay.store.contract import ChunkStore
-from assay.store.rows import FileFacts, stored
+from assay.store.rows import FileState, encode_row
 from assay.store.spool import Spool
 from assay.store.validation import RefusedWrite
 from assay.types import Chunk, Document, Vectors
-from assay.util.parallel import Crashed, Crew, NoHelpers, workers
+from assay.util.worker_pool import WorkerCrashed, WorkerPool, WorkersUnavailable, count_workers
 
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
 _BATCH_UNEMBEDDED = 8_192
 RECORDS = "records"
-"""The source of records that are given no name."""
-HELPED_FILES, HELPED_BYTES = 2, 4_000_000
-"""Files, new or of another size, from which starting helper processes pays."""
+"""The name of records that are added without one."""
+WORKER_FILES, WORKER_BYTES = 2, 4_000_000
+"""New or resized files, and their bytes, from which starting worker processes pays."""
 
 Parts = Iterable[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Progress: one file was dealt with. `done` of `total` files; `chunks` committed or waiting so far."""
+    """Progress: one file is done. `done` of `total` files; `chunks` committed or pending so far."""
 
     name: str
     done: int
@@ -51,7 +51,7 @@ class Event:
 
 @dataclass
 class AddReport:
-    """What an `add` did. Chunks `kept` were already there, unchanged; `problems` were reported and skipped."""
+    """What an `add` did. `chunks_kept` were already there, unchanged; files under `problems` were skipped."""
 
     added: int = 0
     changed: int = 0
@@ -60,7 +60,7 @@ class AddReport:
     chunks_added: int = 0
     chunks_removed: int = 0
     chunks_kept: int = 0
-    problems: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[tuple[str, Reason]] = field(default_factory=list)
     ignored: list[tuple[str, str]] = field(default_factory=list)
     version: int = 0
 
@@ -68,18 +68,24 @@ class AddReport:
     def files(self) -> int:
         return self.added + self.changed + self.unchanged
 
+    def __iadd__(self, other: AddReport) -> AddReport:
+        """Add what a later run did; the version is the later one."""
+        for name, value in vars(other).items():
+            setattr(self, name, value if name == "version" else getattr(self, name) + value)
+        return self
+
 
 @dataclass
-class _Waiting:
-    """A file read, chunked and embedded, waiting for its commit."""
+class _PendingFile:
+    """A file that is read and chunked, and waits for its commit."""
 
-    facts: FileFacts
+    facts: FileState
     rows: Spool
     is_new: bool
 
 
 class Sync:
-    """One run of bringing a source (a folder or a file) into the store."""
+    """One run of bringing a folder, a file or records into the store."""
 
     def __init__(
         self,
@@ -87,290 +93,301 @@ class Sync:
         encode: Callable[[Sequence[str]], Vectors] | None,
         profile: Profile,
         on_event: Callable[[Event], None] = lambda _: None,
-        triples: Reading | None = None,
+        triples: ChunkAnnotator | None = None,
     ) -> None:
         self._store = store
         self._encode = encode
         self._triples = triples
         self._profile = profile
         self._plain = encode is None and triples is None  # chunks go to the store as they are
-        self._setup = Setup(profile, stored if self._plain else _itself)
+        self._setup = ChunkSetup(profile, encode_row if self._plain else _identity)
         self._on_event = on_event
         self._batch = _BATCH_UNEMBEDDED if encode is None else _BATCH
-        self._waiting: list[_Waiting] = []
-        self._held = 0
+        self._pending: list[_PendingFile] = []
+        self._pending_chunks = 0
         self.report = AddReport()
 
-    def folder(self, root: Path, source: str, moved: bool = False) -> AddReport:
+    def add_folder(self, root: Path, name: str, moved: bool = False) -> AddReport:
         """Make the store hold what a folder (or one file) holds: new, changed and vanished files alike."""
-        self._claim(source, str(root.resolve()), moved)
-        known = self._store.files(source)
+        self._claim(name, str(root.resolve()), moved)
+        known = self._store.files(name)
         files: list[FoundFile] = []
-        own = self._own_place(root)
+        own = self._store_place(root)
         for found in discover(root):
-            if own is not None and _is_own(found.path, own):
+            if own is not None and _is_store(found.path, own):
                 continue
-            if isinstance(found, Skipped):
-                (self.report.problems if found.unreadable else self.report.ignored).append((found.name, found.reason))
+            if isinstance(found, SkippedFile):
+                self._pass_over(found)
             else:
                 files.append(found)
-        tasks = [_task(file, _origin(source, file.name), known) for file in files]
-        with contextlib.closing(self._given(files, tasks, self._helpers(files, tasks, known))) as given:
-            for done, (file, task, parts) in enumerate(zip(files, tasks, given, strict=True)):
-                self._file(file, FileFacts(task.origin, source, task.known, file.size), parts, task.origin in known)
-                self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._held))
+        tasks = [_task(file, _origin(name, file.name), known) for file in files]
+        with contextlib.closing(self._read_files(files, tasks, self._worker_count(files, tasks, known))) as contents:
+            for done, (file, task, parts) in enumerate(zip(files, tasks, contents, strict=True)):
+                self._add_file(file, FileState(task.origin, name, task.known, file.size), parts, task.origin in known)
+                self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._pending_chunks))
         self._commit()
-        seen = {_origin(source, file.name) for file in files}
-        blind = tuple(_origin(source, name) for name, _ in self.report.problems)
-        gone = [o for o in known if o not in seen and not _under(o, blind)]
+        seen = {_origin(name, file.name) for file in files}
+        unreadable = tuple(_origin(name, problem) for problem, _ in self.report.problems)
+        gone = [o for o in known if o not in seen and not _is_under(o, unreadable)]
         if gone:
-            with self._store.write(f"remove {len(gone)} files of {source}") as writer:
+            with self._store.write(f"remove {len(gone)} files of {name}") as writer:
                 for origin in gone:
                     writer.remove_file(origin)
             self.report.removed += len(gone)
-            self.report.chunks_removed += writer.died
+            self.report.chunks_removed += writer.deleted
         self.report.version = self._store.version()
         return self.report
 
-    def one(self, root: Path, path: Path, source: str) -> AddReport:
-        """Bring one file of a known source into step (`assay watch`)."""
-        origin = source if path == root else f"{source}/{plain_name(path.relative_to(root).as_posix())}"
-        known = self._store.files(source).get(origin)
-        found = look(path, origin)
+    def _pass_over(self, file: SkippedFile) -> None:
+        """Report a file that is not read: a problem where it should have been, else one that was ignored."""
+        if file.unreadable:
+            self.report.problems.append((file.name, Reason(file.reason)))
+        else:
+            self.report.ignored.append((file.name, file.reason))
+
+    def one(self, root: Path, path: Path, folder: str) -> AddReport:
+        """Bring one file of a known folder into step (`assay watch`)."""
+        origin = folder if path == root else f"{folder}/{normalise_name(path.relative_to(root).as_posix())}"
+        known = self._store.files(folder).get(origin)
+        found = classify_path(path, origin)
         if isinstance(found, FoundFile):
-            task = Task(path, origin, known.hash if known else "")
-            facts = FileFacts(origin, source, task.known, found.size)
-            self._file(found, facts, _flat(taken([task], self._setup)), known is not None)
+            task = FileTask(path, origin, known.hash if known else "")
+            facts = FileState(origin, folder, task.known, found.size)
+            self._add_file(found, facts, _flatten(chunk_files([task], self._setup)), known is not None)
             self._commit()
-        elif isinstance(found, Skipped) and found.unreadable and not _is_gone(path):
-            self.report.problems.append((found.name, found.reason))
+        elif isinstance(found, SkippedFile) and found.unreadable and not _is_gone(path):
+            self.report.problems.append((found.name, Reason(found.reason)))
         elif known is not None:
             with self._store.write(f"remove {origin}") as writer:
                 writer.remove_file(origin)
             self.report.removed += 1
-            self.report.chunks_removed += writer.died
+            self.report.chunks_removed += writer.deleted
         self.report.version = self._store.version()
         return self.report
 
-    def documents(self, documents: Iterable[Document], source: str = RECORDS) -> AddReport:
+    def documents(self, documents: Iterable[Document], folder: str = RECORDS) -> AddReport:
         """Add or replace documents given as data; each is its own origin, and nothing else is removed.
 
-        Under a name of their own their ids begin with it, so that two sources may hold the same record.
+        Under a name of their own their ids begin with it, so that two names may hold the same record.
         """
-        self._claim(source, "", moved=False)
-        for given in documents:
-            origin = f"{source}/{given.id}"
-            document = given if source == RECORDS else replace(given, id=origin)
-            live = self._store.live_in(origin)
+        self._claim(folder, "", moved=False)
+        for record in documents:
+            origin = f"{folder}/{record.id}"
+            document = record if folder == RECORDS else replace(record, id=origin)
+            live = self._store.live_chunks_of(origin)
             try:
-                chunks = self._said(chunk_document(document, self._profile), live)
+                chunks = self._annotate(chunk_document(document, self._profile), live)
             except BadFile as error:
-                self.report.problems.append((origin, f"{error.message}; cure: {error.cure}"))
+                self.report.problems.append((origin, error.reason))
                 continue
-            rows = list(map(stored, chunks))
-            if live and {row[0]: row[-1] for row in rows} == {name: said for name, (_, said) in live.items()}:
+            rows = list(map(encode_row, chunks))
+            if live and {row[0]: row[-1] for row in rows} == {name: digest for name, (_, digest) in live.items()}:
                 self.report.unchanged += 1
                 self.report.chunks_kept += len(chunks)
                 continue
             spool = Spool(self._store.scratch)
-            self._take(spool, rows if self._plain else chunks, live)
-            self._wait(FileFacts(origin, source, "", sum(len(c.text) for c in chunks)), spool, not live)
+            self._fill(spool, rows if self._plain else chunks, live)
+            self._queue(FileState(origin, folder, "", sum(len(c.text) for c in chunks)), spool, not live)
         self._commit()
         self.report.version = self._store.version()
         return self.report
 
-    def _own_place(self, root: Path) -> Path | None:
+    def _store_place(self, root: Path) -> Path | None:
         """A store may lie in the folder it indexes (`assay add .`); it is no document of that folder."""
         if self._store.place is None:
             return None
         store, real = self._store.place.resolve(), root.resolve()
         return Path(os.path.abspath(root)) / store.relative_to(real) if store.is_relative_to(real) else None
 
-    def _claim(self, source: str, here: str, moved: bool) -> None:
-        """A source name belongs to one folder, or to records (""): syncing another would delete the first's chunks."""
-        if not source or "/" in source:
-            raise StoreError(f"{source!r} cannot be a source's name", "give a name without / (--as NAME)")
-        if self._store.sources().get(source) == here:
+    def _claim(self, name: str, path: str, moved: bool) -> None:
+        """A name stands for one folder, or for records (""): syncing another would delete the first's chunks."""
+        if not name or "/" in name:
+            raise StoreError(f"{name!r} cannot be a folder's name", "give a name without / (--as NAME)")
+        if self._store.folders().get(name) == path:
             return
-        with self._store.write(f"source {source}") as writer:
-            before = writer.root_of(source)  # asked again: another process may have come first
-            if before not in (None, here) and not (moved and before and here):
-                folder = "say that it is the same folder, moved (--moved)"
+        with self._store.write(f"source {name}") as writer:
+            before = writer.folder_root(name)  # read again: another process may have been faster
+            if before not in (None, path) and not (moved and before and path):
+                same = "say that it is the same folder, moved (--moved)"
                 raise StoreError(
-                    f"the name {source!r} stands for {_spelt(before)} in this store, not for {_spelt(here)}",
-                    f"give this one another name (--as NAME){f', or {folder}' if before and here else ''}",
+                    f"the name {name!r} stands for {_describe(before)} in this store, not for {_describe(path)}",
+                    f"give this one another name (--as NAME){f', or {same}' if before and path else ''}",
                 )
-            writer.put_source(source, here)
+            writer.put_folder(name, path)
 
-    def _helpers(self, files: Sequence[FoundFile], tasks: Sequence[Task], known: Mapping[str, FileFacts]) -> int:
-        """How many helper processes read these files: none for a few, nor beside a model, which needs the cores."""
+    def _worker_count(
+        self, files: Sequence[FoundFile], tasks: Sequence[FileTask], known: Mapping[str, FileState]
+    ) -> int:
+        """How many worker processes read these files: none for a few, and none beside a model, which needs the
+        cores."""
         if not self._plain:
             return 0
         fresh = [f.size for f, t in zip(files, tasks, strict=True) if not t.known or known[t.origin].size != f.size]
-        return workers() if len(fresh) >= HELPED_FILES and sum(fresh) >= HELPED_BYTES else 0
+        return count_workers() if len(fresh) >= WORKER_FILES and sum(fresh) >= WORKER_BYTES else 0
 
-    def _given(self, files: Sequence[FoundFile], tasks: Sequence[Task], helpers: int) -> Generator[Parts, None, None]:
-        """What each file gives, in the order of the files."""
+    def _read_files(
+        self, files: Sequence[FoundFile], tasks: Sequence[FileTask], workers: int
+    ) -> Generator[Parts, None, None]:
+        """The hash and chunks of each file, in the order of the files."""
         done = 0
-        if helpers:
-            with contextlib.suppress(NoHelpers):  # then what is left is done here
-                groups = grouped(tasks, [file.size for file in files])
-                with Crew("assay.ingest.worker", self._setup, groups, helpers) as crew:
-                    for group, parts in zip(groups, crew, strict=True):
-                        yield from self._of_group(group, parts)
+        if workers:
+            with contextlib.suppress(WorkersUnavailable):  # then this process reads the rest
+                groups = group_tasks(tasks, [file.size for file in files])
+                with WorkerPool("assay.ingest.chunk_worker", self._setup, groups, workers) as pool:
+                    for group, parts in zip(groups, pool, strict=True):
+                        yield from self._split_group(group, parts)
                         done += len(group)
         for task in tasks[done:]:
-            yield _flat(taken([task], self._setup))
+            yield _flatten(chunk_files([task], self._setup))
 
-    def _of_group(self, group: Sequence[Task], parts: Iterator[list[Given]]) -> Iterator[Parts]:
-        """What each file of a group gives; a file that is a group of its own may be large and is passed on as it
+    def _split_group(self, group: Sequence[FileTask], parts: Iterator[list[FileEvent]]) -> Iterator[Parts]:
+        """The events of each file of a group; a file that is a group of its own may be large and is passed on as it
         comes."""
         if len(group) == 1:
-            yield _flat(parts)
+            yield _flatten(parts)
             return
         try:
             events = [event for part in parts for event in part]
-        except Crashed:  # over one of them: alone, each shows whether it was the one
-            with Crew("assay.ingest.worker", self._setup, [[task] for task in group], 1) as crew:
-                yield from map(_flat, crew)
+        except WorkerCrashed:  # one of them is to blame: read alone, each shows whether it is the one
+            with WorkerPool("assay.ingest.chunk_worker", self._setup, [[task] for task in group], 1) as pool:
+                yield from map(_flatten, pool)
             return
         for _, of_one in groupby(events, itemgetter(0)):
-            yield _flat([list(of_one)])
+            yield _flatten([list(of_one)])
 
-    def _file(self, file: FoundFile, before: FileFacts, parts: Parts, is_known: bool) -> None:
-        """Take in one file, whole, or say why not; `before` has the hash it had when last taken in."""
+    def _add_file(self, file: FoundFile, before: FileState, parts: Parts, is_known: bool) -> None:
+        """Queue one file, whole, or report why not; `before` has the hash of its last version."""
         spool = Spool(self._store.scratch)
         facts, live = before, dict[str, tuple[int, bytes]]()
-        problem = ""
+        problem: Reason | None = None
         try:
-            for kind, said in parts:
+            for kind, content in parts:
                 if kind == "problem":
-                    problem = said
+                    problem = content
                 elif kind == "chunks":
-                    self._take(spool, said if self._plain else self._said(said, live), live)
-                elif is_known and said == before.hash:
+                    self._fill(spool, content if self._plain else self._annotate(content, live), live)
+                elif is_known and content == before.hash:
                     self.report.unchanged += 1
                     return
                 else:
-                    facts = replace(before, hash=said)
-                    live = self._store.live_in(before.origin) if is_known else {}
-        except Crashed:
-            problem = "its reader crashed; cure: open and re-save it"
+                    facts = replace(before, hash=content)
+                    live = self._store.live_chunks_of(before.origin) if is_known else {}
+        except WorkerCrashed:
+            problem = Reason("its reader crashed", "open and re-save it")
         except BadFile as error:
-            problem = f"{error.message}; cure: {error.cure}"
+            problem = error.reason
         if problem:
             spool.close()
             self.report.problems.append((file.name, problem))
         else:
-            self._wait(facts, spool, not is_known)
+            self._queue(facts, spool, not is_known)
 
-    def _said(self, chunks: Sequence[Chunk], live: Mapping[str, tuple[int, bytes]]) -> Sequence[Chunk]:
-        """Chunks with what they say; what the store knows of one that stayed as it was is not asked again."""
+    def _annotate(self, chunks: Sequence[Chunk], live: Mapping[str, tuple[int, bytes]]) -> Sequence[Chunk]:
+        """Chunks with their triples; those of unchanged chunks come from the store."""
         if self._triples is None:
             return chunks
-        stayed = [live[chunk.id][0] for chunk in chunks if chunk.id in live]
-        known = {row.chunk.id: row.chunk.meta for row in self._store.rows(stayed)}
+        unchanged = [live[chunk.id][0] for chunk in chunks if chunk.id in live]
+        known = {row.chunk.id: row.chunk.meta for row in self._store.rows(unchanged)}
         return [self._triples(chunk, known.get(chunk.id, {})) for chunk in chunks]
 
-    def _take(self, spool: Spool, made: Sequence[Any], live: dict[str, tuple[int, bytes]]) -> None:
-        """Put rows, or chunks to be embedded, into a spool; those unchanged in the store keep the vector they have."""
+    def _fill(self, spool: Spool, chunks: Sequence[Any], live: dict[str, tuple[int, bytes]]) -> None:
+        """Put rows, or chunks to be embedded, into a spool; chunks unchanged in the store keep their vectors."""
         if self._plain:
-            spool.rows += made
+            spool.rows += chunks
         elif self._encode is None:
-            spool.rows += map(stored, made)
+            spool.rows += map(encode_row, chunks)
         else:
-            for chunk in made:
-                row = stored(chunk)
+            for chunk in chunks:
+                row = encode_row(chunk)
                 if live.get(chunk.id, (0, b""))[1] != row[-1]:
-                    spool.wanting.append((len(spool.rows), chunk.indexed_text))
+                    spool.unembedded.append((len(spool.rows), chunk.indexed_text))
                 spool.rows.append(row)
-        spool.size += len(made)
-        if len(spool.wanting) >= _BATCH or spool.is_long:
+        spool.size += len(chunks)
+        if len(spool.unembedded) >= _BATCH or spool.is_full:
             self._embed([spool])
         spool.spill()
 
     def _embed(self, spools: Sequence[Spool]) -> None:
-        """Make the vectors that are still wanted, those of many small files together: that keeps every core busy."""
-        wanted = [(spool, place, text) for spool in spools for place, text in spool.wanting]
+        """Embed the texts that still need vectors, those of many small files together: that keeps every core busy."""
+        wanted = [(spool, place, text) for spool in spools for place, text in spool.unembedded]
         for start in range(0, len(wanted), _BATCH):
             part = wanted[start : start + _BATCH]
             assert self._encode is not None
-            made = self._encode([text for _, _, text in part])
-            for (spool, place, _), vector in zip(part, made, strict=True):
+            vectors = self._encode([text for _, _, text in part])
+            for (spool, place, _), vector in zip(part, vectors, strict=True):
                 spool.vectors[place] = vector
         for spool in spools:
-            spool.wanting.clear()
+            spool.unembedded.clear()
 
-    def _wait(self, facts: FileFacts, rows: Spool, is_new: bool) -> None:
-        self._waiting.append(_Waiting(facts, rows, is_new))
-        self._held += rows.size
-        if self._held >= self._batch:
+    def _queue(self, facts: FileState, rows: Spool, is_new: bool) -> None:
+        self._pending.append(_PendingFile(facts, rows, is_new))
+        self._pending_chunks += rows.size
+        if self._pending_chunks >= self._batch:
             self._commit()
 
     def _commit(self) -> None:
-        """Write what waits in one transaction; only then is it acknowledged in the report."""
-        if not self._waiting:
+        """Write the pending files in one transaction; only then does the report count them."""
+        if not self._pending:
             return
-        waiting, self._waiting, self._held = self._waiting, [], 0
-        self._embed([one.rows for one in waiting])
+        pending, self._pending, self._pending_chunks = self._pending, [], 0
+        self._embed([one.rows for one in pending])
         try:
-            self._write(waiting)
-        except (
-            RefusedWrite
-        ):  # because of one of them, e.g. an id that another file has; the others must not suffer for it
-            for one in waiting:
+            self._write(pending)
+        except RefusedWrite:  # one of them is to blame, e.g. an id that another file has: write them one by one
+            for one in pending:
                 try:
                     self._write([one])
                 except RefusedWrite as error:
-                    self.report.problems.append((one.facts.origin, f"{error.message}; cure: {error.cure}"))
+                    self.report.problems.append((one.facts.origin, error.reason))
 
-    def _write(self, waiting: Sequence[_Waiting]) -> None:
-        names = waiting[0].facts.origin if len(waiting) == 1 else f"{len(waiting)} files"
+    def _write(self, pending: Sequence[_PendingFile]) -> None:
+        names = pending[0].facts.origin if len(pending) == 1 else f"{len(pending)} files"
         with self._store.write(f"add {names}") as writer:
-            for one in waiting:
+            for one in pending:
                 writer.put_file(one.facts, one.rows)
-        for one in waiting:
+        for one in pending:
             one.rows.close()
-        self.report.added += sum(one.is_new for one in waiting)
-        self.report.changed += sum(not one.is_new for one in waiting)
-        self.report.chunks_added += writer.born
-        self.report.chunks_removed += writer.died
-        self.report.chunks_kept += writer.kept
+        self.report.added += sum(one.is_new for one in pending)
+        self.report.changed += sum(not one.is_new for one in pending)
+        self.report.chunks_added += writer.inserted
+        self.report.chunks_removed += writer.deleted
+        self.report.chunks_kept += writer.unchanged
 
 
-def _itself(chunk: Chunk) -> Chunk:
-    """What becomes of a chunk whose text is still to be embedded."""
+def _identity(chunk: Chunk) -> Chunk:
+    """Keeps a chunk as it is: its text is still to be embedded. A named function, because workers pickle it."""
     return chunk
 
 
-def _flat(parts: Iterable[list[Given]]) -> Parts:
-    """What one file gives, without its number."""
-    return ((kind, said) for part in parts for _, kind, said in part)
+def _flatten(parts: Iterable[list[FileEvent]]) -> Parts:
+    """The events of one file, without its number."""
+    return ((kind, content) for part in parts for _, kind, content in part)
 
 
-def _task(file: FoundFile, origin: str, known: Mapping[str, FileFacts]) -> Task:
-    return Task(file.path, origin, known[origin].hash if origin in known else "")
+def _task(file: FoundFile, origin: str, known: Mapping[str, FileState]) -> FileTask:
+    return FileTask(file.path, origin, known[origin].hash if origin in known else "")
 
 
-def _origin(source: str, name: str) -> str:
-    """The document id of a found file: its name with the source's name in place of the folder's own."""
+def _origin(folder: str, name: str) -> str:
+    """The document id of a found file: its path, with the name under which its folder was added in place of the
+    folder's own."""
     _, slash, inside = name.partition("/")
-    return f"{source}{slash}{inside}"
+    return f"{folder}{slash}{inside}"
 
 
-def _under(origin: str, blind: tuple[str, ...]) -> bool:
-    """Is a file inside a place we could not look into? Then its absence means nothing."""
-    return any(origin == place or origin.startswith(f"{place}/") for place in blind)
+def _is_under(origin: str, folders: tuple[str, ...]) -> bool:
+    """Is a file inside a folder that could not be read? Then its absence means nothing."""
+    return any(origin == place or origin.startswith(f"{place}/") for place in folders)
 
 
-def _is_own(path: Path, own: Path) -> bool:
+def _is_store(path: Path, own: Path) -> bool:
     """Is this the store, inside it, or the journal of one that is a single file?"""
-    beside = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal")
-    return beside or own in (path, *path.parents)
+    journal = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal")
+    return journal or own in (path, *path.parents)
 
 
 def _is_gone(path: Path) -> bool:
-    """Does nothing have this name any more? What merely cannot be read is still there."""
+    """Is there no file of this name any more? A file that merely cannot be read is still there."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -380,11 +397,11 @@ def _is_gone(path: Path) -> bool:
     return False
 
 
-def _spelt(root: str | None) -> str:
+def _describe(root: str | None) -> str:
     return root or "records given as data"
 
 
-def default_source(root: Path) -> str:
+def default_name(root: Path) -> str:
     """A folder's own name, or a file's."""
     name = root.resolve().name
     if not name:

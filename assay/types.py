@@ -1,4 +1,4 @@
-"""The nouns. All are frozen; a ranking is columns, not a list of objects."""
+"""The value types. All are frozen; a ranking is columns, not a list of objects."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import Reason
 from assay.where import Filter
 
 Ids = NDArray[np.str_]
@@ -123,6 +124,11 @@ class Note:
     kind: Literal["dropped", "skipped", "degraded", "info", "detail"]
     text: str
     ids: tuple[str, ...] = ()
+    cure: str = ""
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(self.text, self.cure)
 
 
 def applied(score: Floats, part: Part) -> Floats:
@@ -144,10 +150,10 @@ def fold(parts: Sequence[Part], size: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Candidates as columns of equal length, in the one order (see order.py).
+    """Candidates as columns of equal length, in the one order (engine/order.py).
 
-    `score` is the left fold of `parts`. `rows` are positions in the snapshot that made the ranking, where
-    the maker knows them. `notes` travel with the ranking to the trace.
+    `score` is the left fold of `parts`. `rows` are positions in the snapshot, where the component that made the ranking
+    knows them. `notes` travel with the ranking to the trace.
     """
 
     ids: Ids
@@ -226,8 +232,8 @@ class Ranking:
         """A unit ranking held to [0, 1]; where that bites, a `set` part called "clamp" says so."""
         if self.scale != "unit" or not ((self.score < 0.0) | (self.score > 1.0)).any():
             return self
-        held = np.clip(self.score, 0.0, 1.0)
-        return self.scored(Part("clamp", "set", np.where(held == self.score, np.nan, held)))
+        clipped = np.clip(self.score, 0.0, 1.0)
+        return self.scored(Part("clamp", "set", np.where(clipped == self.score, np.nan, clipped)))
 
     def noted(self, *notes: Note) -> Ranking:
         return replace(self, notes=self.notes + notes) if notes else self
@@ -247,8 +253,25 @@ def _empty(scale: Scale) -> Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A stretch of a text, `text == original[start:end]`, with what to highlight in it.
+
+    `marks` are (start, end) within the excerpt, in order and not overlapping; `terms` the distinct query terms
+    they show, sorted; `cut_before` and `cut_after` say whether more text stands on that side.
+    """
+
+    text: str
+    start: int
+    end: int
+    marks: tuple[tuple[int, int], ...]
+    terms: tuple[str, ...]
+    cut_before: bool
+    cut_after: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Range:
-    """What scores a component can give: their scale and bounds. Preflight reads it; nothing else does."""
+    """The scores a component can give: their scale and bounds. Read by preflight only."""
 
     scale: Scale
     lo: float

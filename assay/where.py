@@ -67,7 +67,7 @@ class Compare(Filter):
         return columns.compare(self.field, self.op, self.value)
 
     def __str__(self) -> str:
-        return f"{spelt(self.field)} {self.op} {_literal(self.value, self.is_date)}"
+        return f"{quote_field(self.field)} {self.op} {_literal(self.value, self.is_date)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Missing(Filter):
         return columns.missing(self.field)
 
     def __str__(self) -> str:
-        return f"{spelt(self.field)} is missing"
+        return f"{quote_field(self.field)} is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ _TOKEN = re.compile(
 _WORDS = {"and", "or", "not", "in", "is", "missing", "true", "false"}
 
 
-def spelt(field: str) -> str:
+def quote_field(field: str) -> str:
     """A field's name as a filter writes it: in backquotes where it is not one plain word."""
     found = _TOKEN.fullmatch(field)
     plain = found is not None and found["word"] == field and field.lower() not in _WORDS

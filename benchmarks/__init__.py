@@ -1,1 +1,1 @@
-"""Benchmarks: each compares in one run, reports ratios, and writes a receipt under receipts/."""
+"""Benchmarks. Each compares its contenders in one run, reports ratios, and writes a receipt under receipts/."""

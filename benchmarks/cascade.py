@@ -29,25 +29,25 @@ _OPENING = """
 import sys, time, json
 start = time.perf_counter()
 import numpy, faiss
-from assay import cascade
+from assay.cascade.service import CascadeQuery, open_cascade
 imported = time.perf_counter()
 folder = sys.argv[1]
-made = cascade.open(folder + "/bank.npz", folder + "/index", folder + "/lvm")
+cascade = open_cascade(folder + "/bank.npz", folder + "/index", folder + "/lvm")
 opened = time.perf_counter()
-made.search(cascade.Ask(numpy.asarray(made.snapshot.bank.vectors[0]), 0))
+cascade.search(CascadeQuery(numpy.asarray(cascade.snapshot.bank.vectors[0]), 0))
 print(json.dumps([opened - imported, time.perf_counter() - opened]))
 """
 _ANSWERS = """
 import sys, json, faiss
 faiss.omp_set_num_threads(int(sys.argv[2]))
 from pathlib import Path
-from assay import cascade
+from assay.cascade.service import open_cascade
 from assay.cascade.bank.sequences import open_sequences
-from assay.cascade.evaluation.questions import questions
+from assay.cascade.evaluation.questions import make_questions
 folder = Path(sys.argv[1])
-made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
-asked = questions(made.snapshot, open_sequences(folder / "sequences.npz", made.snapshot.bank).val, 50)
-print(json.dumps([made.search(question.ask).digest for question in asked]))
+cascade = open_cascade(folder / "bank.npz", folder / "index", folder / "lvm")
+questions = make_questions(cascade.snapshot, open_sequences(folder / "sequences.npz", cascade.snapshot.bank).val, 50)
+print(json.dumps([cascade.search(question.request).digest for question in questions]))
 """
 
 
@@ -61,19 +61,19 @@ def built(folder: Path, size: int, dim: int, say: Callable[[str], None]) -> dict
     """Bank, index and model in a folder, with the seconds each took."""
     from assay.cascade.bank.bank import open_bank
     from assay.cascade.bank.index_build import build_index
-    from assay.cascade.bank.planted import PlantedPlan, plant
+    from assay.cascade.bank.planted import PlantedSettings, plant_bank
     from assay.cascade.bank.sequences import open_sequences
-    from assay.cascade.bank.train import train
-    from benchmarks.measure import timed
+    from assay.cascade.bank.train import train_model
+    from benchmarks.measure import time_call
 
     say("planting")
-    planting, bank = timed(lambda: plant(folder, PlantedPlan(size, dim, topics=500, val_share=0.02)))
+    planting, bank = time_call(lambda: plant_bank(folder, PlantedSettings(size, dim, topics=500, val_share=0.02)))
     say("indexing")
-    indexing, index = timed(lambda: build_index(bank, folder / "index"))
+    indexing, index = time_call(lambda: build_index(bank, folder / "index"))
     sequences = open_sequences(folder / "sequences.npz", bank)
     say("training")
-    training, model = timed(lambda: train(bank, sequences, folder / "lvm", context=4, most=WINDOWS))
-    checking, _ = timed(lambda: open_bank(folder / "bank.npz", anew=True))
+    training, model = time_call(lambda: train_model(bank, sequences, folder / "lvm", context=4, most=WINDOWS))
+    checking, _ = time_call(lambda: open_bank(folder / "bank.npz", verify=True))
     return {
         "vectors": len(bank),
         "dim": dim,
@@ -91,42 +91,42 @@ def latency(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """FAISS's own search and the whole cascade, in turns; of its rounds each question counts with its fastest."""
     import numpy as np
 
-    from assay.cascade import service as cascade
     from assay.cascade.bank.sequences import open_sequences
-    from assay.cascade.evaluation.questions import questions
+    from assay.cascade.evaluation.questions import make_questions
+    from assay.cascade.service import open_cascade
 
     say("timing")
-    made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
-    snapshot, settings = made.snapshot, made.settings
-    asked = questions(snapshot, open_sequences(folder / "sequences.npz", snapshot.bank).val, TIMED)
-    bare = snapshot.index._faiss
-    parameters = snapshot.index._parameters(made.leg.nprobe, settings.k0)
-    best = [{"faiss_own": np.inf, "total": np.inf, "scoring": np.inf} for _ in asked]
+    cascade = open_cascade(folder / "bank.npz", folder / "index", folder / "lvm")
+    snapshot, settings = cascade.snapshot, cascade.settings
+    questions = make_questions(snapshot, open_sequences(folder / "sequences.npz", snapshot.bank).val, TIMED)
+    faiss_index = snapshot.index._faiss
+    parameters = snapshot.index._parameters(cascade.leg.nprobe, settings.k0)
+    best = [{"faiss_own": np.inf, "total": np.inf, "scoring": np.inf} for _ in questions]
     for turn in range(ROUNDS):
-        for place, question in enumerate(asked):
+        for place, question in enumerate(questions):
             for who in ("faiss", "cascade") if (turn + place) % 2 else ("cascade", "faiss"):
                 start = time.perf_counter()
                 if who == "faiss":
-                    bare.search(question.ask.vector[None, :], settings.k0, params=parameters)
+                    faiss_index.search(question.request.vector[None, :], settings.k0, params=parameters)
                     best[place]["faiss_own"] = min(best[place]["faiss_own"], (time.perf_counter() - start) * 1000.0)
                     continue
-                answer = made.search(question.ask, time.perf_counter)
+                answer = cascade.search(question.request, time.perf_counter)
                 total = (time.perf_counter() - start) * 1000.0
                 spans = {span.name: span.ms for span in answer.trace}
                 scoring = spans["lvm"] + spans["tmd"]
                 best[place]["scoring"] = min(best[place]["scoring"], scoring)
                 if total < best[place]["total"]:
                     best[place].update(total=total, **{f"{name}_span": ms for name, ms in spans.items()})
-    found = {name: _percentiles([one[name] for one in best]) for name in best[0]}
-    bound = 1.2 * found["faiss_own"]["p95"] + 2.0
+    percentiles = {name: _percentiles([one[name] for one in best]) for name in best[0]}
+    bound = 1.2 * percentiles["faiss_own"]["p95"] + 2.0
     return {
-        "questions": len(asked),
+        "questions": len(questions),
         "rounds": ROUNDS,
-        "ms": found,
+        "ms": percentiles,
         "bound_ms": round(bound, 3),
-        "total_p95_within_bound": found["total"]["p95"] <= bound,
-        "total_p95_below_30_ms": found["total"]["p95"] < 30.0,
-        "scoring_500_p95_below_1_ms": found["scoring"]["p95"] < 1.0,
+        "total_p95_within_bound": percentiles["total"]["p95"] <= bound,
+        "total_p95_below_30_ms": percentiles["total"]["p95"] < 30.0,
+        "scoring_500_p95_below_1_ms": percentiles["scoring"]["p95"] < 1.0,
     }
 
 
@@ -139,15 +139,15 @@ def _percentiles(values: list[float]) -> dict[str, float]:
 
 def quality(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
     """The recommended starting point against the next-vector model alone, and the rows every report has."""
-    from assay.cascade import service as cascade
     from assay.cascade.bank.sequences import open_sequences
     from assay.cascade.evaluation.grid import Axes, run_grid
-    from assay.cascade.evaluation.report import goal, headline
+    from assay.cascade.evaluation.report import goal_line, headline
+    from assay.cascade.service import open_cascade
 
     say("evaluating")
-    made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
-    sequences = open_sequences(folder / "sequences.npz", made.snapshot.bank)
-    grid = run_grid(made, sequences, Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), name="planted", most=ASKED)
+    cascade = open_cascade(folder / "bank.npz", folder / "index", folder / "lvm")
+    sequences = open_sequences(folder / "sequences.npz", cascade.snapshot.bank)
+    grid = run_grid(cascade, sequences, Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), name="planted", most=ASKED)
     (cell,), (alone,) = grid.cells, grid.alone
     assert cell.gate is not None
     return {
@@ -159,7 +159,7 @@ def quality(folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
             one["name"]: one["verdict"] for half in (cell.gate.canonical, cell.gate.measured) for one in half["gates"]
         },
         "verdict": headline(grid),
-        "goal": goal(grid),
+        "goal": goal_line(grid),
         "doubts": grid.receipt.canonical["doubts"],
     }
 
@@ -170,7 +170,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=DIM)
     parser.add_argument("--receipt", default="cascade", help="its name under receipts/; empty writes none")
     parser.add_argument("--folder", type=Path, help="keep the bank here, and take it from here when it is there")
-    given = parser.parse_args()
+    args = parser.parse_args()
     if any(os.environ.get(name) != "1" for name in _ONE):  # libraries read these when they load
         os.execve(sys.executable, [sys.executable, "-m", "benchmarks.cascade", *sys.argv[1:]], {**os.environ, **_ONE})
     from benchmarks.measure import write_receipt
@@ -178,13 +178,13 @@ def main() -> None:
     def say(what: str) -> None:
         print(what, file=sys.stderr, flush=True)
 
-    with tempfile.TemporaryDirectory() as aside:
-        folder = given.folder or Path(aside)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.folder or Path(scratch)
         about = folder / "built.json"
         if not about.is_file():
-            about.write_text(json.dumps(built(folder, given.size, given.dim, say)))
+            about.write_text(json.dumps(built(folder, args.size, args.dim, say)))
         opening = [child(_OPENING, str(folder)) for _ in range(3)]
-        found = {
+        results = {
             "built": json.loads(about.read_text()),
             "open_s": round(min(one[0] for one in opening), 3),
             "first_search_s": round(min(one[1] for one in opening), 3),
@@ -193,11 +193,11 @@ def main() -> None:
         }
         say("comparing threads")
         answers = [child(_ANSWERS, str(folder), threads, threads=threads) for threads in ("1", "2", "2")]
-        found["same_answers_across_runs_and_threads"] = answers[0] == answers[1] == answers[2]
-        found["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    print(json.dumps(found, indent=1))
-    if given.receipt:
-        write_receipt(given.receipt, found)
+        results["same_answers_across_runs_and_threads"] = answers[0] == answers[1] == answers[2]
+        results["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(json.dumps(results, indent=1))
+    if args.receipt:
+        write_receipt(args.receipt, results)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The cascade's grid on real ordered text and on a planted bank; writes receipts/cascade (needs ASSAY_DATA, the model).
+"""Runs the cascade grid on real ordered text and on a planted bank; writes receipts/cascade (needs ASSAY_DATA, model).
 
 python -m benchmarks.cascade_grids                  15,000 chunks are embedded the first time, then taken from the cache
 """
@@ -12,13 +12,13 @@ import tempfile
 from pathlib import Path
 
 from assay import embed
-from assay.cascade.bank.build import Split, build
-from assay.cascade.bank.documents import ordered_documents
+from assay.cascade.bank.build import Split, build_bank
+from assay.cascade.bank.documents import read_ordered_documents
 from assay.cascade.evaluation.evaluate import EvaluationJob, evaluate
 from assay.cascade.evaluation.grid import Axes
 from assay.cascade.evaluation.report import TITLE
-from assay.cascade.tmd.prototypes import prototypes
-from assay.embed.cache import CachedEmbedder
+from assay.cascade.tmd.prototypes import embed_prototypes
+from assay.embed.vector_cache import CachedEmbedder
 from assay.score.tmd_layout import LAYOUTS
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS
@@ -33,9 +33,9 @@ def real_bank(folder: Path, most: int) -> Path:
     model = embed.load("minilm")
     assert model is not None
     cached, layout = CachedEmbedder(model), LAYOUTS["spec"]
-    documents = ordered_documents([data_folder() / name / "corpus.jsonl" for name in SOURCES], "article", most)
-    made = build(folder, documents, cached, prototypes(cached, layout).codes, layout, Split())
-    print(made.manifest, file=sys.stderr)
+    documents = read_ordered_documents([data_folder() / name / "corpus.jsonl" for name in SOURCES], "article", most)
+    built = build_bank(folder, documents, cached, embed_prototypes(cached, layout).codes, layout, Split())
+    print(built.manifest, file=sys.stderr)
     return folder / "bank.npz"
 
 
@@ -44,18 +44,18 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=MOST, help="documents of each source")
     parser.add_argument("--queries", type=int, default=0, help="held-out questions; 0 takes all")
     parser.add_argument("--out", type=Path, default=RECEIPTS / "cascade")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as aside:
-        banks = {"real": real_bank(Path(aside) / "real", given.most), "planted": None}
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        banks = {"real": real_bank(Path(scratch) / "real", args.most), "planted": None}
         names = {"real": "wiki, handbook, keps, peps", "planted": "planted"}
         for which, bank in banks.items():
-            out = Path(aside) / which / "evals" / "grid.json"
-            said = evaluate(EvaluationJob(bank=bank, most=given.queries, name=names[which]), Axes(), out)
-            print(said.splitlines()[-1])
-            shutil.copyfile(out, given.out / f"{which}.json")
+            out = Path(scratch) / which / "evals" / "grid.json"
+            summary = evaluate(EvaluationJob(bank=bank, most=args.queries, name=names[which]), Axes(), out)
+            print(summary.splitlines()[-1])
+            shutil.copyfile(out, args.out / f"{which}.json")
             page = f"{TITLE}.md" if which == "real" else f"{which}.md"
-            shutil.copyfile(out.with_suffix(".md"), given.out / page)
+            shutil.copyfile(out.with_suffix(".md"), args.out / page)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The graph: what it costs to build beside the word index, and what a walk costs beside BM25, in one run.
+"""Compares building the graph with building the word index, and a walk with BM25.
 
-Real text, no vectors, so that nothing but words and the graph is measured. Questions are real ones; the walk begins
-at their names and at what BM25 found. Then chunks are added and deleted, and the same questions asked again.
+Real texts without vectors, so that only words and the graph are measured. Questions are real; the walk starts from
+their names and from the BM25 results. Then chunks are added and deleted, and the same questions run again.
 
     python -m benchmarks.graph --sizes 20000 200000
 """
@@ -22,10 +22,10 @@ from assay.config.load import loads
 from assay.engine.order import as_source, top
 from assay.legs.graph import Graph
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Query
 from benchmarks.data import QUESTIONS, data_folder, text_of
-from benchmarks.measure import in_turns, private_mb, timed, write_receipt
+from benchmarks.measure import private_mb, time_call, time_in_turns, write_receipt
 
 SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
 ASKED = 200
@@ -43,12 +43,12 @@ def chunk(number: int) -> Chunk:
 
 
 def queries() -> list[Query]:
-    found: list[str] = []
+    texts: list[str] = []
     rng = np.random.default_rng(2)
     for name in QUESTIONS:
         lines = (data_folder() / name / "queries.jsonl").read_text("utf-8").splitlines()
-        found += [json.loads(lines[i])["text"] for i in rng.permutation(len(lines))[: ASKED // len(QUESTIONS)]]
-    return [Query(text) for text in found]
+        texts += [json.loads(lines[i])["text"] for i in rng.permutation(len(lines))[: ASKED // len(QUESTIONS)]]
+    return [Query(text) for text in texts]
 
 
 def build(folder: Path, size: int) -> tuple[LocalBackend, dict[str, Any]]:
@@ -59,11 +59,11 @@ def build(folder: Path, size: int) -> tuple[LocalBackend, dict[str, Any]]:
             backend.put([(chunk(i), None) for i in range(start, min(start + 5_000, size))])
 
     for number in range(size):
-        text_of(number)  # read and cut before the clock runs
-    loading, _ = timed(fill)
-    indexing, _ = timed(lambda: backend.compact(force=True))
+        text_of(number)  # load and split before timing starts
+    loading, _ = time_call(fill)
+    indexing, _ = time_call(lambda: backend.compact(force=True))
     before = private_mb()
-    building, covered = timed(backend.build_graph)
+    building, covered = time_call(backend.build_graph)
     generation = backend.generation
     assert generation is not None
     assert covered == size
@@ -79,20 +79,20 @@ def build(folder: Path, size: int) -> tuple[LocalBackend, dict[str, Any]]:
     }
 
 
-def asked(backend: LocalBackend, rounds: int = 3) -> dict[str, Any]:
-    """BM25, the walk alone, and both legs fused, in turns."""
+def measure_queries(backend: LocalBackend, rounds: int = 3) -> dict[str, Any]:
+    """Times BM25, the walk alone, and both legs fused, alternating."""
     snapshot = backend.snapshot()
-    every = queries()
-    first, _ = timed(lambda: Graph().find(every[0], snapshot, 100))
+    all_queries = queries()
+    first, _ = time_call(lambda: Graph().find(all_queries[0], snapshot, 100))
     leg = Graph()
-    seeds = [as_source(top(BM25.run(q, snapshot, k=100).chosen, 5), 0) for q in every]
-    times = in_turns(
+    seeds = [as_source(top(BM25.run(q, snapshot, k=100).chosen, 5), 0) for q in all_queries]
+    times = time_in_turns(
         {
-            "bm25": lambda i: BM25.run(every[i], snapshot),
-            "walk": lambda i: leg.find(every[i], snapshot, 100, seeds[i]),
-            "bm25 and graph, fused": lambda i: BOTH.run(every[i], snapshot),
+            "bm25": lambda i: BM25.run(all_queries[i], snapshot),
+            "walk": lambda i: leg.find(all_queries[i], snapshot, 100, seeds[i]),
+            "bm25 and graph, fused": lambda i: BOTH.run(all_queries[i], snapshot),
         },
-        len(every),
+        len(all_queries),
         rounds,
     )
     ratios = {f"walk over bm25, {p}": round(times["walk"][p] / times["bm25"][p], 2) for p in ("p50_ms", "p95_ms")}
@@ -103,18 +103,18 @@ def asked(backend: LocalBackend, rounds: int = 3) -> dict[str, Any]:
         "ratios": ratios,
         "things": int(np.count_nonzero(view.weights)),
         "candidates": view.things,
-        "questions_that_name_a_thing": sum(bool(view.meant(q.text)) for q in every),
+        "questions_that_name_a_thing": sum(bool(view.query_things(q.text)) for q in all_queries),
     }
 
 
 def run(size: int, folder: Path) -> dict[str, Any]:
-    backend, made = build(folder / f"kb-{size}", size)
-    compacted = asked(backend)
+    backend, build_facts = build(folder / f"kb-{size}", size)
+    compacted = measure_queries(backend)
     backend.put([(chunk(size + i), None) for i in range(CHANGED)])
     backend.remove(f"{number * 7:016x}" for number in range(CHANGED))
-    changed = asked(backend, rounds=1)
+    changed = measure_queries(backend, rounds=1)
     backend.close()
-    return {"chunks": size, **made, "compacted": compacted, f"after {CHANGED} adds and deletes": changed}
+    return {"chunks": size, **build_facts, "compacted": compacted, f"after {CHANGED} adds and deletes": changed}
 
 
 def main() -> None:

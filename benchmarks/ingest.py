@@ -1,4 +1,4 @@
-"""Ingest: against the embedder alone, without embedding, one durable write at a time, and from a cold start.
+"""Measures ingest: compared with the embedder alone, without embedding, single durable writes, and cold start.
 
 python -m benchmarks.ingest
 """
@@ -17,14 +17,14 @@ import assay
 from assay import embed
 from assay.types import Chunk
 from benchmarks.data import chunks, data_folder, text_of
-from benchmarks.measure import percentiles, timed, write_receipt
+from benchmarks.measure import percentiles, time_call, write_receipt
 
 EMBEDDED = 1_500
 WRITES = 200
 
 
-def handbook(folder: Path) -> int:
-    """Real pages as markdown files; returns their size in bytes."""
+def write_pages(folder: Path) -> int:
+    """Writes real pages as markdown files; returns their size in bytes."""
     total = 0
     for name in ("gitlab_handbook", "keps", "peps"):
         (folder / name).mkdir(parents=True)
@@ -36,16 +36,16 @@ def handbook(folder: Path) -> int:
     return total
 
 
-def against_the_embedder(folder: Path) -> dict[str, Any]:
-    """As many chunks embedded alone as added to a store; texts carry the time, so that no cache has seen them."""
+def compare_with_embedder(folder: Path) -> dict[str, Any]:
+    """Embeds as many chunks alone as are added to a store; texts contain the time, so that no cache has them."""
     now = time.time_ns()
     records = [{"id": f"r{i}", "text": f"{now + i} {text_of(i)[:900]}"} for i in range(2 * EMBEDDED)]
     model = embed.load("minilm")
     assert model is not None
     model.encode([r["text"] for r in records[:32]])
-    alone, _ = timed(lambda: model.encode([r["text"] for r in records[:EMBEDDED]]))
+    alone, _ = time_call(lambda: model.encode([r["text"] for r in records[:EMBEDDED]]))
     with assay.open(folder / "embedded", embedder="minilm") as kb:
-        seconds, report = timed(lambda: kb.add(records[EMBEDDED:]))
+        seconds, report = time_call(lambda: kb.add(records[EMBEDDED:]))
     return {
         "embedder_alone_per_s": round(EMBEDDED / alone, 1),
         "added_per_s": round(report.chunks_added / seconds, 1),
@@ -53,9 +53,9 @@ def against_the_embedder(folder: Path) -> dict[str, Any]:
     }
 
 
-def without_embedding(folder: Path) -> dict[str, Any]:
-    """A fresh process adds real pages and indexes them; its time and its largest memory."""
-    size = handbook(folder / "pages")
+def measure_without_embedding(folder: Path) -> dict[str, Any]:
+    """A new process adds and indexes real pages; returns its time and peak memory."""
+    size = write_pages(folder / "pages")
     code = f"""
 import time, resource, json, assay
 kb = assay.open({str(folder / "plain")!r}, embedder="none")
@@ -78,8 +78,8 @@ print(json.dumps([report.chunks_added, added, whole, peak]))
     }
 
 
-def one_at_a_time(folder: Path) -> dict[str, Any]:
-    """A durable write of one chunk into a store of 20,000, then a search that must see it."""
+def measure_single_writes(folder: Path) -> dict[str, Any]:
+    """Writes one chunk durably into a store of 20,000, then searches for it."""
     with assay.open(folder / "single", embedder="none") as kb:
         for part in chunks(20_000):
             kb.backend.put([(chunk, None) for chunk, _ in part])
@@ -89,16 +89,16 @@ def one_at_a_time(folder: Path) -> dict[str, Any]:
         for i in range(WRITES):
             word = f"needle{i}x"
             new = Chunk(f"new-{i:04d}", "new", f"a note about {word}", 5)
-            seconds, _ = timed(lambda c=new: kb.backend.put([(c, None)]))  # type: ignore[misc]
+            seconds, _ = time_call(lambda c=new: kb.backend.put([(c, None)]))  # type: ignore[misc]
             writing.append(seconds)
-            seconds, answer = timed(lambda w=word: kb.search(w, pipeline="bm25"))  # type: ignore[misc]
+            seconds, answer = time_call(lambda w=word: kb.search(w, pipeline="bm25"))  # type: ignore[misc]
             seeing.append(seconds)
             assert answer.chosen.ids.tolist()[0] == new.id, "the next search must see the write"
     return {"write": percentiles(writing), "search_that_sees_it": percentiles(seeing)}
 
 
-def cold_start(folder: Path) -> dict[str, Any]:
-    """Seconds from the start of a process to its end; the fastest of five, beside a bare Python."""
+def measure_cold_start(folder: Path) -> dict[str, Any]:
+    """Seconds from start to end of a process, fastest of five, with a bare Python for comparison."""
     with assay.open(folder / "cold", embedder="minilm") as kb:
         kb.add([{"id": f"r{i}", "text": text_of(i)[:600]} for i in range(300)])
         kb.optimize()
@@ -126,10 +126,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         measured = {
-            "without_embedding": without_embedding(folder),
-            "one_at_a_time": one_at_a_time(folder),
-            "cold_start": cold_start(folder),
-            "against_the_embedder": against_the_embedder(folder),
+            "without_embedding": measure_without_embedding(folder),
+            "one_at_a_time": measure_single_writes(folder),
+            "cold_start": measure_cold_start(folder),
+            "against_the_embedder": compare_with_embedder(folder),
         }
     plain, single, cold = (measured[k] for k in ("without_embedding", "one_at_a_time", "cold_start"))
     measured["summary"] = {

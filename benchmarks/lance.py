@@ -1,4 +1,4 @@
-"""LanceDB's own hybrid search over the same rows: its full-text index, its IVF index, its RRF reranker."""
+"""LanceDB's own hybrid search over the same rows, with its full-text index, IVF index and RRF reranker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
-# It warns on every query otherwise, which costs it time.
+# Otherwise it logs a warning for every query, which costs it time.
 os.environ.update(dict.fromkeys(("LANCE_LOG", "LANCEDB_LOG", "RUST_LOG"), "error"))
 
 import lancedb
@@ -22,7 +22,7 @@ POOL = 100
 
 
 class LanceHybrid:
-    """A table of (row, text, vector); `row` is Assay's row, because both stand in id order."""
+    """A table of (row, text, vector); `row` equals Assay's row, because both are in id order."""
 
     def __init__(self, folder: Path, size: int) -> None:
         schema = pa.schema([("row", pa.int64()), ("text", pa.string()), ("vector", pa.list_(pa.float32(), 384))])

@@ -1,8 +1,8 @@
-"""How soon is the MCP server ready? From the start of the process to the first answer from the store.
+"""Measures the start of the MCP server: from the start of the process to the first answer from the store.
 
-A new process for every round, spoken to over its standard input and output: the handshake, the list of tools, and a
-recall, by words on a machine without a model, and by words and meaning where the recall has to load the model. In the
-same rounds, in turns: a process that only imports the SDK, which is the floor of any server that is made with it.
+Every round starts a new process and exchanges messages over its standard input and output: the handshake, the list of
+tools, and a recall, by words without a model, and by words and vectors where the recall has to load the model. A
+process that only imports the SDK, the minimum for any server built with it, alternates with them.
 
     python -m benchmarks.mcp
 """
@@ -31,7 +31,7 @@ SDK = [sys.executable, "-c", "import sys, mcp.server.lowlevel, mcp.server.stdio;
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
 
 
-def filled(folder: Path, embedder: str) -> Path:
+def fill_memory(folder: Path, embedder: str) -> Path:
     with service.open(folder, embedder=embedder) as memory:
         for number in range(MEMORIES):
             memory.store(
@@ -40,14 +40,14 @@ def filled(folder: Path, embedder: str) -> Path:
     return folder
 
 
-def spent(process: int) -> float:
+def cpu_seconds(process: int) -> float:
     """CPU seconds of a running process, all its threads together, in steps of 10 ms."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Talk:
-    """One server process and one conversation with it."""
+class Session:
+    """One server process and the messages exchanged with it."""
 
     def __init__(self, store: Path, environment: dict[str, str]) -> None:
         self.start = time.perf_counter()
@@ -60,58 +60,58 @@ class Talk:
         self.number = 0
         self.times: dict[str, float] = {}
 
-    def say(self, method: str, params: dict[str, Any], answered: bool = True) -> dict[str, Any]:
+    def send(self, method: str, params: dict[str, Any], has_answer: bool = True) -> dict[str, Any]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.number += answered
-        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": self.number} if answered else {})
+        self.number += has_answer
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": self.number} if has_answer else {})
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
-        found: dict[str, Any] = json.loads(self.process.stdout.readline()) if answered else {}
-        return found
+        response: dict[str, Any] = json.loads(self.process.stdout.readline()) if has_answer else {}
+        return response
 
     def mark(self, name: str) -> None:
-        """Note the time since the start, on the wall and on the CPU."""
+        """Records the time since the start: wall clock and CPU."""
         self.times[name] = time.perf_counter() - self.start
-        self.times[f"{name}, CPU"] = spent(self.process.pid)
+        self.times[f"{name}, CPU"] = cpu_seconds(self.process.pid)
 
 
-def conversation(store: Path, environment: dict[str, str]) -> dict[str, float]:
-    """Seconds from the start of the process to each answer."""
-    talk = Talk(store, environment)
-    talk.say("initialize", HELLO)
-    talk.mark("handshake")
-    talk.say("notifications/initialized", {}, answered=False)
-    talk.say("tools/list", {})
-    talk.mark("list of tools")
+def run_session(store: Path, environment: dict[str, str]) -> dict[str, float]:
+    """Seconds from the start of the process to each answer of one session."""
+    session = Session(store, environment)
+    session.send("initialize", HELLO)
+    session.mark("handshake")
+    session.send("notifications/initialized", {}, has_answer=False)
+    session.send("tools/list", {})
+    session.mark("list of tools")
     recall = {"name": "memory_recall", "arguments": {"query": QUESTION}}
-    answer = talk.say("tools/call", recall)
-    talk.mark("first recall")
+    answer = session.send("tools/call", recall)
+    session.mark("first recall")
     assert "Heron number 123 " in answer["result"]["structuredContent"]["hits"][0]["memory"]["text"], answer
     start = time.perf_counter()
-    talk.say("tools/call", recall)
-    talk.times["second recall, alone"] = time.perf_counter() - start
-    talk.process.communicate()
-    return talk.times
+    session.send("tools/call", recall)
+    session.times["second recall, alone"] = time.perf_counter() - start
+    session.process.communicate()
+    return session.times
 
 
 def sdk_alone() -> dict[str, float]:
-    """The same for a process that imports the SDK, says so, and waits to be let go."""
+    """Seconds until a process that only imports the SDK is ready."""
     start = time.perf_counter()
     process = subprocess.Popen(SDK, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    times = {"imported": time.perf_counter() - start, "imported, CPU": spent(process.pid)}
+    times = {"imported": time.perf_counter() - start, "imported, CPU": cpu_seconds(process.pid)}
     process.communicate()
     return times
 
 
 def summary(rounds: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Fastest and median of the rounds, in milliseconds; the fastest is the one that others disturbed least."""
+    """Fastest and median of the rounds in milliseconds; the fastest was disturbed least by other processes."""
     return {
         name: {
-            "fastest_ms": round(1000.0 * min(told[name] for told in rounds), 1),
-            "median_ms": round(1000.0 * float(np.median([told[name] for told in rounds])), 1),
+            "fastest_ms": round(1000.0 * min(times[name] for times in rounds), 1),
+            "median_ms": round(1000.0 * float(np.median([times[name] for times in rounds])), 1),
         }
         for name in rounds[0]
     }
@@ -120,21 +120,21 @@ def summary(rounds: list[dict[str, float]]) -> dict[str, dict[str, float]]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
-        cases = {"words only": (filled(scratch / "words", "none"), {"ASSAY_HOME": str(scratch / "home")})}
+        cases = {"words only": (fill_memory(scratch / "words", "none"), {"ASSAY_HOME": str(scratch / "home")})}
         if default_spec() != "none":
-            cases["with the model"] = (filled(scratch / "model", "auto"), {})
-        told: dict[str, list[dict[str, float]]] = {}
+            cases["with the model"] = (fill_memory(scratch / "model", "auto"), {})
+        rounds_of: dict[str, list[dict[str, float]]] = {}
         for _ in range(ROUNDS):
             for name, case in cases.items():
-                told.setdefault(name, []).append(conversation(*case))
-            told.setdefault("the SDK alone", []).append(sdk_alone())
-    found = {name: summary(rounds) for name, rounds in told.items()}
-    ready, floor = found["words only"], found["the SDK alone"]
+                rounds_of.setdefault(name, []).append(run_session(*case))
+            rounds_of.setdefault("the SDK alone", []).append(sdk_alone())
+    times_of = {name: summary(rounds) for name, rounds in rounds_of.items()}
+    ready, floor = times_of["words only"], times_of["the SDK alone"]
     receipt = {
         "memories": MEMORIES,
         "rounds": ROUNDS,
         "load average at the end": round(os.getloadavg()[0], 1),
-        "times": found,
+        "times": times_of,
         "ratios": {
             "first recall by words / importing the SDK": round(
                 ready["first recall"]["fastest_ms"] / floor["imported"]["fastest_ms"], 2

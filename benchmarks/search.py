@@ -1,8 +1,8 @@
-"""Search at 10k, 100k and 1M chunks: Assay, the two raw engine calls it makes, filters, and LanceDB's own hybrid.
+"""Measures search at 10k, 100k and 1M chunks: Assay, its two raw engine calls, filters, and LanceDB's hybrid search.
 
-Query embedding and the reading of texts are excluded on all sides. "assay" is the preset `rrf`: both legs, fusion, laws
-and trace, like for like with LanceDB's RRF. The preset `default` does more (every candidate gets both scores, codes are
-looked up) and stands beside it.
+Query embedding and the reading of texts are excluded. "assay" is the preset `rrf`: both legs, fusion, laws and trace,
+comparable with LanceDB's RRF. The preset `default` does more (every candidate gets both scores, codes are looked up)
+and is measured separately.
 
     python -m benchmarks.search --sizes 10000 100000 1000000 --lance
 """
@@ -19,11 +19,11 @@ import numpy as np
 from assay.backend.local.backend import LocalBackend
 from assay.config.load import load
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Query
 from assay.where import parse
 from benchmarks.data import chunks, questions
-from benchmarks.measure import in_turns, private_mb, resident_mb, timed, write_receipt
+from benchmarks.measure import private_mb, resident_mb, time_call, time_in_turns, write_receipt
 
 DIM = 384
 POOL = 100
@@ -38,30 +38,30 @@ def build(folder: Path, size: int) -> dict[str, Any]:
         for part in chunks(size):
             backend.put(part)
 
-    loading, _ = timed(fill)
-    indexing, _ = timed(lambda: backend.compact(force=True))
+    loading, _ = time_call(fill)
+    indexing, _ = time_call(lambda: backend.compact(force=True))
     backend.close()
     return {"load_s": round(loading, 1), "index_s": round(indexing, 1)}
 
 
 def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
-    place = folder / f"kb-{size}"
-    made = build(place, size)
+    store_folder = folder / f"kb-{size}"
+    build_facts = build(store_folder, size)
 
-    def reopened() -> LocalBackend:
-        fresh = LocalBackend(SqliteStore.open(place), Analyser(), "bench", DIM)
+    def reopen() -> LocalBackend:
+        fresh = LocalBackend(SqliteStore.open(store_folder), Analyser(), "bench", DIM)
         fresh.snapshot()
         return fresh
 
-    opening, backend = timed(reopened)
+    opening, backend = time_call(reopen)
     snapshot = backend.snapshot()
     generation = backend.generation
     assert generation is not None
     assert generation.vectors is not None
-    asked, vectors = questions()
+    texts, vectors = questions()
     pipeline, default = load("rrf"), load("default")
-    queries = [Query(text, vector=vector) for text, vector in zip(asked, vectors, strict=True)]
-    terms = [Analyser().query_terms(text) for text in asked]
+    queries = [Query(text, vector=vector) for text, vector in zip(texts, vectors, strict=True)]
+    terms = [Analyser().query_terms(text) for text in texts]
     index, words = generation.vectors, generation.words
 
     def raw(i: int) -> None:
@@ -69,7 +69,7 @@ def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
         if words.proposes:
             words.propose(terms[i], POOL)
         if index.probes:
-            index.inverted.search(vectors[i][None, :], POOL, params=index.settings(index.probes))
+            index.inverted.search(vectors[i][None, :], POOL, params=index.search_params(index.probes))
         else:
             scores = index.matrix @ vectors[i]
             np.argpartition(scores, len(scores) - POOL)
@@ -84,19 +84,22 @@ def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
         filtered = [Query(q.text, vector=q.vector, where=where) for q in queries]
         contenders[f"assay, filter {name}"] = lambda i, f=filtered: pipeline.run(f[i], snapshot)  # type: ignore[misc]
     recall = {"assay": dense_recall(snapshot, index.matrix, vectors)}
-    times = in_turns(contenders, len(queries))
+    times = time_in_turns(contenders, len(queries))
     if lance:
         from benchmarks.lance import LanceHybrid
 
         other = LanceHybrid(folder / f"lance-{size}", size)
         probes, recall["lancedb"] = other.tune(vectors, index.matrix, recall["assay"])
-        made["lancedb_nprobes"] = probes
-        # Both ways: whoever follows LanceDB finds the processor's caches full of its data, and its threads still busy.
+        build_facts["lancedb_nprobes"] = probes
+        # Query by query and in blocks of 50: a search after LanceDB finds the caches filled and its threads busy.
         pair = {"assay, in turns with lancedb": contenders["assay"]}
-        pair["lancedb hybrid rrf"] = lambda i: other.search(asked[i], vectors[i])
-        times |= in_turns(pair, len(queries))
-        apart = {"assay, 50 at once": contenders["assay"], "lancedb hybrid rrf, 50 at once": pair["lancedb hybrid rrf"]}
-        times |= in_turns(apart, len(queries), at_once=50)
+        pair["lancedb hybrid rrf"] = lambda i: other.search(texts[i], vectors[i])
+        times |= time_in_turns(pair, len(queries))
+        blocks = {
+            "assay, 50 at once": contenders["assay"],
+            "lancedb hybrid rrf, 50 at once": pair["lancedb hybrid rrf"],
+        }
+        times |= time_in_turns(blocks, len(queries), at_once=50)
     short = {
         name: sum(len(pipeline.run(Query(q.text, vector=q.vector, where=parse(e)), snapshot)) < 10 for q in queries)
         for name, e in SELECTIVITY.items()
@@ -104,7 +107,7 @@ def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
     backend.close()
     return {
         "chunks": size,
-        **made,
+        **build_facts,
         "open_ms": round(opening * 1000, 2),
         "vectors": generation.manifest["vectors"],
         "dense_recall_at_100": recall,
@@ -120,8 +123,8 @@ def dense_recall(snapshot: Any, matrix: Any, vectors: Any) -> float:
     shares = []
     for vector in vectors:
         truth = np.argsort(-(matrix @ vector), kind="stable")[:POOL]
-        found = snapshot.nearest(Query("", vector=vector), POOL).rows
-        shares.append(np.isin(truth, found).mean())
+        rows = snapshot.nearest(Query("", vector=vector), POOL).rows
+        shares.append(np.isin(truth, rows).mean())
     return round(float(np.mean(shares)), 4)
 
 
@@ -141,14 +144,16 @@ def main() -> None:
     for size, times in by_size.items():
         for p in ("p50_ms", "p95_ms"):
             ratios[f"{size}: assay / raw engines, {p}"] = round(times["assay"][p] / times["raw engines"][p], 2)
-            over = times["assay"][p] - times["raw engines"][p]
-            ratios[f"{size}: assay over raw engines, ms, {p}"] = round(over, 2)
+            difference = times["assay"][p] - times["raw engines"][p]
+            ratios[f"{size}: assay over raw engines, ms, {p}"] = round(difference, 2)
             ratios[f"{size}: assay, default / assay, {p}"] = round(times["assay, default"][p] / times["assay"][p], 2)
             if "lancedb hybrid rrf" in times:
-                own = times["assay, in turns with lancedb"][p]
-                ratios[f"{size}: lancedb / assay, query by query, {p}"] = round(times["lancedb hybrid rrf"][p] / own, 2)
-                alone = times["lancedb hybrid rrf, 50 at once"][p] / times["assay, 50 at once"][p]
-                ratios[f"{size}: lancedb / assay, 50 at once, {p}"] = round(alone, 2)
+                assay_ms = times["assay, in turns with lancedb"][p]
+                ratios[f"{size}: lancedb / assay, query by query, {p}"] = round(
+                    times["lancedb hybrid rrf"][p] / assay_ms, 2
+                )
+                ratio_50 = times["lancedb hybrid rrf, 50 at once"][p] / times["assay, 50 at once"][p]
+                ratios[f"{size}: lancedb / assay, 50 at once, {p}"] = round(ratio_50, 2)
     if {100_000, 1_000_000} <= by_size.keys():
         ratios["p95 from 100k to 1M"] = round(
             by_size[1_000_000]["assay"]["p95_ms"] / by_size[100_000]["assay"]["p95_ms"], 2

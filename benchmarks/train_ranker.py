@@ -1,15 +1,15 @@
-"""Weights for the stage `learned`, from judged questions; and whether they hold on sets they never saw.
+"""Trains the weights of the stage `learned` from judged questions, and checks them on sets that were left out.
 
     python -m benchmarks.train_ranker            trains, writes assay/rerank/data/learned.json
-    python -m benchmarks.train_ranker --check    writes nothing, says what weights do for a set that they never saw
+    python -m benchmarks.train_ranker --check    writes nothing; scores every set with weights trained on the others
 
 Training questions are the dev split of every set (200 of it where it is long) and, where there is one, 200 of the
-train split; test splits are never read. A set counts as much as any other, whatever its size. The goal is mean
-nDCG@10 (a document takes its best chunk). Climbing: from words and cosine at 1 and all else at 0, one weight at a
-time moves by ±0.1, the best move first, while the mean grows. That alone fits noise, so the weights are the mean
+train split; test splits are never read. Every set has the same weight, whatever its size. The objective is mean
+nDCG@10 (a document takes its best chunk). Hill climbing: starting from words and cosine at 1 and all else at 0, the
+best change of one weight by ±0.1 is applied while the mean grows. One climb fits noise, so the weights are the mean
 over climbs on bootstrap samples of the sets and of their questions.
 
-The check leaves one set out at a time: its dev score comes from weights that never saw it.
+The check leaves one set out at a time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from assay.bench.types import Dataset
 from assay.bench.workspace import Workspace, prepare
 from assay.config.load import loads
 from assay.engine.pipeline import Pipeline
-from assay.rerank.features import NAMES, columns
-from assay.rerank.learned import pool_of, standard
+from assay.rerank.features import NAMES, compute_features
+from assay.rerank.learned import build_pool, standardise
 from assay.types import Floats
 
 SOURCES = {
@@ -55,8 +55,8 @@ use = "weighted_merge"
 weights = { bm25 = 0.6, dense = 0.4 }
 """
 SEED, BAGS, CHECK_BAGS, MOVES, STEP = 0, 24, 12, 8, 0.1
-KEPT = 40
-"""Candidates per question that climbing looks at, the best by the starting weights: nobody else reaches the top ten."""
+CANDIDATES = 40
+"""Candidates per question used for climbing, the best by the starting weights: no other reaches the top ten."""
 DEPTH = 24
 DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 TARGET = Path(__file__).parents[1] / "assay/rerank/data/learned.json"
@@ -67,9 +67,9 @@ Weights = tuple[float, ...]
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Judged questions of one set, padded to KEPT candidates each.
+    """Judged questions of one set, padded to CANDIDATES each.
 
-    features [q, KEPT, f] · document [q, KEPT], below 0 where padded · grade [q, KEPT] · ideal DCG [q];
+    features [q, candidate, f] · document [q, candidate], below 0 where padded · grade [q, candidate] · ideal DCG [q];
     the first `dev` questions are the dev split.
     """
 
@@ -80,7 +80,7 @@ class Questions:
     dev: int
 
     def ndcg(self, weights: Weights) -> Floats:
-        """nDCG@10 of every question; a document stands where its best chunk stands."""
+        """nDCG@10 of every question; a document takes the rank of its best chunk."""
         score = np.einsum("qkf,f->qk", self.features, np.array(weights, np.float32))
         score[self.document < 0] = -np.inf
         order = np.argsort(-score, axis=1, kind="stable")[:, :DEPTH]
@@ -93,16 +93,16 @@ class Questions:
 
 
 def read(name: str) -> tuple[Questions, dict[str, str]]:
-    """A set's questions with the features of their candidates, and the digests of what was read."""
+    """The questions of a set with the features of their candidates, and the digests of the datasets."""
     splits = [load(name, split) for split in SOURCES[name]]
-    found: list[tuple[Floats, list[str], list[int], float]] = []
+    rows: list[tuple[Floats, list[str], list[int], float]] = []
     counts = []
     with prepare(splits[0]) as workspace:
         for dataset in splits:
-            found += [_question(workspace, dataset, topic) for topic in dataset.scored]
+            rows += [_question(workspace, dataset, topic) for topic in dataset.scored]
             counts.append(len(dataset.scored))
     digests = {f"{d.name} {d.split}": d.digest for d in splits}
-    return _padded(found, counts[0]), digests
+    return _padded(rows, counts[0]), digests
 
 
 @cache
@@ -118,29 +118,29 @@ def _question(workspace: Workspace, dataset: Dataset, topic: str) -> tuple[Float
     ideal = float((best * DISCOUNT[: len(best)]).sum())
     if not len(ranking):
         return np.zeros((0, len(NAMES))), [], [], ideal
-    features = standard(columns(pool_of(query, ranking, workspace.snapshot)))
+    features = standardise(compute_features(build_pool(query, ranking, workspace.snapshot)))
     assert ranking.rows is not None
     documents = [chunk.doc_id for chunk in workspace.snapshot.chunks(ranking.rows)]
     start = sum(weight * features[:, NAMES.index(feature)] for feature, weight in Start.items())
-    kept = np.argsort(-np.asarray(start), kind="stable")[:KEPT]
-    names = [documents[i] for i in kept]
-    return features[kept], names, [max(judged.get(d, 0), 0) for d in names], ideal
+    selected = np.argsort(-np.asarray(start), kind="stable")[:CANDIDATES]
+    names = [documents[i] for i in selected]
+    return features[selected], names, [max(judged.get(d, 0), 0) for d in names], ideal
 
 
-def _padded(found: Sequence[tuple[Floats, list[str], list[int], float]], dev: int) -> Questions:
-    size = len(found)
-    features = np.zeros((size, KEPT, len(NAMES)), np.float32)
-    document, grade = np.full((size, KEPT), -1, np.int64), np.zeros((size, KEPT))
-    for place, (values, names, grades, _) in enumerate(found):
+def _padded(rows: Sequence[tuple[Floats, list[str], list[int], float]], dev: int) -> Questions:
+    size = len(rows)
+    features = np.zeros((size, CANDIDATES, len(NAMES)), np.float32)
+    document, grade = np.full((size, CANDIDATES), -1, np.int64), np.zeros((size, CANDIDATES))
+    for place, (values, names, grades, _) in enumerate(rows):
         numbers: dict[str, int] = {}
         features[place, : len(names)] = values
         document[place, : len(names)] = [numbers.setdefault(name, len(numbers)) for name in names]
         grade[place, : len(names)] = grades
-    return Questions(features, document, grade, np.array([ideal for *_, ideal in found]), dev)
+    return Questions(features, document, grade, np.array([ideal for *_, ideal in rows]), dev)
 
 
 class Trainer:
-    """Climbs over all sets; what a weighting scores on every question is worked out once."""
+    """Hill climbing over all sets; the scores of a weighting are computed once."""
 
     def __init__(self, sets: Sequence[Questions]) -> None:
         self.sets = sets
@@ -191,9 +191,9 @@ def main() -> None:
     only_check = parser.parse_args().check
     names = list(SOURCES)
     with ProcessPoolExecutor(os.cpu_count()) as workers:
-        found = list(workers.map(read, names))
-    trainer = Trainer([questions for questions, _ in found])
-    print({name: len(questions.ideal) for name, (questions, _) in zip(names, found, strict=True)}, flush=True)
+        rows = list(workers.map(read, names))
+    trainer = Trainer([questions for questions, _ in rows])
+    print({name: len(questions.ideal) for name, (questions, _) in zip(names, rows, strict=True)}, flush=True)
     if only_check:
         check(trainer, names)
         return
@@ -201,7 +201,7 @@ def main() -> None:
     manifest: dict[str, Any] = {
         "weights": dict(zip(NAMES, weights, strict=True)),
         "trained": {"seed": SEED, "bags": BAGS, "moves": MOVES, "step": STEP, "pool": POOL.strip().splitlines()},
-        "sets": {split: digest for _, digests in found for split, digest in digests.items()},
+        "sets": {split: digest for _, digests in rows for split, digest in digests.items()},
     }
     print(manifest["weights"])
     TARGET.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")

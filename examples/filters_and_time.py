@@ -1,4 +1,4 @@
-"""Filters, the clock, old versions and token budgets: each narrows what a search sees, and says so."""
+"""Filters, the scoring clock, old versions and token budgets."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,21 +15,21 @@ def show(label: str, answer: assay.Answer) -> None:
 
 with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
     kb.add(HANDBOOK)
-    kb.tag("before")  # a name for the store as it is now
+    kb.tag("before")  # names the present version of the store
 
-    # A filter reads what the front matter says; it acts while candidates are found, so the list is never short.
+    # A filter reads the front matter. It applies while candidates are searched, so the list is never short.
     show("not outdated", kb.search(DAYS, k=2, where='not (status = "outdated") and lang = "en"'))
     show("in German", kb.search("Wie viele Urlaubstage habe ich?", k=1, where='lang = "de"'))
     show("deep water", kb.search("gauge", k=3, where="depth_m > 6"))
 
-    # `at` is the moment of the question: what was written later is hidden.
+    # `at` is the scoring clock: chunks written later are hidden.
     show("mid 2024", kb.search(DAYS, k=1, at="2024-06-01"))
     show("mid 2025", kb.search(DAYS, k=1, at="2025-06-01"))
 
-    # `snapshot` is the state of the store: what was removed later is still there.
+    # `snapshot` selects a version of the store: what was removed later is still there.
     kb.remove("handbook/people/vacation-2025.md")
     show("after removal", kb.search(DAYS, k=1, where='title ~ "vacation"'))
     show("as it was", kb.search(DAYS, k=1, where='title ~ "vacation"', snapshot="before"))
 
-    # A budget keeps what fits, best first.
+    # A budget selects what fits, best first.
     show("100 tokens", kb.search("security incident", budget=100))

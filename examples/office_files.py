@@ -1,4 +1,4 @@
-"""Writes the handbook's two binary pages, a PDF and a Word file, with Python alone: same text in, same bytes out."""
+"""Writes the two binary pages of the handbook, a PDF and a Word file, reproducibly with Python alone."""
 
 import zipfile
 from pathlib import Path
@@ -29,7 +29,7 @@ LINKS = f"""<Relationships xmlns="{OFFICE}/package/2006/relationships">
 
 
 def pdf(text: str, title: str, created: str) -> bytes:
-    """One page of Helvetica: numbered objects, then a table of where each begins."""
+    """One page of Helvetica: numbered objects, then the table of their offsets."""
     page = "BT /F1 12 Tf 16 TL 60 780 Td " + "".join(f"({line}) Tj T* " for line in text.split("\n")) + "ET"
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -39,16 +39,16 @@ def pdf(text: str, title: str, created: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         f"<< /Title ({title}) /CreationDate (D:{created}) >>",
     ]
-    made, places = "%PDF-1.4\n", ["0000000000 65535 f \n"]
+    document, offsets = "%PDF-1.4\n", ["0000000000 65535 f \n"]
     for number, body in enumerate(objects, 1):
-        places.append(f"{len(made):010} 00000 n \n")
-        made += f"{number} 0 obj\n{body}\nendobj\n"
-    end = f"trailer\n<< /Size {len(places)} /Root 1 0 R /Info 6 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
-    return f"{made}xref\n0 {len(places)}\n{''.join(places)}{end}".encode("ascii")
+        offsets.append(f"{len(document):010} 00000 n \n")
+        document += f"{number} 0 obj\n{body}\nendobj\n"
+    end = f"trailer\n<< /Size {len(offsets)} /Root 1 0 R /Info 6 0 R >>\nstartxref\n{len(document)}\n%%EOF\n"
+    return f"{document}xref\n0 {len(offsets)}\n{''.join(offsets)}{end}".encode("ascii")
 
 
 def docx(text: str, title: str, created: str, path: Path) -> None:
-    """The parts a Word file cannot do without, and its title and date, in a zip archive without times."""
+    """The necessary parts of a Word file with title and date, in a zip archive without time stamps."""
     paragraphs = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in text.split("\n"))
     core = f"""<cp:coreProperties xmlns:cp="{OFFICE}/package/2006/metadata/core-properties"
  xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"

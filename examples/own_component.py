@@ -1,4 +1,4 @@
-"""A step of one's own: a frozen dataclass with two methods, held to the same laws as ours."""
+"""A step of your own: a frozen dataclass with two methods, checked by the contract suite."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,13 +7,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import assay
-from assay.config.load import load, with_digest
-from assay.engine.facts import chunks_of
-from assay.engine.order import arrange
-from assay.engine.pipeline import StepPlan
-from assay.protocols import Snapshot
+from assay.plugins import Part, Query, Range, Ranking, Snapshot, StepPlan, arrange, chunks_of, with_digest
 from assay.testing.contracts import check_stage
-from assay.types import Part, Query, Range, Ranking
 
 
 @dataclass(frozen=True)
@@ -21,7 +16,7 @@ class Coverage:
     """score = score · (base + (1 − base) · weight of the query's words that the chunk has / weight of them all)."""
 
     base: float = 0.5
-    needs = frozenset({"lexical"})  # what the pipeline must prepare; else it skips this step, on the record
+    needs = frozenset({"lexical"})  # what the snapshot must offer; otherwise the step is skipped and the answer says so
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         weights = snapshot.term_weights(query.text)
@@ -33,8 +28,8 @@ class Coverage:
         return Range(given.scale, self.base * given.lo, given.hi)
 
 
-check_stage(Coverage())  # a hundred made-up rankings: same ids, one order, every score the fold of its parts
-own = with_digest(replace(load("default"), name="own", steps=(StepPlan("coverage", Coverage()),)))
+check_stage(Coverage())  # random rankings: same ids, one order, every score the fold of its parts
+own = with_digest(replace(assay.load_pipeline("default"), name="own", steps=(StepPlan("coverage", Coverage()),)))
 with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
     kb.add(Path(__file__).resolve().parent / "handbook")
     for hit in kb.search("what changed in v1.28.0?", k=2, pipeline=own):

@@ -1,17 +1,16 @@
-"""A pipeline of one's own: written in TOML, checked before it runs, compared with the default."""
+"""A pipeline of your own: written in TOML, checked by preflight, compared with the default."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assay
-from assay.config.load import load
 from assay.config.preflight import preflight
 
 HERE = Path(__file__).resolve().parent
 OWN = str(HERE / "own_pipeline.toml")
 QUESTIONS = ("can I work from abroad?", "how am I paid for being on call?", "what changed in v1.28.0?")
 
-pipeline = load(OWN)
+pipeline = assay.load_pipeline(OWN)
 print(f"{pipeline.name} {pipeline.digest[:12]}")
 for finding in preflight(pipeline):
     print(f"  {finding.level} in {finding.where}: {finding.text}")

@@ -1,4 +1,4 @@
-"""The Python API in a minute: open, add, search, why."""
+"""The Python API: open, add, search, explain."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,14 +16,14 @@ with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
         print(f"{hit.rank}. {hit.title} › {hit.chunk.section}")
         print(f"   {hit.why()}")
 
-    # Records need no files: anything with a text, under a name of your own.
+    # Records need no files: dictionaries with a text, under a name of your own.
     kb.add([{"id": "boots", "text": "The rubber boots moved to the shed.", "created": "2025-05-02"}], name="notes")
     print(kb.search("where are the boots now?", k=1)[0].text)
 
-    # Why is a chunk not among the answers?
+    # Why is a chunk not in the answer?
     kitchen = next(chunk for chunk in kb.chunks() if chunk.section == "Kitchen")
     for reason in kb.explain("how do I rotate the signing key?", kitchen.id, k=3).reasons:
         print(f"{kitchen.title} › {kitchen.section}: {reason}")
 
-    # An answer says what it was made of; the same digests give the same bytes again.
-    print(answer.verdict.word, {name: digest[:8] for name, digest in answer.digests.items()})
+    # The digests identify an answer; the same digests give the same bytes again.
+    print(answer.status.word, {name: digest[:8] for name, digest in answer.digests.items()})

@@ -1,14 +1,13 @@
-"""A second source, asked only when the first is not enough, and its answer again when it is gone (docs/router.md)."""
+"""The router policy: a second source that runs only when needed, and a replay without it (docs/router.md)."""
 
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assay
-from assay import replay as served
+from assay import replay
 from assay.config.load import from_dict
-from assay.engine.answer import Answer
-from assay.sources.opened import close_all
+from assay.sources.open_cache import close_all
 
 HANDBOOK = Path(__file__).resolve().parent / "handbook"
 ARCHIVE = [
@@ -17,11 +16,11 @@ ARCHIVE = [
 ]
 
 
-def show(question: str, answer: Answer) -> None:
+def show(question: str, answer: assay.Answer) -> None:
     second = next(span for span in answer.trace if span.name == "second")
-    print(f"{question}\n   {answer[0].title}: {second.fate}, {second.fired.why}")
-    for said in answer.verdict.degraded:
-        print(f"   {answer.verdict.word}: {said}")
+    print(f"{question}\n   {answer[0].title}: {second.outcome}, {second.trigger.why}")
+    for problem in answer.status.degraded:
+        print(f"   {answer.status.word}: {problem}")
 
 
 with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
@@ -45,14 +44,14 @@ with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
         }
     )
 
-    # The handbook holds the words of the first question, and few of the second.
+    # The handbook contains the words of the first question, and few of the second.
     for question in ("how do I rotate the signing key?", "who named the company after a regatta boat?"):
         answer = kb.search(question, pipeline=router)
         show(question, answer)
 
-    # The archive goes away: the record of the answer still gives it, and a new question says what it lacks.
-    record = served.record(answer, router)
+    # Without the archive, the record still replays the answer, and a new search reports what is missing.
+    record = replay.record(answer, router)
     close_all()
     shutil.rmtree(f"{folder}/archive")
-    print("replayed, the same:", served.replay(record, kb).same)
+    print("replayed, the same:", replay.replay(record, kb).same)
     show(question, kb.search(question, pipeline=router))

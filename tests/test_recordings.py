@@ -17,7 +17,7 @@ from assay.embed import default_spec
 from assay.engine.deadline_executor import LEAST, RETRY
 from assay.engine.foreign_chunks import source_result
 from assay.errors import StoreError
-from assay.sources.opened import close_all
+from assay.sources.open_cache import close_all
 from assay.types import Chunk, Part, Range, Ranking
 
 REPORT = {
@@ -69,12 +69,12 @@ def test_a_record_replays_when_the_other_store_is_gone(base, report):
     kept = served.loads(json.dumps(served.record(answer, pipeline)))
     report.unlink()
     close_all()
-    assert base.search("signing key", pipeline=pipeline).verdict.word == "degraded"
+    assert base.search("signing key", pipeline=pipeline).status.word == "degraded"
     again = served.replay(kept, base)
     assert again.same
     assert again.answer.chosen.ids.tolist() == answer.chosen.ids.tolist()
     assert again.answer.digest == answer.digest
-    assert [(s.name, s.fate) for s in again.answer.trace] == [(s.name, s.fate) for s in answer.trace]
+    assert [(s.name, s.outcome) for s in again.answer.trace] == [(s.name, s.outcome) for s in answer.trace]
 
 
 def test_a_record_reads_the_version_that_served_it(base, report):
@@ -100,9 +100,9 @@ def test_a_record_holds_no_text_unless_asked(base, tmp_path):
 @pytest.mark.skipif(default_spec() == "none", reason="no embedding model is installed")
 def test_the_model_is_loaded_before_the_budget_begins(tmp_path):
     with kb.open(tmp_path / "with a model") as base:
-        base.asker(from_dict({"legs": {"bm25": {}}, "budget_ms": 1500}))
+        base.executor(from_dict({"legs": {"bm25": {}}, "budget_ms": 1500}))
         assert base._embedder is None, "nobody wants it"
-        base.asker(from_dict({"legs": {"dense": {}}, "budget_ms": 1500}))
+        base.executor(from_dict({"legs": {"dense": {}}, "budget_ms": 1500}))
         assert base._embedder is not None
 
 
@@ -120,8 +120,8 @@ def test_a_step_that_reads_texts_needs_them_to_replay(base, tmp_path):
     assert (whole.same, whole.hint) == (True, "")
 
 
-@pytest.mark.parametrize(("share", "fate"), [(0.5, "not_triggered"), (1.0, "ran")])
-def test_a_trigger_that_read_texts_decides_as_it_did(base, report, tmp_path, share, fate):
+@pytest.mark.parametrize(("share", "outcome"), [(0.5, "not_triggered"), (1.0, "ran")])
+def test_a_trigger_that_read_texts_decides_as_it_did(base, report, tmp_path, share, outcome):
     """The first source brought texts that the record does not keep; what the trigger made of them is kept."""
     with kb.open(tmp_path / "other", embedder="none") as other:
         other.add([{"id": "x", "text": "all about the signing"}])
@@ -130,13 +130,13 @@ def test_a_trigger_that_read_texts_decides_as_it_did(base, report, tmp_path, sha
     config["legs"]["first"] = {"source": {"use": "store", "path": str(tmp_path / "other"), "pipeline": "bm25"}}
     pipeline = from_dict(config)
     answer = base.search("signing key", pipeline=pipeline)
-    assert answer.trace[1].fate == fate
-    assert 0.5 < answer.trace[1].fired.observed < 1.0, "one of two words"
+    assert answer.trace[1].outcome == outcome
+    assert 0.5 < answer.trace[1].trigger.observed < 1.0, "one of two words"
     again = served.replay(json.loads(json.dumps(served.record(answer, pipeline))), base)
     assert again.same
-    assert again.answer.verdict == answer.verdict
-    assert [(s.name, s.fate, s.fired, s.skipped, s.notes) for s in again.answer.trace] == [
-        (s.name, s.fate, s.fired, s.skipped, s.notes) for s in answer.trace
+    assert again.answer.status == answer.status
+    assert [(s.name, s.outcome, s.trigger, s.skipped, s.notes) for s in again.answer.trace] == [
+        (s.name, s.outcome, s.trigger, s.skipped, s.notes) for s in answer.trace
     ]
 
 
@@ -145,9 +145,9 @@ def test_what_degraded_elsewhere_is_replayed(base, tmp_path):
         other.add([{"id": "x", "text": "a key elsewhere"}])
     pipeline = router({"use": "store", "path": str(tmp_path / "other"), "pipeline": "rrf"}, when={"use": "always"})
     answer = base.search("key", pipeline=pipeline)
-    assert answer.verdict.degraded[0].startswith("second: dense skipped")
+    assert answer.status.degraded[0].startswith("second: dense skipped")
     again = served.replay(json.loads(json.dumps(served.record(answer, pipeline))), base)
-    assert again.answer.verdict == answer.verdict
+    assert again.answer.status == answer.status
     assert [s.notes for s in again.answer.trace] == [s.notes for s in answer.trace]
 
 
@@ -159,13 +159,13 @@ def test_a_source_inside_a_leg_that_did_not_answer_is_not_asked_by_a_replay(base
         text = report.read_text()
         report.unlink()
         answer = base.search("signing key", pipeline=pipeline)
-        assert "far skipped: the report" in answer.verdict.degraded[0]
+        assert "far skipped: the report" in answer.status.degraded[0]
         kept = served.record(answer, pipeline)
         report.write_text(text)  # it is there again, and would answer
         again = served.replay(kept, base)
         assert again.same
         assert again.answer.digest == answer.digest
-        assert again.answer.verdict == answer.verdict
+        assert again.answer.status == answer.status
 
 
 def test_a_token_budget_holds_for_what_others_bring(base, tmp_path):
@@ -185,7 +185,7 @@ class Stuck:
     """A leg elsewhere that waits until it is let go."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    elsewhere: ClassVar[bool] = True
+    is_source: ClassVar[bool] = True
     go: threading.Event = field(default_factory=threading.Event, compare=False)
 
     def gives(self):
@@ -225,15 +225,15 @@ def test_a_stage_past_its_cap_costs_its_cap_and_is_recorded(base, report):
     pipeline = replace(made, legs=(first, replace(second, leg=slow)))
     answer = base.search("signing key", pipeline=pipeline)
     span = {s.name: s for s in answer.trace}["second"]
-    assert span.fate == "out_of_time"
+    assert span.outcome == "out_of_time"
     assert span.ms >= 50.0
-    assert "second skipped: cancelled after" in answer.verdict.degraded[0]
+    assert "second skipped: cancelled after" in answer.status.degraded[0]
     assert [hit.chunk.doc_id for hit in answer] == ["d0", "d1"], "stage 1 alone"
     slow.go.set()
     kept = {**served.record(answer, made)}
     again = served.replay(kept, base)
     assert again.same
-    assert again.answer.verdict.degraded == answer.verdict.degraded
+    assert again.answer.status.degraded == answer.status.degraded
 
 
 def test_a_source_that_is_too_slow_is_skipped_beforehand_until_it_recovers(base, report):
@@ -246,7 +246,7 @@ def test_a_source_that_is_too_slow_is_skipped_beforehand_until_it_recovers(base,
     for asked in range(LEAST + RETRY):
         if asked == LEAST:
             slow.go.set()  # it has recovered, and nobody knows yet
-        said.append({span.name: span.fate for span in base.search("signing key", pipeline=pipeline).trace}["second"])
+        said.append({span.name: span.outcome for span in base.search("signing key", pipeline=pipeline).trace}["second"])
     assert said == ["out_of_time"] * (LEAST + RETRY - 1) + ["ran"]
 
 
@@ -256,13 +256,13 @@ def test_a_failure_is_replayed_as_a_failure(base, tmp_path):
     (tmp_path / "none.json").write_text(json.dumps(REPORT))
     again = served.replay(served.record(answer, pipeline), base)
     assert again.same
-    assert again.answer.verdict.degraded == answer.verdict.degraded
+    assert again.answer.status.degraded == answer.status.degraded
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"schema": 2}, "schema 2"),
+        ({"schema": 1}, "schema 1"),
         ({"steps": []}, "goes on with None"),
         ({"query": {}}, "cannot be read"),
         ({"snapshot": None}, "cannot be read"),
@@ -294,5 +294,5 @@ def test_another_store_is_told(base, tmp_path):
 def test_another_answer_is_told(base, report):
     pipeline = router({"use": "recorded", "path": str(report)})
     kept = served.record(base.search("signing key", pipeline=pipeline), pipeline)
-    kept["steps"][1]["brought"]["parts"][0][2][0] = 0.95
+    kept["steps"][1]["result"]["parts"][0][2][0] = 0.95
     assert not served.replay(kept, base).same

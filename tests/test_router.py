@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from assay.config.load import from_dict, load, loads, to_config
 from assay.config.preflight import preflight
-from assay.engine.deadline_executor import DeadlineKeeper
+from assay.engine.deadline_executor import Deadlines
 from assay.engine.order import as_source
 from assay.errors import ConfigError
 from assay.fuse.append_fill import AppendFill
@@ -129,7 +129,7 @@ def test_weighted_merge_by_hand(tmp_path):
 def test_empty_stages_and_duplicates(tmp_path, fusion, first, second, want):
     answer = asked(router(tmp_path, {"q": (*first, 0)}, {"q": (*second, 0)}, fusion))
     assert ids(answer) == want
-    assert not answer.verdict.degraded
+    assert not answer.status.degraded
 
 
 @pytest.mark.parametrize("fusion", sorted(MODES))
@@ -137,15 +137,15 @@ def test_a_skipped_stage_leaves_stage_1_alone_on_the_record(tmp_path, fusion):
     slow = {"q": (["b"], [0.9], 601)}
     answer = asked(router(tmp_path, {"q": (["a"], [0.5], 20)}, slow, fusion))
     assert ids(answer) == ["a"]
-    assert answer.verdict.degraded == ("second skipped: it would cost 601 ms, and its cap is 600 ms",)
+    assert answer.status.degraded == ("second skipped: it would cost 601 ms, and its cap is 600 ms",)
     full = asked(router(tmp_path, {"q": (["a", "b", "c"], [], 20)}, slow, fusion))
-    assert {s.name: s.fate for s in full.trace}["second"] == "not_triggered"
-    assert not full.verdict.degraded
+    assert {s.name: s.outcome for s in full.trace}["second"] == "not_triggered"
+    assert not full.status.degraded
 
 
 def test_the_whole_budget_counts_what_stage_1_cost(tmp_path):
     pipeline = router(tmp_path, {"q": (["a"], [], 1000)}, {"q": (["b"], [], 550)})
-    assert asked(pipeline).verdict.degraded == ("second skipped: it would cost 550 ms, and 500 of 1500 ms are left",)
+    assert asked(pipeline).status.degraded == ("second skipped: it would cost 550 ms, and 500 of 1500 ms are left",)
 
 
 def column(names, scores, priority, ranks=None):
@@ -285,9 +285,9 @@ def test_hash_seeds_and_thread_counts_change_nothing(tmp_path):
     assert len(control) > 1, "the seeds do change what a set gives, so a set in the way would be seen"
     for answer in map(json.loads, seen.pop().splitlines()):
         second = next(step for step in answer["trace"] if step["step"] == "second")
-        assert (second["fate"], second["trigger"]["name"], second["gave"]) == ("ran", "margin_below", 5)
+        assert (second["outcome"], second["trigger"]["name"], second["candidates_out"]) == ("ran", "margin_below", 5)
         assert len(answer["hits"]) == 6
-        assert answer["verdict"]["degraded"] == []
+        assert answer["status"]["degraded"] == []
 
 
 def test_any_number_of_threads_serves_the_same_answer(tmp_path):
@@ -302,10 +302,10 @@ def test_any_number_of_threads_serves_the_same_answer(tmp_path):
         pipeline = from_dict({**config, "fuse": fusion})
         planned = json.dumps(pipeline.run(query, view).to_json())
         for threads in (1, 2, 8):
-            with DeadlineKeeper(time.monotonic) as keeper, ThreadPoolExecutor(threads) as pool:
+            with Deadlines(time.monotonic) as deadlines, ThreadPoolExecutor(threads) as pool:
 
-                def served(_, pipeline=pipeline, keeper=keeper):
-                    return pipeline.run(query, view, asker=keeper.query(pipeline.digest, 600_000.0)).to_json()
+                def served(_, pipeline=pipeline, deadlines=deadlines):
+                    return pipeline.run(query, view, executor=deadlines.executor(pipeline.digest, 600_000.0)).to_json()
 
                 assert {json.dumps(answer) for answer in pool.map(served, range(16))} == {planned}
 
@@ -329,7 +329,7 @@ def test_triggers_count_what_the_fuser_counts():
                 "fuse": {"use": "append_fill", **fuse},
             }
             trace = from_dict(config).run(Query("signing key"), view).trace
-            fired = next(span.fired for span in trace if span.name == "second")
+            fired = next(span.trigger for span in trace if span.name == "second")
             assert fired.observed == pytest.approx(observed), (when, fuse)
 
 
@@ -352,7 +352,7 @@ def test_stage_3_reads_the_merged_candidates_only(tmp_path):
     assert sorted(ids(plain)) == sorted(ids(again))
     assert from_dict(to_config(reranked)).digest == reranked.digest
     late = from_dict({**config, "step": [{"use": "title_match", "cap_ms": 100, "cost_ms": 200}]})
-    assert asked(late).verdict.degraded == ("title_match skipped: it would cost 200 ms, and its cap is 100 ms",)
+    assert asked(late).status.degraded == ("title_match skipped: it would cost 200 ms, and its cap is 100 ms",)
     assert ids(asked(late)) == ids(plain)
 
 
@@ -438,11 +438,11 @@ def test_a_leg_that_is_a_pipeline():
     alone = from_dict({"k": 3, "legs": {"bm25": {}, "dense": {}}, "fuse": {"use": "rrf"}}).run(query, sample_snapshot())
     answer = pipeline.run(query, sample_snapshot())
     assert ids(answer)[:3] == ids(alone)
-    assert answer.trace[0].gave.score.tolist() == alone.chosen.score.tolist()
+    assert answer.trace[0].ranking.score.tolist() == alone.chosen.score.tolist()
     bare = pipeline.run(Query("signing key"), sample_snapshot())
-    assert bare.verdict.degraded == ("first: dense skipped: no embedding model is loaded; cure: assay model install",)
+    assert bare.status.degraded == ("first: dense skipped: no embedding model is loaded; cure: assay model install",)
     empty = pipeline.run(Query(" "), sample_snapshot())
-    assert empty.verdict.degraded == ("first: dense skipped: the query is empty",), "no model would cure that"
+    assert empty.status.degraded == ("first: dense skipped: the query is empty",), "no model would cure that"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Store and indexes as one thing: who wants to search asks a backend for a snapshot."""
+"""Backends: a store with its indexes; `snapshot()` gives a view to search."""

@@ -1,4 +1,4 @@
-"""A store's address says which backend keeps it:
+"""Maps the address of a store to its backend:
 
     ./kb, anything else             a folder              local
     notes.sqlite, .sqlite3, .db     one file              sqlite     (or sqlite:PATH)
@@ -28,60 +28,60 @@ BACKENDS: Mapping[str, str] = {
     "lance": "assay.backend.lance.backend:FACTORY",
     "postgres": "assay.backend.postgres.factory:FACTORY",
 }
-"""Scheme → module:attribute of its Place."""
+"""Scheme → module:attribute of its BackendFactory."""
 ALIASES: Mapping[str, str] = {"postgresql": "postgres", "folder": "local", "file": "local"}
 SUFFIXES: Mapping[str, str] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".lance": "lance"}
-GROUP = "assay.backends"
+ENTRY_POINT_GROUP = "assay.backends"
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+_-]+):(?P<rest>.*)", re.DOTALL)
-_BY_URL = frozenset({"postgres"})
+_WHOLE_ADDRESS = frozenset({"postgres"})
 """Backends that take the whole address, scheme and all."""
 
 
-def parsed(address: str | Path) -> tuple[str, str]:
-    """(scheme, what its Place takes); ConfigError for a scheme nobody knows."""
-    said = str(address)
-    if isinstance(address, str) and (found := _SCHEME.fullmatch(said)) and not Path(said).exists():
-        asked = found["scheme"].lower()
-        scheme = ALIASES.get(asked, asked)
-        if scheme not in BACKENDS and scheme not in _others():
-            known = {*BACKENDS, *_others(), *(alias for alias, name in ALIASES.items() if name in BACKENDS)}
+def parse_address(address: str | Path) -> tuple[str, str]:
+    """(scheme, the address as its factory takes it); ConfigError for an unknown scheme."""
+    text = str(address)
+    if isinstance(address, str) and (match := _SCHEME.fullmatch(text)) and not Path(text).exists():
+        given = match["scheme"].lower()
+        scheme = ALIASES.get(given, given)
+        if scheme not in BACKENDS and scheme not in _plugin_backends():
+            known = {*BACKENDS, *_plugin_backends(), *(alias for alias, name in ALIASES.items() if name in BACKENDS)}
             raise ConfigError(
-                f"no backend keeps stores at {asked}:… ({hidden(said)})",
-                f"{nearest(asked, known)}; a folder is named by its path: ./{asked}:…",
+                f"no backend keeps stores at {given}:… ({redact_password(text)})",
+                f"{nearest(given, known)}; a folder is named by its path: ./{given}:…",
             )
-        return scheme, said if scheme in _BY_URL or scheme in _others() else found["rest"]
-    suffix = Path(said).suffix.lower()
-    if suffix in SUFFIXES and SUFFIXES[suffix] in BACKENDS and not SqliteStore.exists(Path(said)):
-        return SUFFIXES[suffix], said
-    return "local", said
+        return scheme, text if scheme in _WHOLE_ADDRESS or scheme in _plugin_backends() else match["rest"]
+    suffix = Path(text).suffix.lower()
+    if suffix in SUFFIXES and SUFFIXES[suffix] in BACKENDS and not SqliteStore.exists(Path(text)):
+        return SUFFIXES[suffix], text
+    return "local", text
 
 
-def place_of(address: str | Path) -> tuple[BackendFactory, str]:
-    """The place that keeps an address, and the address as it takes it."""
-    scheme, rest = parsed(address)
+def resolve_factory(address: str | Path) -> tuple[BackendFactory, str]:
+    """The factory of an address, and the address as it takes it."""
+    scheme, rest = parse_address(address)
     if scheme in BACKENDS:
         module, _, attribute = BACKENDS[scheme].partition(":")
         return cast(BackendFactory, getattr(import_module(module), attribute)), rest
-    return cast(BackendFactory, _others()[scheme].load()), rest
+    return cast(BackendFactory, _plugin_backends()[scheme].load()), rest
 
 
 def open_backend(address: str | Path) -> StoreBackend:
     """The store at an address; StoreError when there is none."""
-    place, rest = place_of(address)
-    return place.open(rest)
+    factory, rest = resolve_factory(address)
+    return factory.open(rest)
 
 
 def create_backend(address: str | Path, settings: Mapping[str, Any]) -> StoreBackend:
-    """A new store; `settings` are embedder, model, dim, language and profile."""
-    place, rest = place_of(address)
-    return place.create(rest, settings)
+    """A new store; `settings` are embedder, model, dim, language, profile, and k1 and b unless 1.2 and 0.75."""
+    factory, rest = resolve_factory(address)
+    return factory.create(rest, settings)
 
 
-def hidden(address: str) -> str:
-    """An address without the password it may hold: for messages."""
-    said = re.sub(r"(://[^:/@]*):.*@", r"\1:…@", address)  # up to the last @: a password may hold any character
-    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1…", said)
+def redact_password(address: str) -> str:
+    """An address without its password, for messages."""
+    redacted = re.sub(r"(://[^:/@]*):.*@", r"\1:…@", address)  # up to the last @: a password may hold any character
+    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1…", redacted)
 
 
-def _others() -> dict[str, Any]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+def _plugin_backends() -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}

@@ -1,4 +1,4 @@
-"""What a knowledge base asks of a backend beyond searching: its record of truth, its versions, its upkeep.
+"""The contract of a backend that a knowledge base can open: its store, its snapshots, its upkeep.
 
 `protocols.Backend` is enough for the engine and the lab's contract; a backend that `assay.open` can open is a
 `StoreBackend`, and its module has a `BackendFactory` (see `addresses`).
@@ -8,37 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, cast, runtime_checkable
 
-from assay.protocols import Snapshot
+from assay.errors import Reason
+from assay.protocols import Snapshot, StoreView
 from assay.store.contract import ChunkStore
-from assay.text.analyse import Analyser
-from assay.types import Chunk, Progress, Rows, Vector
-from assay.where import Filter
+from assay.text.analyser import Analyser
+from assay.types import Chunk, Progress, Vector
 
-NO_GRAPH = (
-    "only stores in a folder or in PostgreSQL keep a graph of things and links; cure: copy it to one: assay copy ./kb"
+NO_GRAPH = Reason(
+    "only stores in a folder or in PostgreSQL keep a graph of things and links", "copy it to one: assay copy ./kb"
 )
-"""What a snapshot says for lack of the capability "graph"."""
+"""Why a snapshot lacks the capability "graph"."""
 
 
-class StoreSnapshot(Snapshot, Protocol):
-    """A view of a store's version."""
+class StoreSnapshot(Snapshot, StoreView, Protocol):
+    """The snapshot of a version of a store."""
 
-    @property
-    def version(self) -> int: ...
     @property
     def analyser(self) -> Analyser: ...
     def kinds(self) -> Mapping[str, set[str]]:
         """Every field a filter may name, with the kinds of its values: text, number, flag."""
-        ...
-
-    def live_rows(self, where: Filter | None) -> Rows:
-        """Every live row, or those a filter keeps, in id order."""
-        ...
-
-    def ids_from(self, beginning: str, most: int = 20) -> list[str]:
-        """Ids of live chunks that begin so, in order, at most `most`."""
         ...
 
     @property
@@ -47,64 +38,64 @@ class StoreSnapshot(Snapshot, Protocol):
         ...
 
 
-def store_snapshot(view: Snapshot) -> StoreSnapshot | None:
-    """A snapshot as a store's view, if it is one."""
+def as_store_snapshot(view: Snapshot) -> StoreSnapshot | None:
+    """The snapshot as a StoreSnapshot; None if it is none."""
     return cast(StoreSnapshot, view) if hasattr(type(view), "live_rows") else None
 
 
 @dataclass
-class Erased:
-    """Where a text was removed from, and where it may linger, in words."""
+class ErasureReport:
+    """The places a text was removed from, and those where it may linger, as sentences."""
 
     erased: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
 
 
-State = Literal["ok", "warn", "fail"]
+CheckState = Literal["ok", "warn", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing `assay doctor` looked at. `fail` means wrong or missing answers, `warn` slower or poorer ones."""
+    """One check of `assay doctor`. `fail` means wrong or missing answers, `warn` slower or poorer ones."""
 
     name: str
-    state: State
+    state: CheckState
     text: str
     cure: str = ""
 
 
 class StoreBackend(Protocol):
-    """A store with its indexes, as a knowledge base keeps it."""
+    """A store with its indexes."""
 
     @property
     def store(self) -> ChunkStore: ...
     @property
-    def no_vectors(self) -> str:
-        """Why this store can never hold vectors, with the cure behind "; cure: "; "" when it can."""
+    def no_vectors(self) -> Reason | None:
+        """Why this store can never hold vectors; None when it can."""
         ...
 
     @property
     def pending(self) -> int:
-        """Changes that the next `compact` would take in; 0 where the index is never behind."""
+        """Changes that the next `compact` would index; 0 where the index is never behind."""
         ...
 
     @property
     def due(self) -> bool:
-        """Has enough changed for `compact` to pay?"""
+        """Whether enough has changed for `compact` to pay."""
         ...
 
     @property
     def wants_index(self) -> bool:
-        """Would the first search build a large index? Then do it where somebody can watch."""
+        """Whether the first search would build a large index: better built before, with progress shown."""
         ...
 
     def index(self) -> Mapping[str, Any] | None:
-        """What the index says of itself: at least `name`, `chunks`, `version`, and `waiting`, what is not in it, where
-        the number `pending` does not say it. None when there is none."""
+        """A description of the index: at least `name`, `chunks`, `version`, and `waiting`, what is not in it, where
+        the number `pending` does not say it. None when there is no index."""
         ...
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes by what they hold, the record's and the indexes'."""
+        """Bytes by what they hold, of the store and of the indexes."""
         ...
 
     def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int: ...
@@ -115,12 +106,12 @@ class StoreBackend(Protocol):
         """Erase what was already dead at a version; older snapshots are gone for good. How many rows."""
         ...
 
-    def erase(self, doc_ids: Sequence[str], note: str) -> Erased:
+    def erase(self, doc_ids: Sequence[str], note: str) -> ErasureReport:
         """Remove every row of documents, dead in the newest version, from all versions and indexes."""
         ...
 
     def health(self) -> list[Check]:
-        """The checks of this kind of store for `assay doctor`, beside those that every store gets."""
+        """The checks of this backend for `assay doctor`, in addition to those of every store."""
         ...
 
     def sweep(self) -> int:
@@ -131,11 +122,11 @@ class StoreBackend(Protocol):
 
 
 class BackendFactory(Protocol):
-    """Where stores of one kind are found; one object per backend, named in `addresses.BACKENDS`."""
+    """Makes and opens stores of one backend; one object per backend, named in `addresses.BACKENDS`."""
 
     @property
-    def no_vectors(self) -> str:
-        """`KeptBackend.no_vectors` of the stores of this kind."""
+    def no_vectors(self) -> Reason | None:
+        """`StoreBackend.no_vectors` of the stores of this kind."""
         ...
 
     def exists(self, address: str) -> bool: ...
@@ -144,12 +135,21 @@ class BackendFactory(Protocol):
 
 
 @runtime_checkable
+class RestoringFactory(BackendFactory, Protocol):
+    """A factory whose stores can be made from a file that `assay backup` wrote."""
+
+    def restore(self, source: Path, address: str, progress: Progress) -> StoreBackend:
+        """A new store from a backup file; StoreError for a backup of another kind of store."""
+        ...
+
+
+@runtime_checkable
 class GraphBackend(Protocol):
-    """A backend that can build the graph which pipelines with a graph leg walk."""
+    """A backend that can build the graph that a graph leg searches."""
 
     @property
     def graph_due(self) -> bool:
-        """Would the first walk build a large graph? Then do it where somebody can watch."""
+        """Whether the first graph search would build a large graph: better built before, with progress shown."""
         ...
 
     def build_graph(self, progress: Progress = ...) -> int:

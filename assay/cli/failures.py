@@ -1,19 +1,21 @@
-"""Errors to words and exit codes: `error: …` and `cure: …` on stderr, a traceback only under ASSAY_DEBUG=1."""
+"""Turns errors into messages (`error: …`, `cure: …` on stderr) and exit codes; tracebacks only under ASSAY_DEBUG=1."""
 
 from __future__ import annotations
 
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import click
 
-from assay.cli.terminal import safe
-from assay.errors import AssayError, ConfigError, nearest
+from assay.cli.terminal import sanitize
+from assay.errors import AssayError, ConfigError, RenamedWarning, nearest
 
 EXIT_CODES: Mapping[int, str] = MappingProxyType(
     {
@@ -34,8 +36,8 @@ EXIT_CODES: Mapping[int, str] = MappingProxyType(
 )
 
 
-class Group(click.Group):
-    """A group whose commands live in other modules and are imported when they are named."""
+class CommandGroup(click.Group):
+    """A group whose commands live in other modules and are imported when they are used."""
 
     def __init__(self, *args: Any, table: Mapping[str, str] = MappingProxyType({}), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,8 +57,8 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            known = nearest(args[0], self.list_commands(ctx))
-            raise ConfigError(f"{ctx.command_path} has no command {args[0]!r}", known)
+            suggestion = nearest(args[0], self.list_commands(ctx))
+            raise ConfigError(f"{ctx.command_path} has no command {args[0]!r}", suggestion)
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -68,47 +70,69 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # click would end with 1, which means something else here
-            raise _ReaderGone from error
+        except BrokenPipeError as error:  # click would exit with 1, which means something else here
+            raise _OutputClosed from error
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
-        """Run a command line and exit. Errors become words here, so that a test sees what a person sees."""
+        """Run a command line and exit. Errors become messages here, so that a test sees what a user sees."""
         try:
-            code = super().main(args, prog_name, **{**extra, "standalone_mode": False, "color": _colour()})
-            sys.stdout.flush()  # what cannot be written is noticed here, not while the interpreter ends
+            with _print_warnings():
+                code = super().main(args, prog_name, **{**extra, "standalone_mode": False, "color": _colour()})
+            sys.stdout.flush()  # a failing write is noticed here, not at interpreter exit
         except Exception as error:
             if os.environ.get("ASSAY_DEBUG") == "1":
                 traceback.print_exception(error)
-            code = tell(error)
+            code = report_error(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-class _ReaderGone(Exception):
-    """Nobody reads our output any more."""
+class _OutputClosed(Exception):
+    """The reader of our output closed it."""
 
 
-def tell(error: Exception) -> int:
-    """Say on stderr what went wrong and what cures it; the exit code."""
-    if isinstance(error, _ReaderGone | BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter complains when it flushes
+def report_error(error: Exception) -> int:
+    """Print on stderr what went wrong and its cure; returns the exit code."""
+    if isinstance(error, _OutputClosed | BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter fails when it flushes
         return 141
     if isinstance(error, click.Abort):
         click.echo("interrupted", err=True)
         return 130
     if isinstance(error, AssayError):
-        return _say(error.message, error.cure, error.exit_code)
+        return _print_error(error.message, error.cure, error.exit_code)
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "assay"
-        return _say(error.format_message(), f"{path} --help", 2)
+        return _print_error(error.format_message(), f"{path} --help", 2)
     if isinstance(error, click.ClickException):
-        return _say(error.format_message(), "", error.exit_code)
+        return _print_error(error.format_message(), "", error.exit_code)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{error.strerror or error}", "check the path, its permissions and the disk", 1)
+        return _print_error(f"{where}{error.strerror or error}", "check the path, its permissions and the disk", 1)
     if type(error).__module__ == "sqlite3":
-        return _say(f"the store's database: {error}", "run: assay doctor; if it is damaged: assay restore", 3)
+        return _print_error(f"the store's database: {error}", "run: assay doctor; if it is damaged: assay restore", 3)
     name = type(error).__name__
-    return _say(f"a bug in Assay: {name}: {error}", "report it with what the command says under ASSAY_DEBUG=1", 70)
+    return _print_error(
+        f"a bug in Assay: {name}: {error}", "report it with what the command says under ASSAY_DEBUG=1", 70
+    )
+
+
+@contextmanager
+def _print_warnings() -> Iterator[None]:
+    """While a command runs, print each warning about an old name once, as a plain line on stderr."""
+    printed: set[str] = set()
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def print_warning(message: Warning | str, category: type[Warning], *place: Any, **extra: Any) -> None:
+            if not issubclass(category, RenamedWarning):
+                show(message, category, *place, **extra)
+            elif str(message) not in printed:
+                printed.add(str(message))
+                click.echo(f"warning: {sanitize(str(message))}", err=True)
+
+        warnings.filterwarnings("always", category=RenamedWarning)
+        warnings.showwarning = print_warning
+        yield
 
 
 def _colour() -> bool | None:
@@ -116,10 +140,12 @@ def _colour() -> bool | None:
     return False if os.environ.get("NO_COLOR") else None
 
 
-def _say(message: str, cure: str, code: int) -> int:
+def _print_error(message: str, cure: str, code: int) -> int:
     for label, text, style in (("error", message, "red"), ("cure", cure, "green")):
         if text:
             click.echo(
-                f"{click.style(label, fg=style, bold=True)}: {safe(text, keep_lines=True)}", err=True, color=_colour()
+                f"{click.style(label, fg=style, bold=True)}: {sanitize(text, keep_lines=True)}",
+                err=True,
+                color=_colour(),
             )
     return code

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import click
 
 from assay import __version__
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 from assay.cli.options import STORE_HELP
-from assay.cli.terminal import show_anything
+from assay.cli.terminal import replace_unencodable
 
 COMMANDS: Mapping[str, str] = {
     "add": "assay.cli.commands.add:add",
@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "bench": "assay.cli.bench.group:bench",
     "judge": "assay.cli.commands.judge:judge",
     "pipeline": "assay.cli.commands.pipeline:pipeline",
+    "components": "assay.cli.commands.components:components",
     "mcp": "assay.cli.commands.mcp:mcp",
     "model": "assay.cli.commands.model:model",
     "bank": "assay.cli.commands.bank:bank",
@@ -41,7 +42,7 @@ COMMANDS: Mapping[str, str] = {
 }
 
 
-@click.group("assay", cls=Group, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("assay", cls=CommandGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="assay")
 @click.option("--store", metavar="STORE", envvar="ASSAY_STORE", help=STORE_HELP)
 def cli(store: str | None) -> None:
@@ -55,5 +56,5 @@ def cli(store: str | None) -> None:
 
 def main() -> None:
     """The entry point."""
-    show_anything()
+    replace_unencodable()
     cli(prog_name="assay")

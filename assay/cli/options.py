@@ -1,8 +1,9 @@
-"""What commands share: which store, which pipeline, as of when."""
+"""Options that commands share: the store, the pipeline, the search options."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +20,8 @@ STORE_HELP = f"A folder, one file (notes.sqlite) or another address.  [env ASSAY
 
 def _resolve(ctx: click.Context, _: click.Parameter, value: str | None) -> str:
     """The command's own --store, else the group's, else ASSAY_STORE (read by the group), else ./.assay."""
-    found: str | None = value or ctx.find_root().params.get("store")
-    return found or DEFAULT_STORE
+    store: str | None = value or ctx.find_root().params.get("store")
+    return store or DEFAULT_STORE
 
 
 def store_option(command: F) -> F:
@@ -32,7 +33,7 @@ def json_option(command: F) -> F:
 
 
 def search_options(command: F) -> F:
-    """The options of `search` and `explain`, which ask the same question."""
+    """The options of `search` and `explain`."""
     options = [
         click.option("-k", type=click.IntRange(1), metavar="N", help="How many results.  [default: the pipeline's k]"),
         click.option("--pipeline", default="default", metavar="NAME|FILE", help="A preset or a TOML file."),
@@ -56,47 +57,34 @@ def search_options(command: F) -> F:
     return command
 
 
-def question(k: int | None, at: str | None, **given: Any) -> dict[str, Any]:
-    """The options as `KnowledgeBase.search` takes them. `now` is read from the clock here, at the edge."""
-    import time
-
-    moment: str | float | None = time.time() if at is not None and at.strip().lower() == "now" else at
-    return {"k": k, "at": moment, **given}
+def search_arguments(k: int | None, at: str | None, **options: Any) -> dict[str, Any]:
+    """The options as `KnowledgeBase.search` takes them."""
+    return {"k": k, "at": resolve_moment(at), **options}
 
 
-def listed(words: str) -> list[str]:
+def resolve_moment(at: str | None) -> str | float | None:
+    """`now` is read from the clock; anything else stays as it was written."""
+    return time.time() if at is not None and at.strip().lower() == "now" else at
+
+
+def split_names(names: str) -> list[str]:
     """Names between commas."""
-    return [word.strip() for word in words.split(",") if word.strip()]
+    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def query_text(query: str) -> str:
-    """The query itself, or what stands on standard input when it is `-`."""
+    """The query itself, or standard input when it is `-`."""
     if query != "-":
         return query
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def opened(store: str) -> KnowledgeBase:
-    """An existing store. A large one whose index is missing gets it now, where a person can watch."""
+def open_store(store: str, pipeline: str | None = None) -> KnowledgeBase:
+    """Open an existing store and build, with a progress bar, the large index or graph that it or the pipeline lacks."""
     from assay import kb
+    from assay.cli.progress import progress_bars
 
     base = kb.open(store, create=False)
-    if base.backend.wants_index:
-        from assay.cli.progress import bars
-
-        with bars() as bar:
-            base.optimize(bar.step)
+    with progress_bars() as bar:
+        base.prepare(pipeline, bar.step)
     return base
-
-
-def with_graph(base: KnowledgeBase, pipeline: str) -> None:
-    """A pipeline that walks the graph of a large store gets it built now, where a person can watch."""
-    from assay.backend.contract import GraphBackend
-
-    if not any("graph" in plan.leg.needs for plan in base.pipeline(pipeline).legs):
-        return
-    if isinstance(base.backend, GraphBackend) and base.backend.graph_due:
-        from assay.cli.progress import bars
-
-        with bars() as bar:
-            base.build_graph(bar.step)

@@ -1,4 +1,4 @@
-"""A pipeline written out whole: every setting, defaults included, as TOML that reads back to the same digest."""
+"""Writes a pipeline as TOML with every setting, defaults included; it loads to the same digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML ⇄ pipeline. A config is checked whole when it is read: every key is read by something or is an error.
+"""Reads a pipeline from TOML and writes it back. A config is checked whole: every key is read, or is an error.
 
 k = 10                       # what triggers read, and the default length of an answer
 complete = true              # every leg also scores what the other legs found
@@ -25,19 +25,19 @@ from typing import Any, cast
 
 from assay.config.nested import Nested
 from assay.config.plans import (
+    as_table,
+    check_positive,
     leg_config,
-    leg_plan,
-    milliseconds,
-    place_config,
-    positive,
-    step_plan,
-    table,
+    limits_config,
+    read_leg,
+    read_milliseconds,
+    read_step,
+    read_typed,
+    take_use,
     trigger_config,
-    typed,
-    used,
 )
 from assay.config.preflight import check_scales
-from assay.config.registry import Kind, build, settings_of, short_name
+from assay.config.registry import Kind, build_component, registered_name, settings_of
 from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
 from assay.errors import ConfigError, nearest
 from assay.fuse.grouped import Grouped
@@ -47,19 +47,19 @@ _TOP = ("name", "about", "k", "complete", "budget_ms", "legs", "fuse", "step")
 _INSIDE = ("k", "complete", "legs", "fuse", "step")
 
 
-def presets() -> list[str]:
+def preset_names() -> list[str]:
     """The pipelines that ship with us, by name."""
     folder = resources.files("assay.config.presets")
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
-def source(name_or_path: str) -> str:
+def read_toml(name_or_path: str) -> str:
     """The TOML text of a preset or a file."""
-    if name_or_path in presets():
+    if name_or_path in preset_names():
         return resources.files("assay.config.presets").joinpath(f"{name_or_path}.toml").read_text("utf-8")
     path = Path(name_or_path)
     if path.suffix != ".toml" and not path.exists():
-        raise ConfigError(f"there is no pipeline called {name_or_path!r}", nearest(name_or_path, presets()))
+        raise ConfigError(f"there is no pipeline called {name_or_path!r}", nearest(name_or_path, preset_names()))
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -68,8 +68,8 @@ def source(name_or_path: str) -> str:
 
 def load(name_or_path: str) -> Pipeline:
     """A pipeline from a preset's name or a TOML file's path."""
-    fallback = name_or_path if name_or_path in presets() else Path(name_or_path).stem
-    return loads(source(name_or_path), fallback)
+    fallback = name_or_path if name_or_path in preset_names() else Path(name_or_path).stem
+    return loads(read_toml(name_or_path), fallback)
 
 
 def loads(text: str, name: str = "pipeline") -> Pipeline:
@@ -82,27 +82,27 @@ def loads(text: str, name: str = "pipeline") -> Pipeline:
 
 def from_dict(config: Mapping[str, Any], name: str = "pipeline") -> Pipeline:
     """A pipeline from its config as plain data; raises ConfigError for anything that cannot work."""
-    _known(config, _TOP, "the pipeline")
-    pipeline = _pipeline(config, typed(config, "name", str, name))
-    typed(config, "about", str, "")
+    _check_keys(config, _TOP, "the pipeline")
+    pipeline = _read_pipeline(config, read_typed(config, "name", str, name))
+    read_typed(config, "about", str, "")
     check_scales(pipeline)
     return with_digest(pipeline)
 
 
-def _inner(config: Mapping[str, Any], where: str) -> Pipeline:
-    """The pipeline inside a leg. Times are kept outside: one deadline, one keeper."""
-    _known(config, _INSIDE, where)
-    pipeline = _pipeline(config, where)
+def _read_inner(config: Mapping[str, Any], where: str) -> Pipeline:
+    """The pipeline inside a leg. Caps and costs belong to the outer leg: one deadline per leg."""
+    _check_keys(config, _INSIDE, where)
+    pipeline = _read_pipeline(config, where)
     plans: list[LegPlan | StepPlan] = [*pipeline.legs, *pipeline.steps]
     for plan in plans:
-        if place_config(plan):
-            timed = next(iter(place_config(plan)))
+        if limits_config(plan):
+            timed = next(iter(limits_config(plan)))
             raise ConfigError(f"{where}: {plan.name} has {timed}, inside a leg", f"give {timed} to {where} itself")
     return pipeline
 
 
-def _pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
-    legs = tuple(leg_plan(leg, given, _inner) for leg, given in table(config.get("legs", {}), "legs").items())
+def _read_pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
+    legs = tuple(read_leg(leg, value, _read_inner) for leg, value in as_table(config.get("legs", {}), "legs").items())
     steps = config.get("step", [])
     if not isinstance(steps, list):
         raise ConfigError("step must be a list of tables", "write [[step]], with two brackets")
@@ -113,34 +113,34 @@ def _pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
     return Pipeline(
         name=name,
         legs=legs,
-        fuser=None if config.get("fuse") is None else _fuser(config["fuse"]),
-        steps=tuple(step_plan(i, given) for i, given in enumerate(steps)),
-        k=positive(typed(config, "k", int, 10), "k"),
-        complete=typed(config, "complete", bool, False),
-        budget_ms=milliseconds(config, "budget_ms", "the pipeline"),
+        fuser=None if config.get("fuse") is None else _read_fuser(config["fuse"]),
+        steps=tuple(read_step(i, value) for i, value in enumerate(steps)),
+        k=check_positive(read_typed(config, "k", int, 10), "k"),
+        complete=read_typed(config, "complete", bool, False),
+        budget_ms=read_milliseconds(config, "budget_ms", "the pipeline"),
     )
 
 
-def _fuser(given: Any) -> Fuser:
+def _read_fuser(config: Any) -> Fuser:
     """A fuser; with `by`, one candidate for each value of that field."""
-    settings = dict(table(given, "fuse"))
+    settings = dict(as_table(config, "fuse"))
     by = settings.pop("by", None)
-    fuser: Fuser = build("fuser", used(settings, "fuse"), settings, "fuse", ("use", "by"))
+    fuser: Fuser = build_component("fuser", take_use(settings, "fuse"), settings, "fuse", ("use", "by"))
     return fuser if by is None else cast(Fuser, Grouped(fuser, by))  # its class attributes are its inner one's
 
 
 def to_dict(pipeline: Pipeline) -> dict[str, Any]:
-    """The whole config, defaults included, as plain data; what the digest covers (the name is not behaviour).
+    """The whole config, defaults included, as plain data: what the digest covers (the name is not behaviour).
 
-    Keys that came later are there only where they are used, so that older pipelines keep their digests.
+    Later keys appear only where they are used, so that older pipelines keep their digests.
     """
     return {
         "k": pipeline.k,
-        **_told(pipeline),
+        **_complete_key(pipeline),
         "legs": {plan.name: _leg_dict(plan) for plan in pipeline.legs},
         "fuse": None if pipeline.fuser is None else _fuse_dict(pipeline.fuser),
         "steps": [
-            {"use": _name_of("step", plan.step), "settings": settings_of(plan.step), **place_config(plan)}
+            {"use": _digest_name("step", plan.step), "settings": settings_of(plan.step), **limits_config(plan)}
             for plan in pipeline.steps
         ],
         **({} if pipeline.budget_ms is None else {"budget_ms": pipeline.budget_ms}),
@@ -149,38 +149,38 @@ def to_dict(pipeline: Pipeline) -> dict[str, Any]:
 
 def _leg_dict(plan: LegPlan) -> dict[str, Any]:
     return {
-        "use": _name_of("leg", plan.leg),
+        "use": _digest_name("leg", plan.leg),
         "k": plan.k,
         "priority": plan.priority,
-        "when": trigger_config(plan.when, _name_of),
+        "when": trigger_config(plan.when, _digest_name),
         "after": list(plan.after),
         "settings": to_dict(plan.leg.pipeline) if isinstance(plan.leg, Nested) else settings_of(plan.leg),
-        **place_config(plan),
+        **limits_config(plan),
     }
 
 
 def _fuse_dict(fuser: Fuser) -> dict[str, Any]:
     inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
-    return {"use": _name_of("fuser", inner), "settings": settings_of(inner), **by}
+    return {"use": _digest_name("fuser", inner), "settings": settings_of(inner), **by}
 
 
 def to_config(pipeline: Pipeline) -> dict[str, Any]:
     """The whole config as `from_dict` takes it: registered names, every setting, what is not set left out."""
-    config: dict[str, Any] = {"k": pipeline.k, **_told(pipeline)}
+    config: dict[str, Any] = {"k": pipeline.k, **_complete_key(pipeline)}
     if pipeline.budget_ms is not None:
         config["budget_ms"] = pipeline.budget_ms
-    config["legs"] = {plan.name: _said(leg_config(plan, to_config)) for plan in pipeline.legs}
+    config["legs"] = {plan.name: _drop_unset(leg_config(plan, to_config)) for plan in pipeline.legs}
     fuser = pipeline.fuser
     if fuser is not None:
         inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
-        config["fuse"] = _said({"use": short_name("fuser", inner), **by, **settings_of(inner)})
+        config["fuse"] = _drop_unset({"use": registered_name("fuser", inner), **by, **settings_of(inner)})
     if pipeline.steps:
         config["step"] = [
-            _said(
+            _drop_unset(
                 {
-                    "use": short_name("step", plan.step),
+                    "use": registered_name("step", plan.step),
                     "name": plan.name,
-                    **place_config(plan),
+                    **limits_config(plan),
                     **settings_of(plan.step),
                 }
             )
@@ -189,12 +189,12 @@ def to_config(pipeline: Pipeline) -> dict[str, Any]:
     return config
 
 
-def _told(pipeline: Pipeline) -> dict[str, Any]:
-    """Left out where it is not set, so that pipelines from before it keep their digests."""
+def _complete_key(pipeline: Pipeline) -> dict[str, Any]:
+    """Left out where it is not set, so that pipelines older than the key keep their digests."""
     return {"complete": True} if pipeline.complete else {}
 
 
-def _said(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_unset(settings: Mapping[str, Any]) -> dict[str, Any]:
     """TOML has no null: a setting that is not set is left out."""
     return {key: value for key, value in settings.items() if value is not None}
 
@@ -205,13 +205,13 @@ def with_digest(pipeline: Pipeline) -> Pipeline:
     return replace(pipeline, digest=hashlib.sha256(canonical.encode()).hexdigest())
 
 
-def _name_of(_: Kind, component: Any) -> str:
+def _digest_name(_: Kind, component: Any) -> str:
     """What a digest calls a component: where its class was first defined, so that moving code changes no digest."""
     cls = type(component)
     return getattr(cls, "digest_name", f"{cls.__module__}:{cls.__qualname__}")
 
 
-def _known(config: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+def _check_keys(config: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
     for key in config:
         if key not in names:
             raise ConfigError(f"{where} has no setting {key!r}", nearest(key, names))

@@ -1,4 +1,4 @@
-"""A leg that is a pipeline of its own: its legs find, its fuser merges, its steps rescore, and it gives one ranking."""
+"""A leg that is a pipeline: its legs find, its fuser merges, its steps rescore, and it gives one ranking."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import ClassVar, cast
 
 from assay.config.preflight import check_scales
 from assay.engine.answer import Answer
-from assay.engine.cost_executor import CostExecutor
+from assay.engine.executor import CostExecutor, Job
 from assay.engine.foreign_chunks import source_result
 from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError, OutOfTime
-from assay.protocols import Job, Preparable, Snapshot, offers
+from assay.protocols import Preparable, Snapshot, implements
 from assay.types import Note, Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The inner pipeline's ranking. What degraded inside is a note outside, so the verdict says it.
+    """Runs an inner pipeline and gives its ranking. What degraded inside becomes a note, so the status shows it.
 
-    `wants` a query vector where one of its parts does, but runs without: only that part is then skipped. Past its cap
-    the part that runs is called off, and the ones after it are not begun.
+    It `wants` a query vector where one of its parts does, but runs without: only that part is then skipped. Past its
+    cap the part that runs is cancelled, and the ones after it are not started.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -39,21 +39,21 @@ class Nested:
         return check_scales(self.pipeline)[-1][2]
 
     def prepare(self) -> None:
-        """What its parts do once per process; one that cannot will say so when it is asked, and only it is skipped."""
+        """Prepare its parts; one that fails says so when it runs, and only it is skipped."""
         for part in (*(plan.leg for plan in self.pipeline.legs), *(plan.step for plan in self.pipeline.steps)):
-            if offers(type(part), Preparable):
+            if implements(type(part), Preparable):
                 with contextlib.suppress(AssayError):
                     cast(Preparable, part).prepare()
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Inside:
-        return Inside(self.pipeline, query, snapshot, k)
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> InnerRun:
+        return InnerRun(self.pipeline, query, snapshot, k)
 
 
-class Inside(CostExecutor):
-    """One run of an inner pipeline, and the asker of its parts: the one that runs can be called off."""
+class InnerRun(CostExecutor):
+    """One run of an inner pipeline, and the executor of its parts: the part that runs can be cancelled."""
 
     def __init__(self, pipeline: Pipeline, query: Query, snapshot: Snapshot, k: int) -> None:
         super().__init__()
@@ -63,19 +63,19 @@ class Inside(CostExecutor):
         self._lock = threading.Lock()
 
     def result(self) -> Ranking:
-        answer = self._pipeline.run(self._query, self._snapshot, k=self._k, asker=self)
-        found = answer.chosen.noted(*_notes(answer))
-        if _asks_elsewhere(self._pipeline):  # also when nobody answered there: a replay must not ask again
-            return source_result(found, answer.snapshot.chunks(answer.snapshot.rows(found.ids)))
-        return found
+        answer = self._pipeline.run(self._query, self._snapshot, k=self._k, executor=self)
+        ranking = answer.chosen.noted(*_notes(answer))
+        if _asks_sources(self._pipeline):  # also when no source answered: a replay must not ask again
+            return source_result(ranking, answer.snapshot.chunks(answer.snapshot.rows(ranking.ids)))
+        return ranking
 
-    def ask(self, errand: Job) -> Ranking:
+    def run(self, job: Job) -> Ranking:
         with self._lock:
             if self._cancelled:
                 raise OutOfTime("called off")
-            self._running = errand
+            self._running = job
         try:
-            return super().ask(errand)
+            return super().run(job)
         finally:
             self._running = None
 
@@ -87,17 +87,17 @@ class Inside(CostExecutor):
             running.cancel()
 
 
-def _asks_elsewhere(pipeline: Pipeline) -> bool:
-    """Does a part of it, at any depth, look in another place?"""
+def _asks_sources(pipeline: Pipeline) -> bool:
+    """Does a part of it, at any depth, ask an external source?"""
     return any(
-        _asks_elsewhere(plan.leg.pipeline) if isinstance(plan.leg, Nested) else getattr(plan.leg, "elsewhere", False)
+        _asks_sources(plan.leg.pipeline) if isinstance(plan.leg, Nested) else getattr(plan.leg, "is_source", False)
         for plan in pipeline.legs
     )
 
 
 def _notes(answer: Answer) -> Iterator[Note]:
-    for said in answer.verdict.degraded:
-        yield Note("degraded", said)
+    for problem in answer.status.problems:
+        yield problem.as_note()
     for span in answer.trace:
         for note in span.notes:
             if note.kind in ("info", "dropped"):

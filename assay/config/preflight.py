@@ -1,38 +1,29 @@
-"""What can be known about a pipeline before it runs: scales, thresholds against ranges, legs that cannot matter.
+"""Checks a pipeline before it runs: scales, thresholds against ranges, legs that cannot matter.
 
-Reachability is simulated with the pipeline's own fuser, so it holds for third parties' fusers too: the leg
-under test gives one chunk, at its best score; every other leg is full of chunks nobody else found, with one good
-score and the rest near its worst. That is the kindest case for the chunk, so "it cannot enter" is a fact.
+Reachability is simulated with the pipeline's own fuser, so it holds for plug-in fusers too: the leg under test gives
+one chunk, at its best score; every other leg is full of chunks that no other leg found, with one good score and the
+rest near its worst. That is the best case for the chunk, so "it cannot enter" is certain.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
+from assay.config.findings import Finding
 from assay.engine.order import arrange, as_source
 from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
 from assay.errors import AssayError
 from assay.protocols import Snapshot
 from assay.types import Part, Query, Range, Ranking
 
-_BARRED = "it cannot enter the top"
 _MOST_HUNDREDTHS = 1_000
 """Weights go up to 10."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One remark of preflight. An `error` makes the pipeline useless as written; a `warning` makes it doubtful."""
-
-    level: Literal["error", "warning", "info"]
-    where: str
-    text: str
 
 
 def check_scales(pipeline: Pipeline) -> list[tuple[str, Range, Range]]:
@@ -46,16 +37,16 @@ def check_scales(pipeline: Pipeline) -> list[tuple[str, Range, Range]]:
             plan.when.check(legs)
         legs[plan.name] = plan.leg.gives()
     current = pipeline.fuser.gives(legs) if pipeline.fuser else next(iter(legs.values()))
-    walked = [("fuse", current, current)]
+    ranges = [("fuse", current, current)]
     for step in pipeline.steps:
-        made = step.step.gives(current)
-        walked.append((step.name, current, made))
-        current = made
-    return walked
+        after = step.step.gives(current)
+        ranges.append((step.name, current, after))
+        current = after
+    return ranges
 
 
 def preflight(pipeline: Pipeline) -> list[Finding]:
-    """Everything worth saying about a pipeline before it runs."""
+    """Every finding about a pipeline, before it runs."""
     inner = [
         replace(finding, where=f"legs.{plan.name}.{finding.where}")
         for plan in pipeline.legs
@@ -71,10 +62,8 @@ def _depth(pipeline: Pipeline) -> list[Finding]:
     if len(always) != 1 or always[0].k >= pipeline.k:
         return []
     (plan,) = always
-    text = f"looks {plan.k} deep, but an answer has k = {pipeline.k}"
-    if len(pipeline.legs) > 1:
-        text += ": when no other leg is triggered, the answer is short"
-    return [Finding("warning", f"legs.{plan.name}", text)]
+    code = "leg_short_alone" if len(pipeline.legs) > 1 else "leg_short"
+    return [Finding("warning", f"legs.{plan.name}", code, {"depth": plan.k, "k": pipeline.k})]
 
 
 def _times(pipeline: Pipeline) -> list[Finding]:
@@ -84,28 +73,26 @@ def _times(pipeline: Pipeline) -> list[Finding]:
     placed += [(plan.name, plan) for plan in pipeline.steps]
     for where, plan in placed:
         if plan.cost_ms is not None and plan.cap_ms is not None and plan.cost_ms > plan.cap_ms:
-            text = f"is expected to cost {plan.cost_ms:g} ms, above its cap of {plan.cap_ms:g}: it is skipped"
-            findings.append(Finding("warning", where, text))
+            values = {"cost_ms": float(plan.cost_ms), "cap_ms": float(plan.cap_ms)}
+            findings.append(Finding("warning", where, "cost_above_cap", values))
         if pipeline.budget_ms is not None and (plan.cap_ms or 0.0) > pipeline.budget_ms:
-            text = f"its cap of {plan.cap_ms:g} ms is above the whole budget of {pipeline.budget_ms:g}"
-            findings.append(Finding("warning", where, text))
+            values = {"cap_ms": float(plan.cap_ms or 0.0), "budget_ms": float(pipeline.budget_ms)}
+            findings.append(Finding("warning", where, "cap_above_budget", values))
     return findings
 
 
 def _thresholds(pipeline: Pipeline) -> list[Finding]:
     findings: list[Finding] = []
-    for plan, (name, given, _) in zip(pipeline.steps, check_scales(pipeline)[1:], strict=True):
+    for plan, (name, incoming, _) in zip(pipeline.steps, check_scales(pipeline)[1:], strict=True):
         threshold = getattr(plan.step, "threshold", None)
         if threshold is None:
             continue
-        if threshold > given.hi:
-            text = (
-                f"threshold {threshold:g} is above every possible score (at most {given.hi:.4g}): it drops everything"
-            )
-            findings.append(Finding("error", name, text))
-        elif threshold <= given.lo:
-            text = f"threshold {threshold:g} is below every possible score (at least {given.lo:.4g}): it drops nothing"
-            findings.append(Finding("warning", name, text))
+        if threshold > incoming.hi:
+            values = {"threshold": float(threshold), "highest": _four_digits(incoming.hi)}
+            findings.append(Finding("error", name, "threshold_too_high", values))
+        elif threshold <= incoming.lo:
+            values = {"threshold": float(threshold), "lowest": _four_digits(incoming.lo)}
+            findings.append(Finding("warning", name, "threshold_too_low", values))
         findings += _under_skips(pipeline, name, threshold)
     return findings
 
@@ -115,17 +102,22 @@ def _under_skips(pipeline: Pipeline, name: str, threshold: float) -> list[Findin
     names = [plan.name for plan in pipeline.legs]
     findings = []
     for size in range(1, len(names)):
-        for kept in combinations(names, size):
-            best = _best_score(pipeline, kept)
+        for active in combinations(names, size):
+            best = _best_score(pipeline, active)
             if best is not None and best < threshold:
-                lost = ", ".join(n for n in names if n not in kept)
-                text = f"when {lost} is skipped the best fused score is {best:.4g}, below the threshold {threshold:g}"
-                findings.append(Finding("warning", name, text))
+                lost = ", ".join(n for n in names if n not in active)
+                values = {"skipped": lost, "best": _four_digits(best), "threshold": float(threshold)}
+                findings.append(Finding("warning", name, "threshold_needs_all_legs", values))
     return findings
 
 
-def _best_score(pipeline: Pipeline, kept: tuple[str, ...]) -> float | None:
-    rankings = {plan.name: _list(plan, ["best"] if plan.name in kept else []) for plan in pipeline.legs}
+def _four_digits(value: float) -> float:
+    """As the sentence shows it, so that a receipt's finding does not depend on a last digit."""
+    return float(f"{value:.4g}")
+
+
+def _best_score(pipeline: Pipeline, active: tuple[str, ...]) -> float | None:
+    rankings = {plan.name: _list(plan, ["best"] if plan.name in active else []) for plan in pipeline.legs}
     fused = _fused(pipeline, rankings)
     return float(fused.score[0]) if fused is not None and len(fused) else None
 
@@ -137,18 +129,17 @@ def _reachability(pipeline: Pipeline) -> list[Finding]:
     for plan in pipeline.legs:
         place = _place_alone(pipeline, plan)
         if place is not None and place > pipeline.k:
-            text = (
-                f"a chunk that only this leg finds, at its rank 1, stands at place {place} when the other legs are "
-                f"full; {_BARRED} {pipeline.k}, so this leg can only reorder what others found"
-            )
-            findings.append(Finding("warning", f"legs.{plan.name}", text))
+            values = {"place": place, "k": pipeline.k}
+            findings.append(Finding("warning", f"legs.{plan.name}", "leg_cannot_enter", values))
     return findings
 
 
-def barred(findings: Iterable[Mapping[str, str]]) -> frozenset[str]:
+def barred(findings: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The legs that, by these findings of a receipt, cannot enter the top k alone: that they brought nothing alone is
     arithmetic, and no measurement."""
-    return frozenset(said["where"].removeprefix("legs.") for said in findings if _BARRED in said["text"])
+    return frozenset(
+        finding["where"].removeprefix("legs.") for finding in findings if finding["code"] == "leg_cannot_enter"
+    )
 
 
 def _place_alone(pipeline: Pipeline, plan: LegPlan) -> int | None:

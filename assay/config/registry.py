@@ -1,16 +1,17 @@
-"""Names to components: our own from literal tables, third parties' from entry points, only when a config names them."""
+"""Finds components by name: our own in literal tables, third parties' in entry points, loaded only when named."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import UnionType
 from typing import Any, Literal
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, RenamedWarning, nearest
 from assay.fuse import FUSERS
 from assay.legs import LEGS, SOURCES
 from assay.rerank import RERANKERS
@@ -34,30 +35,46 @@ GROUPS: Mapping[str, str] = {
     "step": "assay.steps",
     "trigger": "assay.triggers",
 }
+ALIASES: Mapping[str, Mapping[str, str]] = {"fuser": {"relative_score": "convex"}}
+"""Old names that a config may still use: kind → old name → present name. Using one gives a RenamedWarning."""
 
 
 def component_class(kind: Kind, name: str) -> type[Any]:
     """The class behind a name; our own names win over third parties'."""
-    table = TABLES[kind]
+    table, name = TABLES[kind], _present_name(kind, name)
     if name in table:
         module, _, attribute = table[name].partition(":")
         return typing.cast(type[Any], getattr(import_module(module), attribute))
     others = {point.name: point for point in entry_points(group=GROUPS[kind])}
     if name in others:
         return typing.cast(type[Any], others[name].load())
-    raise ConfigError(f"there is no {kind} called {name!r}", nearest(name, [*table, *others]))
+    raise ConfigError(
+        f"there is no {kind} called {name!r}",
+        f"{nearest(name, [*table, *others])}; `assay components` lists them; a plug-in must be installed beside assay",
+    )
 
 
-def build(kind: Kind, name: str, settings: Mapping[str, Any], where: str, beside: Sequence[str] = ()) -> Any:
-    """A component from its config; an unknown, missing or ill-typed key is an error naming the place and the nearest
-    real key, also among those that may stand `beside` the component's own."""
+def _present_name(kind: Kind, name: str) -> str:
+    """Resolve an alias, with a warning."""
+    present = ALIASES.get(kind, {}).get(name, name)
+    if present != name:
+        text = f'the {kind} "{name}" is now called "{present}"; write use = "{present}" in the configuration'
+        warnings.warn(text, RenamedWarning, stacklevel=2)
+    return present
+
+
+def build_component(
+    kind: Kind, name: str, settings: Mapping[str, Any], where: str, other_keys: Sequence[str] = ()
+) -> Any:
+    """A component from its config. An unknown, missing or ill-typed key is an error that names the place and the
+    nearest real key, also among the keys that the pipeline allows (`other_keys`) beside the component's own."""
     cls = component_class(kind, name)
     fields = {f.name: f for f in dataclasses.fields(cls)}
     hints = typing.get_type_hints(cls)
     values: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in fields:
-            raise ConfigError(f"{where}: {name!r} has no setting {key!r}", nearest(key, [*fields, *beside]))
+            raise ConfigError(f"{where}: {name!r} has no setting {key!r}", nearest(key, [*fields, *other_keys]))
         values[key] = _fit(value, hints[key], f"{where}.{key}")
     required = dataclasses.MISSING
     lacking = [n for n, f in fields.items() if f.default is required and f.default_factory is required]
@@ -67,7 +84,7 @@ def build(kind: Kind, name: str, settings: Mapping[str, Any], where: str, beside
     return cls(**values)
 
 
-def short_name(kind: Kind, component: Any) -> str:
+def registered_name(kind: Kind, component: Any) -> str:
     """The name a config uses for a component; a third party's is known by its entry point alone."""
     place = f"{type(component).__module__}:{type(component).__qualname__}"
     for name, where in TABLES[kind].items():
@@ -78,8 +95,8 @@ def short_name(kind: Kind, component: Any) -> str:
 
 
 def is_source(component: Any) -> bool:
-    """Does this leg look elsewhere?"""
-    return bool(getattr(component, "elsewhere", False))
+    """Does this leg ask an external source?"""
+    return bool(getattr(component, "is_source", False))
 
 
 def settings_of(component: Any) -> dict[str, Any]:

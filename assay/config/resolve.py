@@ -1,4 +1,4 @@
-"""A pipeline as a caller wants it: by name or path, in another order than relevance, within a token budget."""
+"""The pipeline that a caller names: a preset, a file or a value, with another order or a token budget added."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from assay.config.load import load, with_digest
-from assay.config.registry import build
+from assay.config.registry import build_component
 from assay.engine.pipeline import Pipeline, StepPlan
 from assay.score.importance import Importance
 from assay.select.budget import Budget
@@ -19,7 +19,7 @@ def resolve(pipeline: str | Pipeline, budget: int | None = None, sort: str = "re
     steps = list(chosen.steps)
     if sort != "relevance":
         steps = [plan for plan in steps if not isinstance(plan.step, Importance)]
-        steps.append(StepPlan("sort", build("step", "sort", {"by": sort}, "sort")))
+        steps.append(StepPlan("sort", build_component("step", "sort", {"by": sort}, "sort")))
     if budget is not None:
         steps.append(StepPlan("budget", Budget(tokens=budget)))
     return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))

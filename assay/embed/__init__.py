@@ -1,4 +1,4 @@
-"""Text to unit vectors: which embedder does a spec name?
+"""Text to unit vectors: loads the embedder that a spec names.
 
 | spec | what |
 |---|---|
@@ -8,8 +8,8 @@
 | `onnx:/path/to/folder` | a local sentence encoder in ONNX form with its tokenizer.json |
 | `http:https://host/v1#model-name` | an OpenAI-compatible server; its key in the environment variable ASSAY_EMBED_KEY |
 
-Others may add names through the entry point group `assay.embedders`: a callable that takes what stands after
-the colon (a string, possibly empty) and returns an Embedder. Such code is loaded only when a spec names it.
+Plug-ins add names through the entry point group `assay.embedders`: a callable that takes the text after the colon
+(possibly empty) and returns an Embedder. Such code is loaded only when a spec names it.
 """
 
 from __future__ import annotations
@@ -18,39 +18,55 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from assay.embed.installed import find
+from assay.embed.installed_models import find_model
+from assay.embed.model_cache import ModelCache
 from assay.errors import ConfigError, nearest
 from assay.protocols import Embedder
 
 EMBEDDERS: Mapping[str, str] = MappingProxyType(
     {
         "http": "assay.embed.http:from_spec",
-        "minilm": "assay.embed.minilm:int8",
-        "minilm-exact": "assay.embed.minilm:exact",
+        "minilm": "assay.embed.minilm:open_int8",
+        "minilm-exact": "assay.embed.minilm:open_exact",
         "onnx": "assay.embed.onnx:from_spec",
     }
 )
 GROUP = "assay.embedders"
 
+_models = ModelCache()
+
 
 def load(spec: str) -> Embedder | None:
-    """The embedder that a spec names; None for `none`. ConfigError for an unknown name, listing the known ones."""
+    """Return the embedder that a spec names; None for `none`. ConfigError for an unknown name, listing the known ones.
+
+    A local model that is open in this process and whose files have not changed is returned again (`model_cache`).
+    """
     name, _, argument = spec.partition(":")
     if spec == "none":
         return None
     if name in EMBEDDERS:
-        module, _, factory = EMBEDDERS[name].partition(":")
-        embedder: Embedder = getattr(import_module(module), factory)(argument)
-        return embedder
+        return _load_own(name, argument)
     from importlib.metadata import entry_points  # 50 ms that the names above need not pay
 
-    others = entry_points(group=GROUP)
-    for entry in others.select(name=name):
-        found: Embedder = entry.load()(argument)
-        return found
-    raise ConfigError(f"no embedder is called {name!r}", nearest(name, {"none", *EMBEDDERS, *others.names}))
+    plugins = entry_points(group=GROUP)
+    for entry in plugins.select(name=name):
+        embedder: Embedder = entry.load()(argument)
+        return embedder
+    raise ConfigError(f"no embedder is called {name!r}", nearest(name, {"none", *EMBEDDERS, *plugins.names}))
+
+
+def _load_own(name: str, argument: str) -> Embedder:
+    """Open one of the embedders above, or return it from the cache where its module has a `fingerprint`."""
+    path, _, function = EMBEDDERS[name].partition(":")
+    module = import_module(path)
+    factory = getattr(module, function)
+    fingerprint = module.fingerprint(name, argument) if hasattr(module, "fingerprint") else None
+    if fingerprint is None:
+        embedder: Embedder = factory(argument)
+        return embedder
+    return _models.get((factory, name, argument, fingerprint), lambda: factory(argument))
 
 
 def default_spec() -> str:
-    """`minilm` where it is installed, else `none`."""
-    return "minilm" if find("minilm") else "none"
+    """Return `minilm` where it is installed, else `none`."""
+    return "minilm" if find_model("minilm") else "none"

@@ -1,6 +1,6 @@
-"""What the folder of a sentence encoder says: its model and tokenizer files, and how its makers pool and prefix.
+"""Reads the folder of a sentence encoder: its model and tokenizer files, pooling, length and prefixes.
 
-Read are `model.onnx` (or `onnx/model.onnx`), `tokenizer.json`, `config.json`, and what sentence-transformers writes:
+The files are `model.onnx` (or `onnx/model.onnx`), `tokenizer.json`, `config.json`, and those of sentence-transformers:
 `modules.json`, `1_Pooling/config.json`, `sentence_bert_config.json`, `config_sentence_transformers.json`.
 """
 
@@ -16,6 +16,13 @@ from assay.errors import ModelError
 
 MODELS = ("model.onnx", "onnx/model.onnx")
 POOLING_MODES = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+_CONFIGS = (
+    "modules.json",
+    "1_Pooling/config.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "config.json",
+)
 STEPS = ("Transformer", "Pooling", "Normalize")
 DEFAULT_MAX_TOKENS = 512
 CURE = "give the folder of a sentence encoder in ONNX form"
@@ -34,9 +41,21 @@ class EncoderFolder:
     document_prefix: str
 
 
+def encoder_files(folder: Path) -> list[Path]:
+    """Return every file that `read_folder` reads; none when the folder holds no model."""
+    model = _find_model(folder)
+    if model is None:
+        return []
+    return [
+        *_parts(model),
+        folder / "tokenizer.json",
+        *(folder / name for name in _CONFIGS if (folder / name).is_file()),
+    ]
+
+
 def read_folder(folder: Path) -> EncoderFolder:
-    """What the folder says, or a default: mean pooling, 512 tokens, no prefixes."""
-    model = next((folder / name for name in MODELS if (folder / name).is_file()), None)
+    """Return the settings of the folder; the defaults are mean pooling, 512 tokens, no prefixes."""
+    model = _find_model(folder)
     tokenizer = folder / "tokenizer.json"
     if model is None or not tokenizer.is_file():
         missing = tokenizer.name if model else " or ".join(MODELS)
@@ -44,9 +63,9 @@ def read_folder(folder: Path) -> EncoderFolder:
 
     # A step that Assay does not run would silently give other vectors.
     steps = [str(step.get("type", "")).rpartition(".")[2] for step in _json(folder / "modules.json", [])]
-    if strange := [step for step in steps if step not in STEPS]:
+    if unknown := [step for step in steps if step not in STEPS]:
         raise ModelError(
-            f"{folder} has a {strange[0]} step, which Assay does not run",
+            f"{folder} has a {unknown[0]} step, which Assay does not run",
             "export the model with that step inside the graph, and take it out of modules.json",
         )
     prompts = _json(folder / "config_sentence_transformers.json", {}).get("prompts") or {}
@@ -61,6 +80,10 @@ def read_folder(folder: Path) -> EncoderFolder:
     )
 
 
+def _find_model(folder: Path) -> Path | None:
+    return next((folder / name for name in MODELS if (folder / name).is_file()), None)
+
+
 def _pooling(config: dict[str, Any]) -> str:
     if isinstance(named := config.get("pooling_mode"), str):
         return named
@@ -69,11 +92,11 @@ def _pooling(config: dict[str, Any]) -> str:
 
 
 def _max_tokens(folder: Path) -> int:
-    said = _json(folder / "sentence_bert_config.json", {}).get("max_seq_length")
-    if isinstance(said, int) and said > 2:
-        return said
+    length = _json(folder / "sentence_bert_config.json", {}).get("max_seq_length")
+    if isinstance(length, int) and length > 2:
+        return length
     positions = _json(folder / "config.json", {}).get("max_position_embeddings")
-    # Some families count two positions more than they can use, so the table's size alone proves no more than 512.
+    # Some families have two positions more than they can use, so the table's size alone proves no more than 512.
     return min(positions, DEFAULT_MAX_TOKENS) if isinstance(positions, int) and positions > 2 else DEFAULT_MAX_TOKENS
 
 
@@ -81,22 +104,22 @@ def _json(path: Path, absent: Any) -> Any:
     if not path.is_file():
         return absent
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}", "fetch the model's folder again") from error
-    if not isinstance(found, type(absent)):
+    if not isinstance(content, type(absent)):
         raise ModelError(f"{path} is not what its name says", "fetch the model's folder again")
-    return found
+    return content
 
 
 def _parts(model: Path) -> list[Path]:
-    """The model and the files that hold its larger tensors, which ONNX keeps beside it under a longer name."""
+    """Return the model and the files of its larger tensors, which ONNX stores beside it under a longer name."""
     return [model, *sorted(path for path in model.parent.glob(f"{model.name}?*") if path.is_file())]
 
 
 def _sha256(paths: list[Path]) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
-            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return whole.hexdigest()
+            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()

@@ -1,6 +1,6 @@
-"""A JSON endpoint on somebody else's machine, asked patiently: timeouts, bounded tries, errors with their cure.
+"""Posts JSON to a remote endpoint with timeouts, bounded retries and errors with their cure.
 
-The key is read from an environment variable when a request is made; it is in no field, error or log.
+The key is read from an environment variable at each request; no field, error or log holds it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from assay.errors import ConfigError, MissingExtra, ModelError
 
-PASSING = frozenset({408, 429, 500, 502, 503, 504})  # statuses that another try may cure
+RETRYABLE = frozenset({408, 429, 500, 502, 503, 504})  # statuses that a retry may cure
 CURES: Mapping[int, str] = MappingProxyType(
     {
         400: "check the model's name, and that no text is longer than the model takes",
@@ -33,9 +33,9 @@ LATER = "try again later, or check the address"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One URL that takes and gives JSON. `timeout`, `backoff` and `longest_wait` are seconds.
+    """One URL that takes and returns JSON. `timeout`, `backoff` and `longest_wait` are seconds.
 
-    After failed try n (from 0) it waits backoff · 2ⁿ, or what the server's Retry-After says, `longest_wait` at most.
+    After failed attempt n (from 0) it waits backoff · 2ⁿ, or the server's Retry-After, `longest_wait` at most.
     """
 
     url: str
@@ -56,33 +56,33 @@ class Endpoint:
             )
 
     def post(self, payload: Mapping[str, Any]) -> Any:
-        """The server's JSON answer. ModelError when it refuses, or fails more often than `retries` allows."""
+        """Return the server's JSON answer. ModelError when it refuses, or fails more often than `retries` allows."""
         client, key = self._client, self._key()
         import httpx
 
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         content = json.dumps(payload).encode()
-        for tried in range(self.retries + 1):
-            wait = self.backoff * 2.0**tried
+        for attempt in range(self.retries + 1):
+            wait = self.backoff * 2.0**attempt
             try:
                 response = client.post(self.url, content=content, headers=headers)
             except httpx.TransportError as error:
                 trouble = str(error) or type(error).__name__
             else:
                 if response.status_code == httpx.codes.OK:
-                    return self._parsed(response.text)
-                trouble = f"{response.status_code} {self._said(response.text, key)}".strip()
-                if response.status_code not in PASSING:
+                    return self._parse(response.text)
+                trouble = f"{response.status_code} {self._quote_error(response.text, key)}".strip()
+                if response.status_code not in RETRYABLE:
                     cure = CURES.get(response.status_code, LATER).format(key=self.key_variable)
                     raise ModelError(f"{self.url} refused: {trouble}", cure)
-                wait = _seconds(response.headers.get("Retry-After"), wait)
-            if tried < self.retries:
+                wait = _parse_retry_after(response.headers.get("Retry-After"), wait)
+            if attempt < self.retries:
                 time.sleep(min(wait, self.longest_wait))
         raise ModelError(f"{self.url} failed {self.retries + 1} times; at last: {trouble}", LATER)
 
     @cached_property
     def _client(self) -> Any:
-        """Connections are kept between requests and closed with this endpoint; redirects are not followed."""
+        """Connections stay open between requests and close with this endpoint; redirects are not followed."""
         try:
             import httpx
         except ImportError as error:
@@ -99,18 +99,18 @@ class Endpoint:
             )
         return key
 
-    def _parsed(self, text: str) -> Any:
+    def _parse(self, text: str) -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
             raise ModelError(f"{self.url} answered with something that is not JSON", "check the address") from error
 
-    def _said(self, text: str, key: str) -> str:
-        """The first words of the server's complaint; should it repeat the key, that is blotted out."""
+    def _quote_error(self, text: str, key: str) -> str:
+        """Return the beginning of the server's error text, with the key masked."""
         words = " ".join(text.split())
         return (words.replace(key, "(key)") if key else words)[:200]
 
 
-def _seconds(header: str | None, otherwise: float) -> float:
-    """Retry-After in seconds; its other form, a date, would need a clock, so then our own backoff holds."""
-    return float(header) if header and header.strip().isdecimal() else otherwise
+def _parse_retry_after(header: str | None, default: float) -> float:
+    """Return Retry-After in seconds, or `default`; its other form, a date, would need a clock."""
+    return float(header) if header and header.strip().isdecimal() else default

@@ -1,4 +1,4 @@
-"""The models on this machine: one folder each under `<home>/models/`, described by its manifest."""
+"""Finds the installed models: one folder each under `<home>/models/`, described by its manifest."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.embed.home import home
+from assay.embed.cache_home import cache_home
 from assay.errors import ModelError
 
 MANIFEST = "manifest.json"
-FORMAT = 1  # of manifest and graphs; counts up when either changes, and older models are then installed again
+FORMAT = 1  # of manifest and graphs; raised when either changes, so that older models are installed again
 CURE = "assay model install"
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model with everything its manifest says. `weights` and the values of `files` are sha256 digests."""
+    """A model as its manifest describes it. `weights` and the values of `files` are sha256 digests."""
 
     name: str
     folder: Path
@@ -31,33 +31,33 @@ class InstalledModel:
 
 
 def models_folder(under: Path | None = None) -> Path:
-    return (home() if under is None else under) / "models"
+    return (cache_home() if under is None else under) / "models"
 
 
-def installed(under: Path | None = None) -> list[InstalledModel]:
-    """Every model whose manifest can be read, by name. The files are not hashed here: see `verify`."""
+def list_models(under: Path | None = None) -> list[InstalledModel]:
+    """Return every model whose manifest can be read, by name. Files are not hashed here: see `verify_model`."""
     return [model for path in sorted(models_folder(under).glob(f"*/{MANIFEST}")) if (model := _read(path))]
 
 
-def find(name: str, under: Path | None = None) -> InstalledModel | None:
-    """The installed model of that name, or None."""
+def find_model(name: str, under: Path | None = None) -> InstalledModel | None:
+    """Return the installed model of that name, or None."""
     return _read(models_folder(under) / name / MANIFEST)
 
 
-def verify(model: InstalledModel, *names: str) -> None:
-    """Hash the files of a model again, all or those named; ModelError says which one is missing or changed."""
+def verify_model(model: InstalledModel, *names: str) -> None:
+    """Hash the files of a model, all or those named; ModelError names the one that is missing or changed."""
     for name in names or model.files:
         try:
             with (model.folder / name).open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ModelError(f"{model.folder / name} cannot be read: {error.strerror}", CURE) from error
-        if found != model.files.get(name):
+        if digest != model.files.get(name):
             raise ModelError(f"{model.folder / name} is damaged: its sha256 is not the manifest's", CURE)
 
 
-def manifest(model: InstalledModel) -> str:
-    """The manifest as it is written: canonical JSON, no times, no machine paths."""
+def format_manifest(model: InstalledModel) -> str:
+    """Return the manifest as canonical JSON, without times and machine paths."""
     facts = {
         "format": FORMAT,
         "name": model.name,

@@ -6,7 +6,7 @@ Two tiers of the same weights: `minilm` (weights in 7 bits per channel, activati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -14,14 +14,15 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.embed.install import EXACT, INT8, NAME
-from assay.embed.installed import CURE, find, verify
-from assay.embed.session import open_session
-from assay.embed.vectors import digest_of, unit
+from assay.embed.installed_models import CURE, find_model, verify_model
+from assay.embed.installer import EXACT, INT8, NAME
+from assay.embed.model_cache import file_state
+from assay.embed.onnx_session import open_session
+from assay.embed.unit_vectors import compute_digest, normalise_rows
 from assay.errors import ConfigError, ModelError
-from assay.text.wordpiece import CLS, SEP, pieces
+from assay.text.wordpiece import CLS, SEP, encode_pieces
 from assay.types import Vector, Vectors
-from assay.util.thread_map import cores, thread_map
+from assay.util.thread_map import count_cores, thread_map
 
 TIERS: Mapping[str, str] = MappingProxyType({"minilm": INT8, "minilm-exact": EXACT})
 
@@ -32,9 +33,9 @@ Hidden = Callable[[list[int]], NDArray[np.float32]]  # piece ids with [CLS] and 
 class MiniLM:
     """Text to unit vectors: the mean of the last hidden states, [CLS] and [SEP] among them, divided by its length.
 
-    A text is cut after `max_tokens` pieces, [CLS] and [SEP] included; what stands after that is not seen. Every
-    text is one call of the model, so its vector depends on nothing but the text: not on its neighbours, not on the
-    number of `workers` (law 5). Any string is legal, the empty one too.
+    A text is truncated after `max_tokens` pieces, [CLS] and [SEP] included. Every text is one call of the model, so its
+    vector depends on the text alone, not on other texts or on the number of `workers` (law 5). Any string is legal,
+    the empty one too.
     """
 
     name: str
@@ -45,7 +46,7 @@ class MiniLM:
     hidden: Hidden = field(repr=False, compare=False)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row per text, in the order of the texts."""
+        """Return one row per text, in the order of the texts."""
         rows = thread_map(self._mean, texts, self.workers)
         return np.stack(rows) if rows else np.empty((0, self.dim), np.float32)
 
@@ -54,40 +55,40 @@ class MiniLM:
         return self._mean(text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """One unit vector per piece of each text, [CLS] and [SEP] left out: float32[t, 384], t ≤ 254."""
+        """Return one unit vector per piece of each text, without [CLS] and [SEP]: float32[t, 384], t ≤ 254."""
         return thread_map(self._tokens, texts, self.workers)
 
     def _mean(self, text: str) -> Vector:
-        return unit(self._states(text).mean(axis=0, dtype=np.float64), self.name)
+        return normalise_rows(self._states(text).mean(axis=0, dtype=np.float64), self.name)
 
     def _tokens(self, text: str) -> Vectors:
-        return unit(self._states(text)[1:-1], self.name)
+        return normalise_rows(self._states(text)[1:-1], self.name)
 
     def _states(self, text: str) -> NDArray[np.float32]:
         return self.hidden([CLS, *first_pieces(text, self.max_tokens - 2), SEP])
 
 
 def first_pieces(text: str, limit: int) -> list[int]:
-    """`pieces(text)[:limit]`, without reading much further than that: words end at a blank, so a cut there is safe."""
+    """Return `encode_pieces(text)[:limit]` without reading the whole text: a cut at a blank splits no word."""
     window = 64 * limit
     while window < len(text):
         end = text.rfind(" ", 0, window)
-        if end > 0 and len(found := pieces(text[:end])) >= limit:
-            return found[:limit]
+        if end > 0 and len(ids := encode_pieces(text[:end])) >= limit:
+            return ids[:limit]
         window *= 4
-    return pieces(text)[:limit]
+    return encode_pieces(text)[:limit]
 
 
 def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int | None = None) -> MiniLM:
-    """The installed model; `workers` threads at most, by default one per processor this process may use."""
-    model = find(NAME, under)
+    """Open the installed model; `workers` threads at most, by default one per processor this process may use."""
+    model = find_model(NAME, under)
     if model is None:
         raise ModelError("the embedding model is not installed", CURE)
-    verify(model, TIERS[tier])  # 15 ms, so that the digest below is a fact and not a claim
+    verify_model(model, TIERS[tier])  # 15 ms, so that the digest below describes the bytes that run
     session = open_session(model.folder / TIERS[tier], CURE, optimise=False)
     facts = {
         "weights": model.weights,
-        "graph": model.files[TIERS[tier]],  # its bytes: vectors of two graphs must not meet, in a store or in the cache
+        "graph": model.files[TIERS[tier]],  # its bytes: vectors of two graphs must not mix, in a store or in the cache
         "numbers": TIERS[tier],
         "pooling": "mean",
         "max_tokens": model.max_tokens,
@@ -98,25 +99,35 @@ def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int
 
     return MiniLM(
         name=tier,
-        digest=digest_of(facts),
+        digest=compute_digest(facts),
         dim=model.dim,
         max_tokens=model.max_tokens,
-        workers=cores() if workers is None else workers,
+        workers=count_cores() if workers is None else workers,
         hidden=hidden,
     )
 
 
-def int8(argument: str) -> MiniLM:
-    """The spec `minilm`."""
-    return _opened("minilm", argument)
+def open_int8(argument: str) -> MiniLM:
+    """Open the spec `minilm`."""
+    return _open_tier("minilm", argument)
 
 
-def exact(argument: str) -> MiniLM:
-    """The spec `minilm-exact`."""
-    return _opened("minilm-exact", argument)
+def open_exact(argument: str) -> MiniLM:
+    """Open the spec `minilm-exact`."""
+    return _open_tier("minilm-exact", argument)
 
 
-def _opened(tier: str, argument: str) -> MiniLM:
+def fingerprint(tier: str, argument: str) -> Hashable | None:
+    """Return what identifies the installed files of a tier; None when they are missing or the spec is wrong."""
+    model = find_model(NAME)
+    if model is None or argument:
+        return None
+    state = file_state([model.folder / TIERS[tier]])
+    facts = (model.weights, model.files.get(TIERS[tier]), model.dim, model.max_tokens)
+    return None if state is None else (state, facts, count_cores())
+
+
+def _open_tier(tier: str, argument: str) -> MiniLM:
     if argument:
         raise ConfigError(f"the embedder {tier!r} takes no argument, but was given {argument!r}", f"write {tier!r}")
     return open_minilm(tier)

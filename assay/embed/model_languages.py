@@ -1,5 +1,5 @@
-"""Which models read English only, and when that matters to a store."""
+"""The models that read English only, and the share of other languages from which that matters."""
 
 ENGLISH_MODELS = ("minilm", "minilm-exact")
 FOREIGN_SHARE = 0.2
-"""From this share of chunks in other languages on, answers and `assay doctor` say that the model reads English."""
+"""From this share of chunks in other languages, answers and `assay doctor` report that the model reads English."""

@@ -1,8 +1,8 @@
-"""Any local ONNX sentence encoder, by its folder."""
+"""Runs a local ONNX sentence encoder, given its folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.embed.encoder_folder import CURE, read_folder
-from assay.embed.session import open_session
-from assay.embed.vectors import digest_of, unit
+from assay.embed.encoder_folder import CURE, encoder_files, read_folder
+from assay.embed.model_cache import file_state
+from assay.embed.onnx_session import open_session
+from assay.embed.unit_vectors import compute_digest, normalise_rows
 from assay.errors import ConfigError, MissingExtra, ModelError, nearest
 from assay.types import Vector, Vectors
-from assay.util.thread_map import cores, thread_map
+from assay.util.thread_map import count_cores, thread_map
 
 Array = NDArray[np.float64]
 
@@ -37,10 +38,10 @@ WHOLE_NUMBERS: Mapping[str, type[np.integer[Any]]] = MappingProxyType(
 @dataclass(frozen=True, slots=True)
 class OnnxEmbedder:
     """Text to unit vectors: the pooled last hidden states. `mean`: over the text's tokens; `cls`: the first token's;
-    `graph`: what the model itself gives as `sentence_embedding`.
+    `graph`: the model's own output `sentence_embedding`.
 
-    A text, its prefix included, is cut after `max_tokens` tokens. Every text is one call of the model, without
-    padding, so its vector depends on nothing but the text (law 5). The digest covers the bytes of the model and of
+    A text, its prefix included, is truncated after `max_tokens` tokens. Every text is one call of the model, without
+    padding, so its vector depends on the text alone (law 5). The digest covers the bytes of the model and of
     its tokenizer, the pooling, the length and the prefixes; never the path.
     """
 
@@ -56,10 +57,10 @@ class OnnxEmbedder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         rows = thread_map(self.pooled, [self.document_prefix + text for text in texts], self.workers)
-        return unit(np.stack(rows), self.name) if rows else np.empty((0, self.dim), np.float32)
+        return normalise_rows(np.stack(rows), self.name) if rows else np.empty((0, self.dim), np.float32)
 
     def encode_query(self, text: str) -> Vector:
-        return unit(self.pooled(self.query_prefix + text), self.name)
+        return normalise_rows(self.pooled(self.query_prefix + text), self.name)
 
 
 def open_onnx(
@@ -71,48 +72,54 @@ def open_onnx(
     document_prefix: str | None = None,
     workers: int | None = None,
 ) -> OnnxEmbedder:
-    """The encoder in a folder. What is None is as the folder says; pooling is the graph's own where it has one."""
-    said = read_folder(folder)
-    session = open_session(said.model, CURE)
+    """Open the encoder in a folder. None means the folder's setting; pooling is the graph's own where it has one."""
+    config = read_folder(folder)
+    session = open_session(config.model, CURE)
     outputs = {entry.name: entry.shape for entry in session.get_outputs()}
-    pooling = pooling or ("graph" if POOLED in outputs else said.pooling)
+    pooling = pooling or ("graph" if POOLED in outputs else config.pooling)
     if pooling not in POOLERS:
         raise ConfigError(f"{folder} wants {pooling!r} pooling, which Assay does not do", nearest(pooling, POOLERS))
     output = POOLED if pooling == "graph" else next((name for name in outputs if len(outputs[name]) == 3), "")
     if output not in outputs:
-        raise ModelError(f"{said.model} gives only {', '.join(outputs)}: no use for {pooling} pooling", CURE)
+        raise ModelError(f"{config.model} gives only {', '.join(outputs)}: no use for {pooling} pooling", CURE)
 
-    length = said.max_tokens if max_tokens is None else max_tokens
-    query_prefix = said.query_prefix if query_prefix is None else query_prefix
-    document_prefix = said.document_prefix if document_prefix is None else document_prefix
-    states, pool = _states(session, output, _tokenizer(said.tokenizer, length)), POOLERS[pooling]
+    length = config.max_tokens if max_tokens is None else max_tokens
+    query_prefix = config.query_prefix if query_prefix is None else query_prefix
+    document_prefix = config.document_prefix if document_prefix is None else document_prefix
+    states, pool = _build_encoder(session, output, _open_tokenizer(config.tokenizer, length)), POOLERS[pooling]
     facts = {
-        "files": said.sha256,
+        "files": config.sha256,
         "pooling": pooling,
         "max_tokens": length,
         "prefixes": [query_prefix, document_prefix],
     }
     return OnnxEmbedder(
         name=f"onnx:{folder.resolve().name}",
-        digest=digest_of(facts),
+        digest=compute_digest(facts),
         dim=len(pool(states("a"))),
         max_tokens=length,
         pooling=pooling,
         query_prefix=query_prefix,
         document_prefix=document_prefix,
-        workers=cores() if workers is None else workers,
+        workers=count_cores() if workers is None else workers,
         pooled=lambda text: pool(states(text)),
     )
 
 
 def from_spec(argument: str) -> OnnxEmbedder:
-    """The spec `onnx:/path/to/folder`."""
+    """Open the spec `onnx:/path/to/folder`."""
     if not argument:
         raise ConfigError("the embedder 'onnx' needs a folder", "write onnx:/path/to/folder")
     return open_onnx(Path(argument).expanduser())
 
 
-def _tokenizer(path: Path, max_tokens: int) -> Any:
+def fingerprint(_name: str, argument: str) -> Hashable | None:
+    """Return what identifies the files of an encoder; None when there are none."""
+    state = file_state(encoder_files(Path(argument).expanduser())) if argument else None
+    return (state, count_cores()) if state else None
+
+
+def _open_tokenizer(path: Path, max_tokens: int) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
@@ -127,11 +134,11 @@ def _tokenizer(path: Path, max_tokens: int) -> Any:
     return tokenizer
 
 
-def _states(session: Any, output: str, tokenizer: Any) -> Callable[[str], Array]:
-    """text → the named output for it alone: [t, d], or [d] where the graph pools."""
+def _build_encoder(session: Any, output: str, tokenizer: Any) -> Callable[[str], Array]:
+    """Return the function from a text to the named output: [t, d], or [d] where the graph pools."""
     inputs = {entry.name: WHOLE_NUMBERS.get(entry.type) for entry in session.get_inputs()}
-    if strange := [name for name, kind in inputs.items() if name not in INPUTS or kind is None]:
-        raise ModelError(f"the model wants an input {strange[0]!r}; Assay gives {', '.join(INPUTS)} as integers", CURE)
+    if unknown := [name for name, kind in inputs.items() if name not in INPUTS or kind is None]:
+        raise ModelError(f"the model wants an input {unknown[0]!r}; Assay gives {', '.join(INPUTS)} as integers", CURE)
 
     def states(text: str) -> Array:
         # The tokenizer is Rust and takes valid Unicode only: a lone surrogate becomes "?".
@@ -140,9 +147,9 @@ def _states(session: Any, output: str, tokenizer: Any) -> Callable[[str], Array]
             raise ModelError(f"the model's tokenizer has no token for {text[:40]!r}", "choose another model")
         columns = dict(zip(INPUTS, (encoding.ids, encoding.attention_mask, encoding.type_ids), strict=True))
         try:
-            found = session.run([output], {name: np.array([columns[name]], kind) for name, kind in inputs.items()})[0]
+            result = session.run([output], {name: np.array([columns[name]], kind) for name, kind in inputs.items()})[0]
         except Exception as error:  # onnxruntime has an exception class for each way a run can fail
             raise ModelError(f"the model cannot read {text[:40]!r}: {str(error).splitlines()[0]}", CURE) from error
-        return np.asarray(found[0], np.float64)
+        return np.asarray(result[0], np.float64)
 
     return states

@@ -1,12 +1,12 @@
-"""A BERT sentence encoder as an ONNX graph, written straight from its safetensors: `ids [t] → hidden [t, d]`.
+"""Writes a BERT sentence encoder as an ONNX graph from its safetensors: `ids [t] → hidden [t, d]`.
 
     x  = norm(word[ids] + position[0:t] + type[0])
     each layer:  q, k, v = x·Wqkv + b, split into heads of 32
                  x = norm(x + softmax(q·kᵀ / √32)·v·Wo + bo)
                  x = norm(x + gelu(x·Wi + bi)·Wd + bd)          gelu(z) = z · (1 + erf(z/√2)) / 2
 
-The graph takes one text and has no batch axis: dynamic quantisation takes one range per call, so a batch
-would let neighbours change a text's vector (law 5). Without padding there is nothing to mask.
+The graph takes one text and has no batch axis: dynamic quantisation takes one range per call, so in a
+batch other texts would change a text's vector (law 5). Without padding there is nothing to mask.
 
 Quantised (`int8=True`): weights per output channel, symmetric, in 7 bits (w ≈ q·s, s = max|w| / 64), so that the
 sums of AVX2 never saturate; activations in 8 bits per call; the word table per row in 8 bits. The nodes are those
@@ -34,8 +34,8 @@ CONTRIB = "com.microsoft"
 NO_OUTLIERS: Outliers = MappingProxyType({})
 
 
-def need_onnx() -> Any:
-    """The `onnx` package, which only writes models; running them needs onnxruntime alone."""
+def import_onnx() -> Any:
+    """Import the `onnx` package, which writes models; running them needs onnxruntime alone."""
     try:
         import onnx
     except ImportError as error:
@@ -46,57 +46,57 @@ def need_onnx() -> Any:
 def write_graph(
     weights: Mapping[str, Array], max_tokens: int, *, int8: bool, outliers: Outliers = NO_OUTLIERS
 ) -> bytes:
-    """The serialised ONNX model. The same weights give the same bytes, on every machine.
+    """Return the serialised ONNX model. The same weights give the same bytes, on every machine.
 
-    `outliers` are channels to turn down before quantisation (see outliers.py); the float32 graph needs none.
+    `outliers` are channels to scale down before quantisation (see outliers.py); the float32 graph needs none.
     """
-    draw = _Drawing(need_onnx(), weights, int8, outliers)
+    graph = _GraphBuilder(import_onnx(), weights, int8, outliers)
     hidden = len(weights["embeddings.LayerNorm.weight"])
-    draw.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
-    draw.constant("joined", np.array([0, hidden], np.int64))
+    graph.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
+    graph.constant("joined", np.array([0, hidden], np.int64))
 
-    x = _embeddings(draw, max_tokens)
+    x = _embeddings(graph, max_tokens)
     for layer in range(sum(name.endswith(".attention.self.query.weight") for name in weights)):
         at = f"encoder.layer.{layer}"
-        x = _add_norm(draw, x, draw.dense(_attention(draw, x, f"{at}.attention.self"), f"{at}.attention.output"))
-        wide = draw.node("Gelu", [draw.dense(x, f"{at}.intermediate")], f"{at}.gelu")
-        x = _add_norm(draw, x, draw.dense(wide, f"{at}.output"))
-    draw.node("Identity", [x], "hidden")
-    return draw.model(hidden)
+        x = _add_norm(graph, x, graph.dense(_attention(graph, x, f"{at}.attention.self"), f"{at}.attention.output"))
+        wide = graph.node("Gelu", [graph.dense(x, f"{at}.intermediate")], f"{at}.gelu")
+        x = _add_norm(graph, x, graph.dense(wide, f"{at}.output"))
+    graph.node("Identity", [x], "hidden")
+    return graph.model(hidden)
 
 
-def _embeddings(draw: _Drawing, max_tokens: int) -> str:
-    place = draw.weights["embeddings.position_embeddings.weight"][:max_tokens]
-    place = place + draw.weights["embeddings.token_type_embeddings.weight"][0]
-    start = draw.constant("start", np.array([0], np.int64))
-    end = draw.node("Shape", ["ids"], "end")
-    places = draw.node("Slice", [draw.constant("place", place), start, end, start], "places")
-    words = draw.rows(draw.weights["embeddings.word_embeddings.weight"], "ids", "words")
-    return draw.norm(draw.node("Add", [words, places], "embeddings.sum"), "embeddings.LayerNorm")
+def _embeddings(graph: _GraphBuilder, max_tokens: int) -> str:
+    place = graph.weights["embeddings.position_embeddings.weight"][:max_tokens]
+    place = place + graph.weights["embeddings.token_type_embeddings.weight"][0]
+    start = graph.constant("start", np.array([0], np.int64))
+    end = graph.node("Shape", ["ids"], "end")
+    places = graph.node("Slice", [graph.constant("place", place), start, end, start], "places")
+    words = graph.rows(graph.weights["embeddings.word_embeddings.weight"], "ids", "words")
+    return graph.norm(graph.node("Add", [words, places], "embeddings.sum"), "embeddings.LayerNorm")
 
 
-def _attention(draw: _Drawing, x: str, at: str) -> str:
+def _attention(graph: _GraphBuilder, x: str, at: str) -> str:
     three = ("query", "key", "value")
-    weight = np.concatenate([draw.weights[f"{at}.{part}.weight"].T for part in three], axis=1)
-    bias = np.concatenate([draw.weights[f"{at}.{part}.bias"] for part in three])
-    split = draw.split(draw.linear(x, f"{at}.qkv", weight, bias), [f"{at}.{part}" for part in three])
-    query, key, value = (draw.node("Reshape", [part, "heads"], f"{part}.heads") for part in split)  # [t, heads, 32]
+    weight = np.concatenate([graph.weights[f"{at}.{part}.weight"].T for part in three], axis=1)
+    bias = np.concatenate([graph.weights[f"{at}.{part}.bias"] for part in three])
+    split = graph.split(graph.linear(x, f"{at}.qkv", weight, bias), [f"{at}.{part}" for part in three])
+    query, key, value = (graph.node("Reshape", [part, "heads"], f"{part}.heads") for part in split)  # [t, heads, 32]
     # transBatch reads [t, heads, 32] as [heads, t, 32] without moving it.
     turned = {"transB": 1, "transBatchA": 1, "transBatchB": 1}
-    logits = draw.node("FusedMatMul", [query, key], f"{at}.logits", domain=CONTRIB, alpha=HEAD**-0.5, **turned)
-    shares = draw.node("Softmax", [logits], f"{at}.shares", axis=-1)
-    mixed = draw.node("FusedMatMul", [shares, value], f"{at}.mixed", domain=CONTRIB, transBatchB=1)
-    back = draw.node("Transpose", [mixed], f"{at}.back", perm=[1, 0, 2])
-    return draw.node("Reshape", [back, "joined"], f"{at}.out")
+    logits = graph.node("FusedMatMul", [query, key], f"{at}.logits", domain=CONTRIB, alpha=HEAD**-0.5, **turned)
+    shares = graph.node("Softmax", [logits], f"{at}.shares", axis=-1)
+    mixed = graph.node("FusedMatMul", [shares, value], f"{at}.mixed", domain=CONTRIB, transBatchB=1)
+    back = graph.node("Transpose", [mixed], f"{at}.back", perm=[1, 0, 2])
+    return graph.node("Reshape", [back, "joined"], f"{at}.out")
 
 
-def _add_norm(draw: _Drawing, x: str, change: str) -> str:
+def _add_norm(graph: _GraphBuilder, x: str, change: str) -> str:
     at = change.removesuffix(".dense")
-    return draw.norm(draw.node("Add", [change, x], f"{at}.sum"), f"{at}.LayerNorm")
+    return graph.norm(graph.node("Add", [change, x], f"{at}.sum"), f"{at}.LayerNorm")
 
 
-class _Drawing:
-    """Nodes and constants in the order they are drawn; `linear` and `rows` know about quantisation."""
+class _GraphBuilder:
+    """Collects nodes and constants in order; `linear` and `rows` quantise."""
 
     def __init__(self, onnx: Any, weights: Mapping[str, Array], int8: bool, outliers: Outliers) -> None:
         self.onnx, self.weights, self.int8, self.outliers = onnx, weights, int8, outliers
@@ -108,12 +108,12 @@ class _Drawing:
         return name
 
     def node(self, op: str, inputs: list[str], name: str, *, domain: str = "", **attributes: Any) -> str:
-        """A node with one output, which bears the node's name."""
+        """Add a node with one output, which has the node's name."""
         self.nodes.append(self.onnx.helper.make_node(op, inputs, [name], name=name, domain=domain, **attributes))
         return name
 
     def split(self, x: str, parts: list[str]) -> list[str]:
-        """x cut into equal parts along its last axis."""
+        """Split x into equal parts along its last axis."""
         attributes = {"axis": -1, "num_outputs": len(parts)}
         self.nodes.append(self.onnx.helper.make_node("Split", [x], parts, name=f"{x}.split", **attributes))
         return parts
@@ -123,9 +123,9 @@ class _Drawing:
         shift = self.constant(f"{name}.bias", bias)
         if not self.int8:
             return self.node("Gemm", [x, self.constant(f"{name}.weight", weight), shift], name)
-        if loud := self.outliers.get(name):
+        if divisors := self.outliers.get(name):
             divisor = np.ones(len(weight), np.float32)
-            divisor[list(loud)] = list(loud.values())
+            divisor[list(divisors)] = list(divisors.values())
             x = self.node("Div", [x, self.constant(f"{name}.divisor", divisor)], f"{name}.quieter")
             weight = weight * divisor[:, np.newaxis]
         quantised, scale = quantise(weight, 64, axis=0)
@@ -152,7 +152,7 @@ class _Drawing:
 
     def model(self, hidden: int) -> bytes:
         helper, types = self.onnx.helper, self.onnx.TensorProto
-        graph = helper.make_graph(
+        onnx_graph = helper.make_graph(
             self.nodes,
             "sentence encoder",
             [helper.make_tensor_value_info("ids", types.INT64, ["t"])],
@@ -160,12 +160,12 @@ class _Drawing:
             self.constants,
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="assay")
+        model = helper.make_model(onnx_graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="assay")
         return bytes(model.SerializeToString(deterministic=True))
 
 
 def quantise(table: Array, levels: int, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Integers in ±levels and the scale of each channel: table ≈ integers · scale, |error| ≤ scale / 2."""
+    """Return integers in ±levels and the scale of each channel: table ≈ integers · scale, |error| ≤ scale / 2."""
     largest = np.abs(table).max(axis=axis, keepdims=True)
     smallest = np.finfo(np.float32).tiny  # so that no scale is zero, whatever the channel
     scale = np.maximum(largest / levels, smallest).astype(np.float32)

@@ -1,4 +1,4 @@
-"""One way to open an ONNX model: one thread inside, so that a call gives the same bits on any machine load."""
+"""Opens an ONNX model with one thread inside, so that a call gives the same bits on any machine load."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from assay.errors import ModelError
 
 
 def open_session(path: Path, cure: str, *, optimise: bool = True) -> Any:
-    """An onnxruntime session on the CPU. It may be called from several threads at once.
+    """Open an onnxruntime session on the CPU. Several threads may call it at once.
 
-    `optimise=False` runs the graph as it was written: for graphs that are already in their final form, which
-    then load faster and do not change with the optimiser of the next onnxruntime.
+    `optimise=False` runs the graph as written: such graphs load faster and do not change with the optimiser of
+    the next onnxruntime.
     """
     import onnxruntime as ort
 
     ort.disable_telemetry_events()
     options = ort.SessionOptions()
-    options.log_severity_level = 4  # it would write straight to the terminal what it raises as an error anyway
+    options.log_severity_level = 4  # it would write to the terminal what it raises as an error anyway
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     if not optimise:

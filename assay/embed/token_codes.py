@@ -1,10 +1,10 @@
-"""Token vectors small enough to keep: a row of bytes per token of a text.
+"""Compresses token vectors: a row of bytes per token of a text.
 
     bits = 8    int8[t, d]         round(127 · x / max |x|), x a token's unit vector; half to even
     bits = 1    uint8[t, ⌈d / 8⌉]  the signs of x, eight to a byte, the first one highest; x ≥ 0 is a 1
 
-Only directions matter to a cosine, so no scale is kept. Unfolded, a code is a row of whole numbers: of -127 … 127, or
-of -1 and 1.
+A cosine depends on directions only, so no scale is stored. Unpacked, a code is a row of whole numbers: of -127 … 127,
+or of -1 and 1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.embed.vectors import digest_of
+from assay.embed.unit_vectors import compute_digest
 from assay.errors import ConfigError, ModelError
 from assay.types import Vectors
 
@@ -32,7 +32,7 @@ _SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """A model that gives one unit vector per token."""
+    """A model that returns one unit vector per token."""
 
     @property
     def digest(self) -> str: ...
@@ -43,36 +43,36 @@ class TokenEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenCoder:
-    """Texts to codes of `bits` per dimension, by a model."""
+    """Encodes texts as codes of `bits` per dimension with a model."""
 
     encoder: TokenEncoder
     bits: int
     digest: str
 
     def encode(self, texts: Sequence[str]) -> list[Codes]:
-        """One row of bytes per token of each text. A text's codes depend on nothing but the text (law 5)."""
-        return [compact(vectors, self.bits) for vectors in self.encoder.token_vectors(texts)]
+        """Return one row of bytes per token of each text. A text's codes depend on the text alone (law 5)."""
+        return [quantise_vectors(vectors, self.bits) for vectors in self.encoder.token_vectors(texts)]
 
     def from_bytes(self, raw: bytes) -> Codes:
-        """What `codes.tobytes()` was made from."""
+        """Return the codes of which `raw` is `codes.tobytes()`."""
         if self.bits == 1:
             return np.frombuffer(raw, np.uint8).reshape(-1, -(-self.encoder.dim // 8))
         return np.frombuffer(raw, np.int8).reshape(-1, self.encoder.dim)
 
 
-def coder_of(encoder: object, bits: int) -> TokenCoder:
-    """The coder of a model, at 1 or 8 bits per dimension."""
+def open_coder(encoder: object, bits: int) -> TokenCoder:
+    """Return the coder of a model, at 1 or 8 bits per dimension."""
     if bits not in BITS:
         raise ConfigError(f"token vectors of {bits} bits cannot be kept", f"give one of {', '.join(map(str, BITS))}")
     if not isinstance(encoder, TokenEncoder):
         raise ModelError("this model gives no token vectors", "name one that does, e.g. minilm")
     if encoder.dim > WIDEST:
         raise ModelError(f"token vectors of {encoder.dim} dimensions are too wide", f"at most {WIDEST} are compared")
-    return TokenCoder(encoder, bits, digest_of({"model": encoder.digest, "bits": bits, "format": FORMAT}))
+    return TokenCoder(encoder, bits, compute_digest({"model": encoder.digest, "bits": bits, "format": FORMAT}))
 
 
-def compact(vectors: Vectors, bits: int) -> Codes:
-    """The codes of unit vectors, by the formulas above."""
+def quantise_vectors(vectors: Vectors, bits: int) -> Codes:
+    """Return the codes of unit vectors, by the formulas above."""
     if bits == 1:
         return np.packbits(vectors >= 0.0, axis=1)
     wide = vectors.astype(np.float64)
@@ -80,8 +80,8 @@ def compact(vectors: Vectors, bits: int) -> Codes:
     return codes
 
 
-def unfold(codes: Codes, dim: int) -> Vectors:
-    """Codes as rows of whole numbers, float32[t, dim]."""
+def unpack_codes(codes: Codes, dim: int) -> Vectors:
+    """Return codes as rows of whole numbers, float32[t, dim]."""
     if codes.dtype == np.uint8:
         return np.take(_SIGNS, codes, axis=0).reshape(len(codes), 8 * codes.shape[1])[:, :dim]
     return codes.astype(np.float32)

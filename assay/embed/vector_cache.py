@@ -1,6 +1,6 @@
-"""Vectors that were computed before, by (model digest, hash of the text), on a shelf for many processes.
+"""Caches vectors by (model digest, hash of the text) in a file shared by processes.
 
-The cache never fails an embedding (see `shelf.py`); what comes back is the float32 bytes that went in.
+The cache never fails an embedding (see `util/disk_cache.py`); it returns the float32 bytes that were stored.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.embed.home import home
+from assay.embed.cache_home import cache_home
 from assay.protocols import Embedder
 from assay.types import Vector, Vectors
 from assay.util.disk_cache import DiskCache
 
 
 class CachedEmbedder:
-    """The embedder `inner`, asked only for what is not in the cache yet; equal texts of one call are asked for once.
+    """Wraps the embedder `inner`, which embeds only texts that are not cached; equal texts of one call once.
 
     `hits` and `misses` count distinct texts per call, `bypassed` counts failed uses of the file, `trouble` is the
-    last reason. Safe to share between threads; after a fork the child opens the file anew.
+    last error. Safe to share between threads; after a fork the child opens the file anew.
     """
 
     def __init__(self, inner: Embedder, path: Path | None = None, max_bytes: int = 1 << 30) -> None:
         self.inner = inner
         self.hits = self.misses = 0
-        self._shelf = DiskCache(home() / "vectors.sqlite" if path is None else path, max_bytes)
+        self._disk_cache = DiskCache(cache_home() / "vectors.sqlite" if path is None else path, max_bytes)
 
     @property
     def name(self) -> str:
@@ -47,15 +47,15 @@ class CachedEmbedder:
 
     @property
     def path(self) -> Path:
-        return self._shelf.path
+        return self._disk_cache.path
 
     @property
     def bypassed(self) -> int:
-        return self._shelf.bypassed
+        return self._disk_cache.bypassed
 
     @property
     def trouble(self) -> str:
-        return self._shelf.trouble
+        return self._disk_cache.trouble
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         if not texts:
@@ -63,27 +63,27 @@ class CachedEmbedder:
         return self._cached(texts, b"document", self.inner.encode)
 
     def encode_query(self, text: str) -> Vector:
-        # A model may read a query otherwise than a document, so the two have keys of their own.
+        # A model may embed a query otherwise than a document, so the two have different keys.
         rows = self._cached([text], b"query", lambda texts: self.inner.encode_query(texts[0])[np.newaxis])
         return rows.reshape(-1)
 
     def close(self) -> None:
-        self._shelf.close()
+        self._disk_cache.close()
 
-    def _cached(self, texts: Sequence[str], kind: bytes, ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
-        keys = [key_of(kind, text) for text in texts]
+    def _cached(self, texts: Sequence[str], kind: bytes, embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        keys = [hash_text(kind, text) for text in texts]
         distinct = dict(zip(keys, texts, strict=True))
-        known = {key: _vector(raw) for key, raw in self._shelf.get(self.digest, list(distinct)).items()}
+        known = {key: _vector(raw) for key, raw in self._disk_cache.get(self.digest, list(distinct)).items()}
         missing = {key: text for key, text in distinct.items() if key not in known}
-        fresh = dict(zip(missing, ask(list(missing.values())), strict=True)) if missing else {}
+        fresh = dict(zip(missing, embed(list(missing.values())), strict=True)) if missing else {}
         self.hits += len(known)
         self.misses += len(fresh)
-        self._shelf.put(self.digest, {key: vector.astype("<f4").tobytes() for key, vector in fresh.items()})
+        self._disk_cache.put(self.digest, {key: vector.astype("<f4").tobytes() for key, vector in fresh.items()})
         return np.stack([fresh[key] if key in fresh else known[key] for key in keys])
 
 
-def key_of(kind: bytes, text: str) -> bytes:
-    """The key of a text on a shelf, told apart by what was made of it."""
+def hash_text(kind: bytes, text: str) -> bytes:
+    """Return the cache key of a text; `kind` separates the things computed from it."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20, person=kind).digest()
 
 

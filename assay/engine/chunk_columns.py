@@ -101,32 +101,32 @@ class ChunkColumns:
     def kinds(self, size: int) -> dict[str, set[str]]:
         """field → the types its values have among the first rows."""
         found = {
-            name: {kind for kind, first in list(held.first.items()) if first < size}
-            for name, held in list(self._fields.items())
+            name: {kind for kind, first in list(column.first.items()) if first < size}
+            for name, column in list(self._fields.items())
         }
         return {name: kinds for name, kinds in found.items() if kinds}
 
     def compare(self, name: str, op: str, value: Value, size: int) -> Mask:
         out = np.zeros(size, np.bool_)
-        held = self._fields.get(name)
-        if held is not None:
-            rows, codes = _entries(held, size)
-            distinct = held.values[: int(codes.max(initial=-1)) + 1]
+        column = self._fields.get(name)
+        if column is not None:
+            rows, codes = _entries(column, size)
+            distinct = column.values[: int(codes.max(initial=-1)) + 1]
             matched = np.array([compare_values(known, op, value) for known in distinct], np.bool_)
             out[rows[matched[codes]]] = True
         return out
 
     def missing(self, name: str, size: int) -> Mask:
         out = np.ones(size, np.bool_)
-        held = self._fields.get(name)
-        if held is not None:
-            out[_entries(held, size)[0]] = False
+        column = self._fields.get(name)
+        if column is not None:
+            out[_entries(column, size)[0]] = False
         return out
 
 
-def _entries(held: _Field, size: int) -> tuple[Rows, Rows]:
+def _entries(column: _Field, size: int) -> tuple[Rows, Rows]:
     """Rows below a size with the numbers of their values."""
     # Slices are copies: another thread may append meanwhile, and an array that numpy looks into cannot grow.
-    rows = np.array(held.rows[:], np.int64)
+    rows = np.array(column.rows[:], np.int64)
     known = int(np.searchsorted(rows, size))
-    return rows[:known], np.array(held.codes[:known], np.int64)
+    return rows[:known], np.array(column.codes[:known], np.int64)

@@ -1,8 +1,8 @@
-"""Every candidate gets the score of every leg, also of the legs that did not find it.
+"""Gives every candidate the score of every leg, also of the legs that did not find it.
 
-A leg looks so many deep, so a fuser that adds scores must guess what a leg would have said of a chunk that only
-another one found, and "nothing" is a bad guess: it stood at rank 101 as often as nowhere. Legs that can rate
-(`protocols.Rater`) are asked instead. Nothing is added to the candidates: they are those of all legs, as before.
+A leg returns its first k. A fuser that adds scores must guess a missing score, and zero is a bad guess: a missing
+score often means rank k+1. Legs that can score given rows (`protocols.RowScorer`) are asked for the missing scores. No
+candidate is added.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ import numpy as np
 
 from assay.engine.foreign_chunks import FIRST_FOREIGN_ROW
 from assay.engine.order import arrange, as_source
-from assay.protocols import Leg, Rater, Snapshot, offers
+from assay.protocols import Leg, RowScorer, Snapshot, implements
 from assay.types import Note, Part, Query, Ranking, Rows
 
 
-def completed(
-    query: Query, found: Mapping[str, Ranking], legs: Mapping[str, Leg], snapshot: Snapshot
+def complete_scores(
+    query: Query, rankings: Mapping[str, Ranking], legs: Mapping[str, Leg], snapshot: Snapshot
 ) -> tuple[dict[str, Ranking], tuple[Note, ...]]:
-    """The rankings, each over the candidates of all, and what was done.
+    """The rankings, each over the candidates of all legs, and a note of what was done.
 
     A leg that found nothing or was skipped stays empty: its zeros would say no more, and an empty leg changes no
-    order (law 6). Rankings without rows of this snapshot come from elsewhere and are left as they are.
+    order (law 6). Rankings without rows of this snapshot come from another source and are left as they are.
     """
-    known = [r.rows for r in found.values() if r.rows is not None and len(r)]
+    known = [r.rows for r in rankings.values() if r.rows is not None and len(r)]
     if len(known) < 2:
-        return dict(found), ()
-    # What was brought from elsewhere nobody here can rate. Sets: for a few hundred rows numpy's are slower, and the
-    # first np.unique of a process loads a module of ten milliseconds.
+        return dict(rankings), ()
+    # Chunks of other sources cannot be scored here. Python sets, because for a few hundred rows numpy's are slower, and
+    # the first np.unique of a process imports a module for ten milliseconds.
     union = {row for rows in known for row in rows.tolist() if 0 <= row < FIRST_FOREIGN_ROW}
-    whole, said = dict(found), []
-    for name, ranking in found.items():
+    complete, counts = dict(rankings), []
+    for name, ranking in rankings.items():
         leg = legs[name]
-        if not offers(type(leg), Rater) or not len(ranking) or ranking.rows is None:
+        if not implements(type(leg), RowScorer) or not len(ranking) or ranking.rows is None:
             continue
         missing = np.array(sorted(union.difference(ranking.rows.tolist())), np.int64)
         if len(missing):
-            whole[name] = _joined(ranking, cast(Rater, leg).rate(query, snapshot, missing), missing, snapshot)
-            said.append(f"{name} scored {len(missing)} more")
-    return whole, (Note("detail", "complete: " + ", ".join(said)),) if said else ()
+            complete[name] = _join(ranking, cast(RowScorer, leg).rate(query, snapshot, missing), missing, snapshot)
+            counts.append(f"{name} scored {len(missing)} more")
+    return complete, (Note("detail", "complete: " + ", ".join(counts)),) if counts else ()
 
 
-def _joined(ranking: Ranking, rated: Sequence[Part], rows: Rows, snapshot: Snapshot) -> Ranking:
-    """A leg's own candidates and those it only rated, as one ranking of that leg."""
+def _join(ranking: Ranking, scored: Sequence[Part], rows: Rows, snapshot: Snapshot) -> Ranking:
+    """A leg's own candidates and those it only scored, as one ranking of that leg."""
     parts = [
         Part(own.name, own.op, np.concatenate([own.column, more.column]))
-        for own, more in zip(ranking.parts, rated, strict=True)
+        for own, more in zip(ranking.parts, scored, strict=True)
     ]
     ids = np.concatenate([ranking.ids, snapshot.ids(rows)])
     every = Ranking.of(ids, parts, ranking.scale, rows=np.concatenate([np.asarray(ranking.rows), rows]))

@@ -1,15 +1,15 @@
-"""Deadlines that hold: an errand past its cap is called off, and what was expected to be too slow is not begun.
+"""Runs jobs under the clock: a job past its cap is cancelled, one expected to be too slow is not started.
 
-An errand with a cap, or under a budget, runs in a thread of its own. Past its time it is cancelled; one that cannot be
-cancelled is left to end by itself, and until then the same errand is not begun again, so threads never pile up.
-What an errand does once per process (`prepare`) is on no question's clock, but nobody waits for it longer than
-PREPARE_S: it goes on by itself, and whoever asks next finds it done.
+A job with a cap, or under a budget, runs in a thread of its own. Past its time it is cancelled; one that cannot be
+cancelled runs on, and until it ends the same job is not started again, so threads never pile up. What a job does once
+per process (`prepare`) counts against no query, but nobody waits for it longer than PREPARE_S: it goes on in its
+thread, and the next query finds it done.
 
     expected cost = what the leg knows of this very query (a recording); else the median of the last REMEMBERED costs
                     under its name; until there are LEAST of them, what the plan says
 
-A cancelled errand is remembered at what it had cost by then. One that is refused by its expected cost is tried all the
-same every RETRY-th time: a source that has recovered is found out. What a recording took does not recover.
+A cancelled job counts with what it had cost by then. One that is refused by its expected cost runs all the same every
+RETRY-th time, so a source that has recovered is noticed. What a recording took does not recover.
 """
 
 from __future__ import annotations
@@ -21,30 +21,29 @@ from collections.abc import Callable
 from statistics import median
 from typing import Generic, TypeVar, cast
 
-from assay.engine.cost_executor import refusal
+from assay.engine.executor import Executor, Job, refuse
 from assay.errors import OutOfTime
-from assay.protocols import Job
 from assay.types import Note, Ranking
-from assay.util.closing import Closing
+from assay.util.closeable import Closeable
 
 T = TypeVar("T")
 
 REMEMBERED = 21
 LEAST = 3
-"""Fewer costs say nothing: the first answer is often the slowest, and one must not shut out the next nine."""
+"""Fewer costs are no estimate: the first answer is often the slowest, and must not shut out the next nine."""
 MOST_NAMES = 1_000
-"""Of how many errands costs are kept: a caller's token budget makes another pipeline, and so another name."""
+"""How many jobs costs are kept for: a caller's token budget makes another pipeline, and so another name."""
 RETRY = 10
 PREPARE_S = 30.0
 WORTH_SAYING_S = 0.1
 GRACE_S = 0.05
-"""How long a cancelled errand is waited for, so that its thread is gone when the answer is there."""
+"""How long to wait for a cancelled job, so that its thread has ended when the answer is returned."""
 PATIENCE_S = 30.0
-"""How long closing waits for one that cannot be cancelled; its thread ends with the process at the latest."""
+"""How long `close` waits for a job that cannot be cancelled; its thread ends with the process at the latest."""
 
 
 class CostHistory:
-    """What errands have cost, by name; safe for threads."""
+    """What jobs have cost, by name. Safe for threads."""
 
     def __init__(self) -> None:
         self._costs: OrderedDict[str, deque[float]] = OrderedDict()
@@ -65,146 +64,157 @@ class CostHistory:
                 self._refused.pop(self._costs.popitem(last=False)[0], None)
 
     def try_again(self, name: str) -> bool:
-        """Count a refusal; True for every RETRY-th, which is begun all the same."""
+        """Count a refusal; True for every RETRY-th, which runs all the same."""
         with self._lock:
             self._refused[name] = self._refused.get(name, 0) + 1
             return self._refused[name] % RETRY == 0
 
 
-class DeadlineKeeper(Closing):
-    """One keeper for all queries of a process: its record, and the errands that are under way. `clock` in seconds."""
+class Deadlines(Closeable):
+    """Shared by all queries of a process: the cost history, and jobs that still run after their deadline.
 
-    def __init__(self, clock: Callable[[], float], record: CostHistory | None = None) -> None:
+    `clock` in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float], history: CostHistory | None = None) -> None:
         self._clock = clock
-        self.record = record or CostHistory()
+        self.history = history or CostHistory()
         self._lock = threading.Lock()
-        self._left: list[tuple[str, _RunningJob[object]]] = []
+        self._late: list[tuple[str, _JobThread[object]]] = []
         self._ready: set[str] = set()
 
-    def query(self, of: str, budget_ms: float | None) -> DeadlineExecutor:
-        """The asker of one query of the pipeline `of` (its digest); its budget begins now."""
-        return DeadlineExecutor(self, of, budget_ms, self._clock)
+    def executor(self, pipeline_digest: str, budget_ms: float | None) -> DeadlineExecutor:
+        """The executor of one query; its budget starts now."""
+        return DeadlineExecutor(self, pipeline_digest, budget_ms, self._clock)
 
-    def send(self, key: str, errand: Job, within_ms: float) -> Ranking:
-        """The errand's ranking; OutOfTime when it takes longer, or an earlier one still does."""
-        self._check_free(key)
+    def run(self, key: str, job: Job, within_ms: float) -> Ranking:
+        """The job's ranking; OutOfTime when it takes longer, or an earlier one still does."""
+        self._check_idle(key)
         start = self._clock()
-        sent = _RunningJob(errand.name, errand.run, errand.cancel)
+        thread = _JobThread(job.name, job.run, job.cancel)
         try:
-            done = sent.wait(within_ms / 1000.0)
-        except BaseException:  # whoever asked was interrupted: nobody wants it any more
-            sent.cancel()
+            done = thread.wait(within_ms / 1000.0)
+        except BaseException:  # the caller was interrupted: nobody wants the result any more
+            thread.cancel()
             raise
         spent = (self._clock() - start) * 1000.0
-        self.record.add(key, spent)
+        self.history.add(key, spent)
         if done:
-            return sent.result()
-        self._leave(key, sent)
-        limit = "its cap is" if errand.cap_ms == within_ms else "the budget left it"
+            return thread.result()
+        self._abandon(key, thread)
+        limit = "its cap is" if job.cap_ms == within_ms else "the budget left it"
         raise OutOfTime(f"cancelled after {spent:.0f} ms, {limit} {within_ms:.4g} ms")
 
-    def prepare(self, key: str, errand: Job) -> float:
-        """Do what is done once per process; the seconds it took. OutOfTime when it takes too long for this question."""
-        if errand.prepare is None or key in self._ready:
+    def prepare(self, key: str, job: Job) -> float:
+        """Run the job's `prepare` once per process; the seconds it took. OutOfTime when it takes too long to wait."""
+        if job.prepare is None or key in self._ready:
             return 0.0
-        self._check_free(key)
+        self._check_idle(key)
         start = self._clock()
-        sent = _RunningJob(errand.name, errand.prepare)
+        thread = _JobThread(job.name, job.prepare)
         try:
-            if not sent.wait(PREPARE_S):
-                self._leave(key, sent)
+            if not thread.wait(PREPARE_S):
+                self._abandon(key, thread)
                 raise OutOfTime(f"not ready after {PREPARE_S:g} s", "it is asked again when it is")
-            sent.result()
-        except BaseException:  # what it cost counts at once, or every question would wait for it anew
-            self.record.add(key, (self._clock() - start) * 1000.0, LEAST)
+            thread.result()
+        except BaseException:  # its cost counts at once, or every query would wait for it anew
+            self.history.add(key, (self._clock() - start) * 1000.0, LEAST)
             raise
         if len(self._ready) > MOST_NAMES:
-            self._ready.clear()  # to be ready twice costs next to nothing
+            self._ready.clear()  # preparing twice costs next to nothing
         self._ready.add(key)
         return self._clock() - start
 
-    def _check_free(self, key: str) -> None:
+    def _check_idle(self, key: str) -> None:
         with self._lock:
-            self._left = [(name, sent) for name, sent in self._left if sent.thread.is_alive()]
-            if key in [name for name, _ in self._left]:
+            self._late = [(name, thread) for name, thread in self._late if thread.is_alive()]
+            if key in [name for name, _ in self._late]:
                 raise OutOfTime("the last one is still under way", "it is asked again when that has ended")
 
-    def _leave(self, key: str, sent: _RunningJob[T]) -> None:
-        """Call it off; whoever is still at work after a moment is remembered."""
-        sent.cancel()
-        sent.thread.join(GRACE_S)
-        if sent.thread.is_alive():
+    def _abandon(self, key: str, thread: _JobThread[T]) -> None:
+        """Cancel a job; remember it if it still runs after a moment."""
+        thread.cancel()
+        thread.join(GRACE_S)
+        if thread.is_alive():
             with self._lock:
-                self._left.append((key, cast("_RunningJob[object]", sent)))
+                self._late.append((key, cast("_JobThread[object]", thread)))
 
     @property
-    def under_way(self) -> int:
-        """Errands that were left behind and have not ended yet."""
+    def late_jobs(self) -> int:
+        """How many jobs still run after their deadline."""
         with self._lock:
-            return sum(sent.thread.is_alive() for _, sent in self._left)
+            return sum(thread.is_alive() for _, thread in self._late)
 
     def close(self) -> None:
-        """Wait for what was left behind, PATIENCE_S at most: nobody should read a store that is being closed."""
+        """Cancel late jobs and wait for them, PATIENCE_S at most each: none may read a store that is being closed."""
         with self._lock:
-            left, self._left = self._left, []
-        for _, sent in left:
-            sent.cancel()
-            sent.thread.join(PATIENCE_S)
+            late, self._late = self._late, []
+        for _, thread in late:
+            thread.cancel()
+            thread.join(PATIENCE_S)
 
 
-class DeadlineExecutor:
-    """One query's errands under caps and a budget."""
+class DeadlineExecutor(Executor):
+    """One query's jobs under caps and a budget."""
 
-    def __init__(self, keeper: DeadlineKeeper, of: str, budget_ms: float | None, clock: Callable[[], float]) -> None:
-        self._keeper, self._of, self._budget, self._clock = keeper, of, budget_ms, clock
+    def __init__(
+        self, deadlines: Deadlines, pipeline_digest: str, budget_ms: float | None, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(budget_ms)
+        self._deadlines, self._digest, self._clock = deadlines, pipeline_digest, clock
         self._start = clock()
 
-    def ask(self, errand: Job) -> Ranking:
-        if errand.cap_ms is None and self._budget is None:
-            return errand.run()
-        key = f"{self._of} {errand.name}"
-        record = self._keeper.record
+    def run(self, job: Job) -> Ranking:
+        if job.cap_ms is None and self.budget_ms is None:
+            return self._result(job)
+        key = f"{self._digest} {job.name}"
+        history = self._deadlines.history
         spent = (self._clock() - self._start) * 1000.0
-        known = errand.known_ms()
-        expected = (known, record.expected(key), errand.cost_ms)
-        cost = next((ms for ms in expected if ms is not None), 0.0)
-        left = math.inf if self._budget is None else self._budget - spent
+        known = job.known_ms()
+        cost = next((ms for ms in (known, history.expected(key), job.cost_ms) if ms is not None), 0.0)
+        left = math.inf if self.budget_ms is None else self.budget_ms - spent
         if left <= 0.0:
-            raise OutOfTime(f"the budget of {self._budget:g} ms is used up")
-        why_not = refusal(cost, errand.cap_ms, self._budget, spent)
-        if why_not and (known is not None or not record.try_again(key)):
-            raise OutOfTime(why_not)
-        ready = self._keeper.prepare(key, errand)
-        self._start += ready
-        gave = self._keeper.send(key, errand, left if errand.cap_ms is None else min(left, errand.cap_ms))
-        if ready < WORTH_SAYING_S:
-            return gave
-        return gave.noted(Note("info", f"{ready:.1f} s of its time went into getting ready, once per process"))
+            raise OutOfTime(f"the budget of {self.budget_ms:g} ms is used up")
+        refusal = refuse(cost, job.cap_ms, self.budget_ms, spent)
+        if refusal and (known is not None or not history.try_again(key)):
+            raise OutOfTime(refusal)
+        prepared_s = self._deadlines.prepare(key, job)
+        self._start += prepared_s
+        ranking = self._deadlines.run(key, job, left if job.cap_ms is None else min(left, job.cap_ms))
+        if prepared_s < WORTH_SAYING_S:
+            return ranking
+        return ranking.noted(Note("info", f"{prepared_s:.1f} s of its time went into getting ready, once per process"))
 
 
-class _RunningJob(Generic[T]):
-    """Work in its thread."""
+class _JobThread(Generic[T]):
+    """A job in a thread of its own."""
 
     def __init__(self, name: str, work: Callable[[], T], cancel: Callable[[], None] = lambda: None) -> None:
         self.cancel = cancel
         self._work = work
         self._done = threading.Event()
-        self._gave: T | None = None
-        self._broke: BaseException | None = None
-        self.thread = threading.Thread(target=self._run, name=f"assay-{name}", daemon=True)
-        self.thread.start()
+        self._value: T | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=f"assay-{name}", daemon=True)
+        self._thread.start()
 
     def _run(self) -> None:
         try:
-            self._gave = self._work()
-        except BaseException as error:  # handed over, and raised where it is waited for
-            self._broke = error
+            self._value = self._work()
+        except BaseException as error:  # raised by `result`, in the caller's thread
+            self._error = error
         self._done.set()
 
     def wait(self, seconds: float) -> bool:
         return self._done.wait(seconds)
 
+    def join(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     def result(self) -> T:
-        if self._broke is not None:
-            raise self._broke
-        return cast(T, self._gave)
+        if self._error is not None:
+            raise self._error
+        return cast(T, self._value)

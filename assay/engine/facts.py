@@ -1,7 +1,7 @@
-"""What a snapshot knows about the candidates of a ranking, one entry per candidate.
+"""Facts about the candidates of a ranking, one entry per candidate: numbers, vectors, filter matches, chunks.
 
-A candidate that is not in this view (a leg may have read another source) is simply unknown: its numbers are
-NaN, its vector is zero, it matches no filter and has no chunk.
+A candidate that is not in the snapshot (a leg may have read another source) has NaN for a number, a zero vector, no
+chunk, and matches no filter.
 """
 
 from __future__ import annotations
@@ -21,41 +21,44 @@ def rows_of(ranking: Ranking, snapshot: Snapshot) -> Rows:
 def numbers_of(ranking: Ranking, snapshot: Snapshot, name: str, unknown: float = np.nan) -> Floats:
     """A number of each candidate; `unknown` where it has none, or is not in this view."""
     rows = rows_of(ranking, snapshot)
-    here = rows >= 0
-    if here.all():
+    present = rows >= 0
+    if present.all():
         column = snapshot.numbers(name, rows)
     else:
         column = np.full(len(rows), np.nan)
-        column[here] = snapshot.numbers(name, rows[here])
-    return column if unknown != unknown else known_or(column, unknown)
+        column[present] = snapshot.numbers(name, rows[present])
+    return column if unknown != unknown else fill_nan(column, unknown)
 
 
-def known_or(column: Floats, unknown: float) -> Floats:
+def fill_nan(column: Floats, unknown: float) -> Floats:
     """A column with `unknown` in the place of NaN."""
     return np.where(np.isnan(column), unknown, column)
 
 
 def vectors_of(ranking: Ranking, snapshot: Snapshot) -> Vectors:
+    """The vectors of the ranked chunks, one row each."""
     rows = rows_of(ranking, snapshot)
-    here = rows >= 0
-    known = snapshot.vectors(rows[here])
-    if here.all():
+    present = rows >= 0
+    known = snapshot.vectors(rows[present])
+    if present.all():
         return known
     every = np.zeros((len(rows), known.shape[1]), np.float32)
-    every[here] = known
+    every[present] = known
     return every
 
 
 def matches_of(ranking: Ranking, snapshot: Snapshot, expression: str) -> NDArray[np.bool_]:
+    """Which ranked chunks a filter expression matches."""
     rows = rows_of(ranking, snapshot)
-    here = rows >= 0
+    present = rows >= 0
     column = np.zeros(len(rows), np.bool_)
-    column[here] = snapshot.matches(expression, rows[here])
+    column[present] = snapshot.matches(expression, rows[present])
     return column
 
 
 def chunks_of(ranking: Ranking, snapshot: Snapshot) -> list[Chunk | None]:
+    """The ranked chunks; None where the snapshot does not hold one."""
     rows = rows_of(ranking, snapshot)
-    here = rows >= 0
-    known = iter(snapshot.chunks(rows[here]))
-    return [next(known) if is_here else None for is_here in here.tolist()]
+    present = rows >= 0
+    known = iter(snapshot.chunks(rows[present]))
+    return [next(known) if is_present else None for is_present in present.tolist()]

@@ -1,7 +1,7 @@
-"""Chunks from elsewhere, laid beside a snapshot: steps, explanations and answers read them like any other.
+"""Chunks of external sources, attached to a snapshot: steps, explanations and answers read them like its own.
 
-A source hands over what it found as `SourceResult`: a ranking, and the chunks behind it. The engine lays those that the
-snapshot does not hold beside it. Their rows count from 2**40, so they never meet a row of the snapshot's own.
+A source returns a `SourceResult`: a ranking and its chunks. The engine attaches the chunks that the snapshot does not
+hold. Their rows count from 2**40, so they never equal a row of the snapshot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.engine.chunk_columns import ChunkColumns, number_of
 from assay.engine.order import first_kept
 from assay.engine.snapshot_proxy import SnapshotProxy
 from assay.errors import LawBroken
-from assay.protocols import Found, Snapshot, Walk
+from assay.protocols import Matches, Snapshot, WalkSettings
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Ranking, Rows, Vectors
 from assay.where import Mask, Value, compare_values, parse
 
@@ -24,41 +24,43 @@ FIRST_FOREIGN_ROW = 1 << 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceResult(Ranking):
-    """What a source found. Chunks may be bare (an id and a document) where the source shows no more."""
+    """The ranking of a source with its chunks. A chunk may be bare (an id and a document) if the source gives no
+    more."""
 
     chunks: tuple[Chunk, ...] = ()
 
 
 def source_result(ranking: Ranking, chunks: Iterable[Chunk]) -> SourceResult:
+    """A source's ranking together with the chunks behind it."""
     own = {field.name: getattr(ranking, field.name) for field in fields(Ranking)}
     return SourceResult(**own, chunks=tuple(chunks))
 
 
 class ExtendedSnapshot(SnapshotProxy):
-    """The snapshot `inner` with further chunks. Look-ups search `inner` alone: only legs find, and these were found."""
+    """The snapshot `inner` with foreign chunks. Look-ups search `inner` alone."""
 
     def __init__(self, inner: Snapshot, chunks: Iterable[Chunk]) -> None:
-        held: dict[str, Chunk] = dict(inner._chunks) if isinstance(inner, ExtendedSnapshot) else {}
+        chunks_by_id: dict[str, Chunk] = dict(inner._chunks) if isinstance(inner, ExtendedSnapshot) else {}
         super().__init__(inner.inner if isinstance(inner, ExtendedSnapshot) else inner)
         for chunk in chunks:
-            held.setdefault(chunk.id, chunk)
-        names = np.array(list(held), np.str_)
-        strange = self.inner.rows(names) < 0 if len(names) else np.empty(0, np.bool_)
-        self._chunks: Mapping[str, Chunk] = {name: held[name] for name in names[strange].tolist()}
+            chunks_by_id.setdefault(chunk.id, chunk)
+        names = np.array(list(chunks_by_id), np.str_)
+        foreign = self.inner.rows(names) < 0 if len(names) else np.empty(0, np.bool_)
+        self._chunks: Mapping[str, Chunk] = {name: chunks_by_id[name] for name in names[foreign].tolist()}
         self._order = list(self._chunks.values())
         self._places = {name: FIRST_FOREIGN_ROW + place for place, name in enumerate(self._chunks)}
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
-        """Nothing for what was brought: its words were never counted here."""
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+        """Zero for foreign chunks: their words are not in this index."""
         own = rows < FIRST_FOREIGN_ROW
-        found = super().lexical_at(query, rows[own])
-        columns = [np.zeros(len(rows)) for _ in found.parts]
-        for column, part in zip(columns, found.parts, strict=True):
+        matches = super().lexical_at(query, rows[own])
+        columns = [np.zeros(len(rows)) for _ in matches.parts]
+        for column, part in zip(columns, matches.parts, strict=True):
             column[own] = part.column
-        parts = tuple(Part(part.name, part.op, c) for part, c in zip(found.parts, columns, strict=True))
-        return Found(rows, parts, found.ideal, found.notes)
+        parts = tuple(Part(part.name, part.op, c) for part, c in zip(matches.parts, columns, strict=True))
+        return Matches(rows, parts, matches.ideal, matches.notes)
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
         return super().related(query, k, replace(walk, seeds=walk.seeds[walk.seeds < FIRST_FOREIGN_ROW]))
 
     def rows(self, ids: Ids) -> Rows:
@@ -71,16 +73,16 @@ class ExtendedSnapshot(SnapshotProxy):
         own = rows < FIRST_FOREIGN_ROW
         names = np.empty(len(rows), object)
         names[own] = self.inner.ids(rows[own])
-        names[~own] = [chunk.id for chunk in self._strangers(rows[~own])]
+        names[~own] = [chunk.id for chunk in self._foreign(rows[~own])]
         return names.astype(np.str_)
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         own = rows < FIRST_FOREIGN_ROW
-        ours, theirs = iter(self.inner.chunks(rows[own])), iter(self._strangers(rows[~own]))
-        return [next(ours) if is_own else next(theirs) for is_own in own.tolist()]
+        own_chunks, foreign = iter(self.inner.chunks(rows[own])), iter(self._foreign(rows[~own]))
+        return [next(own_chunks) if is_own else next(foreign) for is_own in own.tolist()]
 
     def vectors(self, rows: Rows) -> Vectors:
-        """Zero rows for what was brought: its vectors, if it has any, are another model's."""
+        """Zero rows for foreign chunks: their vectors, if any, are of another model."""
         own = rows < FIRST_FOREIGN_ROW
         known = self.inner.vectors(rows[own])
         every = np.zeros((len(rows), known.shape[1]), np.float32)
@@ -91,7 +93,7 @@ class ExtendedSnapshot(SnapshotProxy):
         own = rows < FIRST_FOREIGN_ROW
         column = np.full(len(rows), np.nan)
         column[own] = self.inner.numbers(name, rows[own])
-        column[~own] = [number_of(chunk, name) for chunk in self._strangers(rows[~own])]
+        column[~own] = [number_of(chunk, name) for chunk in self._foreign(rows[~own])]
         return column
 
     def matches(self, expression: str, rows: Rows) -> Mask:
@@ -99,15 +101,15 @@ class ExtendedSnapshot(SnapshotProxy):
         column = np.zeros(len(rows), np.bool_)
         column[own] = self.inner.matches(expression, rows[own])
         if not own.all():
-            column[~own] = parse(expression).mask(_Facts(self._strangers(rows[~own])))
+            column[~own] = parse(expression).mask(_ForeignColumns(self._foreign(rows[~own])))
         return column
 
-    def _strangers(self, rows: Rows) -> list[Chunk]:
+    def _foreign(self, rows: Rows) -> list[Chunk]:
         return [self._order[row - FIRST_FOREIGN_ROW] for row in rows.tolist()]
 
 
-class _Facts:
-    """What a filter sees of chunks from elsewhere. A field they lack is no typing slip: it just does not hold."""
+class _ForeignColumns:
+    """What a filter sees of foreign chunks. A field they lack is no error: the condition is false."""
 
     def __init__(self, chunks: list[Chunk]) -> None:
         self._columns, self._size = ChunkColumns(), len(chunks)
@@ -122,40 +124,40 @@ class _Facts:
 
 
 def base_snapshot(view: Snapshot) -> Snapshot:
-    """The snapshot of this store, without what was laid beside it."""
+    """The snapshot of this store, without foreign chunks."""
     return view.inner if isinstance(view, ExtendedSnapshot) else view
 
 
-def attach(view: Snapshot, found: SourceResult, query: Query | None = None) -> tuple[Snapshot, Ranking]:
-    """The view with what was brought beside it, and the ranking with its rows in that view.
+def attach(view: Snapshot, result: SourceResult, query: Query | None = None) -> tuple[Snapshot, Ranking]:
+    """The view extended by the source's chunks, and the ranking with its rows in that view.
 
-    A source may name a chunk of this store, whose text is then shown from here: it must pass the query's filter, scope
-    and moment here, whatever the source thinks of it.
+    A source may name a chunk of this store, whose text is then read here: it must pass the query's filter, scope and
+    moment, whatever the source applied.
     """
-    wider = ExtendedSnapshot(view, found.chunks)
-    rows = wider.rows(found.ids)
+    wider = ExtendedSnapshot(view, result.chunks)
+    rows = wider.rows(result.ids)
     if (rows < 0).any():
         raise LawBroken("a source brought an id without its chunk")
-    own = {field.name: getattr(found, field.name) for field in fields(Ranking)}
+    own = {field.name: getattr(result, field.name) for field in fields(Ranking)}
     ranking = first_kept(Ranking(**{**own, "rows": rows}))
-    return wider, ranking if query is None else _permitted(wider, ranking, query)
+    return wider, ranking if query is None else _drop_hidden(wider, ranking, query)
 
 
-def _permitted(view: Snapshot, found: Ranking, query: Query) -> Ranking:
-    """Without the store's own chunks that this query may not see."""
-    ours = np.flatnonzero(np.asarray(found.rows) < FIRST_FOREIGN_ROW)
-    if not len(ours) or (query.where, query.scope, query.at) == (None, None, None):
-        return found
-    rows = np.asarray(found.rows)[ours]
-    seen = np.ones(len(rows), np.bool_)
+def _drop_hidden(view: Snapshot, ranking: Ranking, query: Query) -> Ranking:
+    """The ranking without the store's own chunks that the query's filter, scope or moment hides."""
+    own = np.flatnonzero(np.asarray(ranking.rows) < FIRST_FOREIGN_ROW)
+    if not len(own) or (query.where, query.scope, query.at) == (None, None, None):
+        return ranking
+    rows = np.asarray(ranking.rows)[own]
+    visible = np.ones(len(rows), np.bool_)
     if query.where is not None:
-        seen &= view.matches(str(query.where), rows)
+        visible &= view.matches(str(query.where), rows)
     if query.scope is not None:
-        seen &= [compare_values(chunk.meta.get("scope"), "=", query.scope) for chunk in view.chunks(rows)]
+        visible &= [compare_values(chunk.meta.get("scope"), "=", query.scope) for chunk in view.chunks(rows)]
     if query.at is not None:
-        seen &= ~(view.numbers("created", rows) > query.at)
-    hidden = ours[~seen]
+        visible &= ~(view.numbers("created", rows) > query.at)
+    hidden = own[~visible]
     if not len(hidden):
-        return found
-    note = Note("dropped", "chunks of this store that the question may not see", tuple(found.ids[hidden].tolist()))
-    return found.take(np.setdiff1d(np.arange(len(found)), hidden)).noted(note)
+        return ranking
+    note = Note("dropped", "chunks of this store that the question may not see", tuple(ranking.ids[hidden].tolist()))
+    return ranking.take(np.setdiff1d(np.arange(len(ranking)), hidden)).noted(note)

@@ -1,7 +1,6 @@
-"""The laws that hold for every ranking at every step; `Pipeline.run` checks them on each answer.
+"""Checks the laws that hold for every ranking at every step; `Pipeline.run` calls them on each answer.
 
-Numbers as in ARCHITECTURE.md. A broken law is a bug in a component, so it raises instead of degrading: an
-answer that breaks its own laws must not be shown.
+Numbers as in ARCHITECTURE.md. A broken law is a bug in a component, so it raises instead of degrading.
 """
 
 from __future__ import annotations
@@ -37,9 +36,10 @@ def check_ranking(ranking: Ranking, where: str) -> None:
 
 
 def check_rows(ranking: Ranking, snapshot: Snapshot, where: str) -> None:
-    """Where a ranking names rows of a snapshot, its ids are theirs: then either may stand for the other.
+    """Where a ranking names rows of a snapshot, its ids are those rows' ids.
 
-    Our own components take ids from rows; whoever else gives both is asked here, before a law believes the rows.
+    The other laws compare rows instead of ids where they can. Our own components take ids from rows; a plug-in may give
+    both, so its rows are checked first.
     """
     if _rows(ranking):
         try:

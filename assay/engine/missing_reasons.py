@@ -1,4 +1,4 @@
-"""Why is a chunk not in an answer? What the trace cannot know: hidden by a filter, or too deep for a leg."""
+"""Why a chunk is missing from an answer, as far as the trace does not tell: hidden by a filter, or below a leg's k."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from assay.types import Chunk
 from assay.where import Compare
 
 _DEEPEST = 5_000
-"""How far a leg is asked to look for the place a missing chunk would have had."""
+"""How deep a leg is searched for the rank that a missing chunk would have."""
 
 
-def reasons(answer: Answer, pipeline: Pipeline, chunk_id: str, chunk: Chunk | None) -> Iterator[str]:
-    """Every reason that holds, plainest first; `chunk` is None when the snapshot does not hold it."""
+def missing_reasons(answer: Answer, pipeline: Pipeline, chunk_id: str, chunk: Chunk | None) -> Iterator[str]:
+    """Every reason that applies, most direct first; `chunk` is None when the snapshot does not hold it."""
     if chunk is None:
         yield "it is not in this snapshot of the store"
         return
-    hidden = list(_hiding(answer, chunk))
+    hidden = list(_hidden_by(answer, chunk))
     yield from hidden
     if hidden:
-        return  # legs never saw it, so what they would say of it is no reason
-    yield from _too_deep(answer, pipeline, chunk_id)
-    if len(answer.chosen) and chunk_id in answer.trace[-1].gave.ids:
+        return  # legs never saw it, so their ranks are no reason
+    yield from _below_k(answer, pipeline, chunk_id)
+    if len(answer.chosen) and chunk_id in answer.trace[-1].ranking.ids:
         yield f"it is in the ranking, below the {len(answer.chosen)} that were asked for"
 
 
-def _hiding(answer: Answer, chunk: Chunk) -> Iterator[str]:
+def _hidden_by(answer: Answer, chunk: Chunk) -> Iterator[str]:
     query, view = answer.query, answer.snapshot
     if query.where is not None and not view.matches(str(query.where), view.rows(np.array([chunk.id])))[0]:
         yield f"the filter hides it: {query.where}"
@@ -40,13 +40,17 @@ def _hiding(answer: Answer, chunk: Chunk) -> Iterator[str]:
         yield f"it is not in the scope {query.scope!r}"
 
 
-def _too_deep(answer: Answer, pipeline: Pipeline, chunk_id: str) -> Iterator[str]:
+def _below_k(answer: Answer, pipeline: Pipeline, chunk_id: str) -> Iterator[str]:
     query, view = answer.query, answer.snapshot
-    me = Compare("id", "=", chunk_id)
-    alone = replace(query, where=me if query.where is None else query.where & me)
+    only_it = Compare("id", "=", chunk_id)
+    alone = replace(query, where=only_it if query.where is None else query.where & only_it)
     spans = {span.name: span for span in answer.trace if span.kind == "leg"}  # a step may be called like a leg
     for plan in pipeline.legs:
-        if getattr(plan.leg, "elsewhere", False) or spans[plan.name].skipped or chunk_id in spans[plan.name].gave.ids:
+        if (
+            getattr(plan.leg, "is_source", False)
+            or spans[plan.name].skipped
+            or chunk_id in spans[plan.name].ranking.ids
+        ):
             continue
         found = plan.leg.find(alone, view, 1)
         if not len(found):

@@ -25,11 +25,11 @@ def order_index(ranking: Ranking) -> NDArray[np.intp]:
             return index  # most rankings need no other key
     numbers = (ranking.source_rank, ranking.priority, -ranking.score, ranking.tier)
     index = np.lexsort(numbers)
-    here, after = index[:-1], index[1:]
+    before, after = index[:-1], index[1:]
     for key in numbers:
-        tied = key[here] == key[after]
-        here, after = here[tied], after[tied]
-        if not len(here):
+        tied = key[before] == key[after]
+        before, after = before[tied], after[tied]
+        if not len(before):
             return index
     return np.lexsort((ranking.ids, *numbers))  # texts are slow to sort
 
@@ -51,10 +51,10 @@ def is_arranged(ranking: Ranking) -> bool:
     left = np.flatnonzero(~falls)
     keys: tuple[NDArray[Any], ...] = (tier, -score, ranking.priority, ranking.source_rank, ranking.ids)
     for key in keys:
-        here, after = key[left], key[left + 1]
-        if (here > after).any():
+        before, after = key[left], key[left + 1]
+        if (before > after).any():
             return False
-        left = left[here == after]
+        left = left[before == after]
         if not len(left):
             break
     return True

@@ -1,4 +1,4 @@
-"""Legs and steps in their places: what a pipeline says about each beside its own settings."""
+"""A leg or step in a pipeline: its name, and what the pipeline says about it beside its own settings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assay.protocols import Leg, Selector, Stage, Trigger
 
 @dataclass(frozen=True, slots=True)
 class LegPlan:
-    """A leg in its place: how deep it looks, who wins its ties, when it runs, whose finds it may see, what it may cost.
+    """A leg of a pipeline: how many candidates it returns, who wins its ties, when it runs, which legs it may see.
 
-    `cap_ms` is the most it may take, `cost_ms` what it is expected to take. A leg that fails is skipped, on the record;
+    `cap_ms` is the most it may take, `cost_ms` what it is expected to take. A leg that fails is skipped, on the trace;
     one that is `required` fails the query instead.
     """
 
@@ -28,7 +28,7 @@ class LegPlan:
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """A stage or selector under its name in the config, and what it may and should cost."""
+    """A stage or selector under its name in the config, with the most it may take and what it is expected to take."""
 
     name: str
     step: Stage | Selector

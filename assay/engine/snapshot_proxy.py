@@ -1,4 +1,4 @@
-"""A snapshot around another: whoever wraps one says what it does differently, and nothing else."""
+"""A snapshot that passes every look-up to another; subclasses override what they change."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import StoreError
-from assay.protocols import Found, Related, Snapshot, Walk
+from assay.errors import Reason, StoreError
+from assay.protocols import GraphSnapshot, Matches, Snapshot, WalkSettings
 from assay.types import Chunk, Floats, Ids, Query, Rows, Vectors
 
 
 class SnapshotProxy:
-    """The snapshot `inner`; every look-up passes through."""
+    """Passes every look-up to the snapshot `inner`."""
 
     def __init__(self, inner: Snapshot) -> None:
         self.inner = inner
@@ -30,28 +30,28 @@ class SnapshotProxy:
     def size(self) -> int:
         return self.inner.size
 
-    def lacks(self, capability: str) -> str:
+    def lacks(self, capability: str) -> Reason | None:
         return self.inner.lacks(capability)
 
-    def lexical(self, query: Query, k: int) -> Found:
+    def lexical(self, query: Query, k: int) -> Matches:
         return self.inner.lexical(query, k)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
         return self.inner.lexical_at(query, rows)
 
-    def nearest(self, query: Query, k: int) -> Found:
+    def nearest(self, query: Query, k: int) -> Matches:
         return self.inner.nearest(query, k)
 
-    def exact(self, query: Query, k: int) -> Found:
+    def exact(self, query: Query, k: int) -> Matches:
         return self.inner.exact(query, k)
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
-        if not isinstance(self.inner, Related):
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
+        if not isinstance(self.inner, GraphSnapshot):
             raise StoreError("this store has no graph", "use a store that has")
         return self.inner.related(query, k, walk)
 
     def spelling(self, text: str, key: str) -> str:
-        return self.inner.spelling(text, key) if isinstance(self.inner, Related) else key
+        return self.inner.spelling(text, key) if isinstance(self.inner, GraphSnapshot) else key
 
     def rows(self, ids: Ids) -> Rows:
         return self.inner.rows(ids)

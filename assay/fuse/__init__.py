@@ -1,7 +1,7 @@
-"""Whom do we believe? Many rankings become one; no id is added that no leg found.
+"""Fusers: each merges the legs' rankings into one. A fuser adds no id that no leg found.
 
-`relative_score` is `convex` under the name under which others ship it: min-max per leg, weighted, and a list
-of equal scores counts as 1, which is the same formula.
+`convex` with its default norm is what other systems call relative score fusion: min-max per leg, weighted. The old
+name `relative_score` still works, with a warning (config/registry.py).
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ FUSERS: Mapping[str, str] = {
     "confirm_boost": "assay.fuse.confirm_boost:ConfirmBoost",
     "convex": "assay.fuse.convex:Convex",
     "dbsf": "assay.fuse.dbsf:Dbsf",
-    "relative_score": "assay.fuse.convex:Convex",
     "rrf": "assay.fuse.rrf:Rrf",
     "weighted_merge": "assay.fuse.weighted_merge:WeightedMerge",
 }

@@ -1,4 +1,4 @@
-"""Keep the first leg as it is; fill from the others."""
+"""Append-and-fill fusion: the first leg's ranking, then what the other legs add."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from assay.engine.checks import check_whole
 from assay.engine.order import arrange
-from assay.fuse.union import known_rows
+from assay.fuse.union import concatenate_rows
 from assay.protocols import Snapshot
 from assay.types import Note, Part, Query, Range, Ranking, Scale
 
 
 @dataclass(frozen=True, slots=True)
 class AppendFill:
-    """The default fusion of 000: must-first, then fill.
+    """The default fusion of the router policy: must-first, then fill.
 
-    Legs stand in the order of their priority (equal priorities: of their names). The first leg that found
-    anything keeps its ranking; every further one appends, in its own order, what nobody before it found.
-    `max_fill` bounds how many are appended in all; absent, there is no bound. What it cuts off is noted.
+    Legs are ordered by priority, then by name. The first leg with candidates keeps its ranking; each later one
+    appends, in its own order, the candidates that no earlier leg found. `max_fill` bounds how many are appended in
+    total; absent, there is no bound. A note lists the candidates it cuts off.
 
-    Writes `tier`: 0 for the first leg, 1 for the next, and so on (a leg whose ranking has tiers of its own
-    keeps them, one after another). The score is the score in the leg that gave the candidate its place; scores
-    of different tiers are not comparable. The scale is unit only if every leg's is.
+    Writes `tier`: 0 for the first leg, 1 for the next, and so on (a leg's own tiers are kept, one after another).
+    The score is that of the leg that placed the candidate; scores of different tiers are not comparable. The scale
+    is unit only if every leg's is.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -40,52 +40,52 @@ class AppendFill:
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         scale: Scale = "unit" if all(r.scale == "unit" for r in rankings.values()) else "raw"
         legs = sorted(
-            (leg for leg, found in rankings.items() if len(found)),
+            (leg for leg, ranking in rankings.items() if len(ranking)),
             key=lambda leg: (int(rankings[leg].priority.min()), leg),
         )
         if not legs:
             return Ranking.empty(scale)
-        kept: dict[str, Ranking] = {}
-        cut: list[str] = []
+        selected: dict[str, Ranking] = {}
+        dropped: list[str] = []
         seen: set[str] = set()
-        room = self.max_fill
+        remaining = self.max_fill
         for leg in legs:
             names = rankings[leg].ids.tolist()
-            fresh = [place for place, name in enumerate(names) if name not in seen]
+            new_places = [place for place, name in enumerate(names) if name not in seen]
             seen.update(names)
-            if kept and room is not None:
-                cut += [names[place] for place in fresh[room:]]
-                fresh = fresh[:room]
-                room -= len(fresh)
-            kept[leg] = rankings[leg].take(np.array(fresh, np.intp))
-        notes = [Note("dropped", f"more than max_fill = {self.max_fill} to append", tuple(cut))] if cut else []
-        return arrange(_stack(kept, scale, notes))
+            if selected and remaining is not None:
+                dropped += [names[place] for place in new_places[remaining:]]
+                new_places = new_places[:remaining]
+                remaining -= len(new_places)
+            selected[leg] = rankings[leg].take(np.array(new_places, np.intp))
+        notes = [Note("dropped", f"more than max_fill = {self.max_fill} to append", tuple(dropped))] if dropped else []
+        return arrange(_stack(selected, scale, notes))
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
         scale: Scale = "unit" if all(scores.scale == "unit" for scores in legs.values()) else "raw"
         return Range(scale, min(scores.lo for scores in legs.values()), max(scores.hi for scores in legs.values()))
 
 
-def _stack(kept: Mapping[str, Ranking], scale: Scale, notes: list[Note]) -> Ranking:
-    """The kept parts of the legs, one below the other, each leg's tiers below those of the leg before."""
-    every = list(kept.values())
-    size = sum(len(found) for found in every)
+def _stack(selected: Mapping[str, Ranking], scale: Scale, notes: list[Note]) -> Ranking:
+    """Concatenate the legs' selected candidates, each leg's tiers below those of the leg before."""
+    rankings_in_order = list(selected.values())
+    size = sum(len(ranking) for ranking in rankings_in_order)
     columns, tiers = {}, []
     start = bottom = 0
-    for leg, found in kept.items():
+    for leg, ranking in selected.items():
         columns[leg] = np.zeros(size)
-        columns[leg][start : start + len(found)] = found.score
-        start += len(found)
-        if len(found):
-            tiers.append(found.tier - found.tier.min() + bottom)
+        columns[leg][start : start + len(ranking)] = ranking.score
+        start += len(ranking)
+        if len(ranking):
+            tiers.append(ranking.tier - ranking.tier.min() + bottom)
             bottom = int(tiers[-1].max()) + 1
     return Ranking.of(
-        np.concatenate([found.ids for found in every]),
+        np.concatenate([ranking.ids for ranking in rankings_in_order]),
         [Part(leg, "add", columns[leg]) for leg in sorted(columns)],
         scale,
-        rows=known_rows(every),
-        priority=np.concatenate([found.priority for found in every]),
-        source_rank=np.concatenate([found.source_rank for found in every]),
+        rows=concatenate_rows(rankings_in_order),
+        priority=np.concatenate([ranking.priority for ranking in rankings_in_order]),
+        source_rank=np.concatenate([ranking.source_rank for ranking in rankings_in_order]),
         tier=np.concatenate(tiers).astype(np.int32),
         notes=notes,
     )

@@ -1,4 +1,4 @@
-"""One leg is believed, a second confirms it."""
+"""Confirmation fusion: a base leg's scores, boosted where a second leg agrees."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from assay.types import Part, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class ConfirmBoost:
-    """The fusion of 002: the base leg's score, raised where the confirming leg agrees.
+    """The fusion of the memory pipeline: the base leg's score, raised where the confirming leg agrees.
 
         found by both            score = min(1, base · (1 + bonus))
         found by base alone      score = base
         found by confirm alone   score = max(confirm, floor)
 
-    `base` and `confirm` are leg names. The floor keeps an exact keyword match from drowning under every weak
-    vector neighbour. Needs unit scores from both legs, gives unit scores; where min bites, a part "clamp" says so.
+    `base` and `confirm` are leg names. The floor keeps an exact keyword match above weak vector neighbours. Needs unit
+    scores from both legs, gives unit scores; where min applies, there is a part "clamp".
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -43,20 +43,20 @@ class ConfirmBoost:
             raise ConfigError(f"confirm_boost: base and confirm are both {self.base!r}", "name two different legs")
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
-        mine = {leg: found for leg, found in rankings.items() if leg in (self.base, self.confirm)}
-        if not mine:
+        pair = {leg: ranking for leg, ranking in rankings.items() if leg in (self.base, self.confirm)}
+        if not pair:
             return Ranking.empty("unit")
-        union = unite(mine)
+        union = unite(pair)
         in_base, in_confirm = union.found_by(self.base), union.found_by(self.confirm)
-        scores = {leg: union.column(leg, found.score) for leg, found in mine.items()}
-        nothing = np.zeros(len(union))
-        base, confirm = scores.get(self.base, nothing), scores.get(self.confirm, nothing)
-        alone = in_confirm & ~in_base
+        scores = {leg: union.column(leg, ranking.score) for leg, ranking in pair.items()}
+        zeros = np.zeros(len(union))
+        base, confirm = scores.get(self.base, zeros), scores.get(self.confirm, zeros)
+        confirm_only = in_confirm & ~in_base
         parts = [
             Part(self.base, "add", base),
             Part("confirmed", "mul", np.where(in_base & in_confirm, 1.0 + self.bonus, 1.0)),
-            Part(self.confirm, "add", np.where(alone, confirm, 0.0)),
-            Part("floor", "set", np.where(alone & (confirm < self.floor), self.floor, np.nan)),
+            Part(self.confirm, "add", np.where(confirm_only, confirm, 0.0)),
+            Part("floor", "set", np.where(confirm_only & (confirm < self.floor), self.floor, np.nan)),
         ]
         fused = Ranking.of(
             union.ids, parts, "unit", rows=union.rows, priority=union.priority, source_rank=union.source_rank

@@ -10,30 +10,29 @@ import numpy as np
 
 from assay.engine.checks import check_choice, check_number
 from assay.errors import ConfigError, nearest
-from assay.fuse.weighted import check_planned, check_weights, weighted_sum
+from assay.fuse.weighted import check_weighted_legs, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Floats, Query, Range, Ranking
 
 MINIMA: Mapping[str, float] = {"bm25": 0.0, "dense": -1.0, "graph": 0.0}
-"""The theoretical minima of legs with these names: BM25 is never negative, a cosine never below -1, the mass
-of a walk never negative."""
+"""Theoretical minima by leg name: BM25 and the mass of a graph walk are at least 0, a cosine at least -1."""
 
 NORMS = ("min-max", "tm2c2")
 
 
 @dataclass(frozen=True, slots=True)
 class Convex:
-    """Weighted mean of scores that each leg's own list brings to [0, 1].
+    """Weighted mean of the legs' scores, each normalised to [0, 1] over its own list.
 
         score = Σ w · n(s) / Σ w        n(s) = (s − low) / (high − low)
 
     `high` is the leg's best score for this query. `low` is its worst one (`norm = "min-max"`), or the lowest
-    score it could ever give (`norm = "tm2c2"`, the theoretical minimum of 004's challenger), from `minima` by
-    leg name, else 0 for a leg called bm25 or graph and -1 for one called dense. A leg that missed a candidate adds 0.
+    score it can ever give (`norm = "tm2c2"`, the theoretical minimum; the challenger in weighted fusion), from
+    `minima` by leg name, else 0 for a leg called bm25 or graph and -1 for one called dense. A leg that missed a
+    candidate adds 0.
 
-    When high = low there is nothing to stretch: under min-max all those hits are the leg's best, n = 1; under
-    tm2c2 they are at the bottom of the scale, n = 0. `weights` gives w by leg name, 1 where not named.
-    Takes any scale, gives unit scores.
+    When high = low, n is 1 under min-max and 0 under tm2c2. `weights` gives w by leg name, 1 where not named. Takes any
+    scale, gives unit scores. Others call the min-max form relative score fusion.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -53,12 +52,11 @@ class Convex:
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         weight = {leg: self.weights.get(leg, 1.0) for leg in rankings}
-        return weighted_sum(
-            rankings, {leg: weight[leg] * self._normal(leg, r.score) for leg, r in rankings.items()}, weight
-        )
+        scores = {leg: self._normalise(leg, ranking.score) for leg, ranking in rankings.items()}
+        return weighted_sum(rankings, {leg: weight[leg] * scores[leg] for leg in rankings}, weight)
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
-        check_planned("convex", self.weights, legs)
+        check_weighted_legs("convex", self.weights, legs)
         for leg in self.minima:
             if leg not in legs:
                 raise ConfigError(f"convex.minima names {leg!r}, which is no leg of this pipeline", nearest(leg, legs))
@@ -83,7 +81,7 @@ class Convex:
     def _minimum(self, leg: str) -> float | None:
         return self.minima.get(leg, MINIMA.get(leg))
 
-    def _normal(self, leg: str, score: Floats) -> Floats:
+    def _normalise(self, leg: str, score: Floats) -> Floats:
         if not len(score):
             return score
         high, low = float(score.max()), float(score.min())

@@ -9,22 +9,22 @@ from typing import ClassVar
 import numpy as np
 
 from assay.engine.checks import check_number
-from assay.fuse.weighted import check_planned, check_weights, weighted_sum
+from assay.fuse.weighted import check_weighted_legs, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Floats, Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Dbsf:
-    """Weighted mean of scores that some standard deviations around each leg's mean bring to [0, 1].
+    """Weighted mean of the legs' scores, each normalised to [0, 1] by its mean and standard deviation.
 
         score = Σ w · n(s) / Σ w        n(s) = clip((s − (μ − dσ)) / 2dσ, 0, 1)        d = `deviations`
 
     μ and σ are the mean and the population standard deviation of the leg's scores for this query. One hit, or
-    hits of equal scores, stand at their own mean: n = 0.5. A leg that missed a candidate adds 0. `weights`
+    hits of equal scores, equal their mean: n = 0.5. A leg that missed a candidate adds 0. `weights`
     gives w by leg name, 1 where not named. Takes any scale, gives unit scores.
 
-    d = 3 is the published form; it cuts off what stands out further, and the best hit of an identifier does.
+    d = 3 is the published form. It clips outliers, such as the best hit for an identifier.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -39,20 +39,20 @@ class Dbsf:
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         weight = {leg: self.weights.get(leg, 1.0) for leg in rankings}
-        normal = {leg: weight[leg] * _normal(r.score, self.deviations) for leg, r in rankings.items()}
+        normal = {leg: weight[leg] * _normalise(ranking.score, self.deviations) for leg, ranking in rankings.items()}
         return weighted_sum(rankings, normal, weight)
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
-        check_planned("dbsf", self.weights, legs)
+        check_weighted_legs("dbsf", self.weights, legs)
         return Range("unit", 0.0, 1.0)
 
 
-def _normal(score: Floats, deviations: float) -> Floats:
+def _normalise(score: Floats, deviations: float) -> Floats:
     if not len(score):
         return score
     low, high = score.min(), score.max()
     if high == low:
         return np.full(len(score), 0.5)
-    # n(s) is the same for every affine image of the scores; over [0, 1] the squares neither under- nor overflow.
+    # n(s) is invariant under affine maps of the scores; on [0, 1] the squares neither under- nor overflow.
     place: Floats = (score - low) / (high - low)
     return np.clip((place - float(place.mean())) / (2.0 * deviations * float(place.std())) + 0.5, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Fusing things that have several chunks: one candidate for each session, document or whatever a field names."""
+"""Grouped fusion: one candidate for each session, document or other field value, instead of one per chunk."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from assay.types import Chunk, Note, Query, Range, Ranking, Rows
 
 Group = tuple[str, str]
 """("value", the field's value), or ("id", the chunk's id) for a chunk without one."""
-Seat = tuple[int, str, int]
-"""(priority, leg, place): where a group is first seen."""
+Occurrence = tuple[int, str, int]
+"""(priority, leg, place): where a group occurs first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """`inner` over groups instead of chunks: what 000 calls deduplication by session_id.
+    """Runs the fuser `inner` over groups instead of chunks: the router policy's deduplication by session_id.
 
-    A group is one value of the field `by`: doc_id, or a metadata field. Every leg keeps the first chunk of each group,
-    and its ranks are counted anew; over legs a group goes by one name, the chunk of its first occurrence by (priority,
-    leg, rank). So ranks and scores of one group add up, whichever of its chunks a leg found. A chunk without a value is
-    a group of its own, and a note says how many there were.
+    A group is one value of the field `by`: doc_id, or a metadata field. Each leg keeps the first chunk of each group
+    and counts its ranks again. All legs use one id for a group, that of its first chunk by (priority, leg, rank), so
+    ranks and scores of a group add up whichever of its chunks a leg found. A chunk without a value is a group of its
+    own; a note says how many there were.
     """
 
     inner: Fuser
@@ -49,21 +49,21 @@ class Grouped:
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         groups = self._groups(rankings, snapshot)
-        kept = _grouped(rankings, groups, snapshot)
-        return self.inner.fuse(query, kept, snapshot).noted(*self._notes(rankings, groups, kept))
+        merged = _merge_groups(rankings, groups, snapshot)
+        return self.inner.fuse(query, merged, snapshot).noted(*self._notes(rankings, groups, merged))
 
-    def grouped(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]:
-        """The candidates that are fused: one for each group, under the same name in every leg."""
-        return _grouped(rankings, self._groups(rankings, snapshot), snapshot)
+    def group_candidates(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]:
+        """The candidates that are fused: one per group, with the same id in every leg."""
+        return _merge_groups(rankings, self._groups(rankings, snapshot), snapshot)
 
     def _groups(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> dict[str, list[Group]]:
-        """The group of every candidate; one without a value is a group of its own, by its id."""
+        """The group of every candidate, leg by leg."""
         return {
             leg: [
-                ("value", _spelt(value)) if (value := self._value(chunk)) not in (None, "") else ("id", name)
-                for name, chunk in zip(found.ids.tolist(), chunks_of(found, snapshot), strict=True)
+                ("value", _normalise_value(value)) if (value := self._value(chunk)) not in (None, "") else ("id", name)
+                for name, chunk in zip(ranking.ids.tolist(), chunks_of(ranking, snapshot), strict=True)
             ]
-            for leg, found in rankings.items()
+            for leg, ranking in rankings.items()
         }
 
     def _value(self, chunk: Chunk | None) -> object:
@@ -75,60 +75,61 @@ class Grouped:
         self,
         rankings: Mapping[str, Ranking],
         groups: Mapping[str, list[Group]],
-        kept: Mapping[str, Ranking],
+        merged: Mapping[str, Ranking],
     ) -> Iterable[Note]:
-        names = {name for found in kept.values() for name in found.ids.tolist()}
-        every = dict.fromkeys(name for leg in sorted(rankings) for name in rankings[leg].ids.tolist())
-        merged = tuple(name for name in every if name not in names)
-        if merged:
-            yield Note("dropped", f"another chunk of the same {self.by} stands for it", merged)
-        lone = {name for found in groups.values() for kind, name in found if kind == "id"}
-        if lone:
-            yield Note("info", f"{len(lone)} of {len(every)} candidates have no {self.by}; each stands for itself")
+        names = {name for ranking in merged.values() for name in ranking.ids.tolist()}
+        candidates = dict.fromkeys(name for leg in sorted(rankings) for name in rankings[leg].ids.tolist())
+        absorbed = tuple(name for name in candidates if name not in names)
+        if absorbed:
+            yield Note("dropped", f"another chunk of the same {self.by} stands for it", absorbed)
+        single = {name for leg_groups in groups.values() for kind, name in leg_groups if kind == "id"}
+        if single:
+            text = f"{len(single)} of {len(candidates)} candidates have no {self.by}; each stands for itself"
+            yield Note("info", text)
 
 
-def _spelt(value: object) -> str:
-    """A value as every source spells it: 7 here may be 7.0 in a table's column of numbers, and "7" in a report."""
+def _normalise_value(value: object) -> str:
+    """One spelling for equal values: 7 can be 7.0 in a numeric table column and "7" in a report."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _grouped(
+def _merge_groups(
     rankings: Mapping[str, Ranking], groups: Mapping[str, list[Group]], snapshot: Snapshot
 ) -> dict[str, Ranking]:
-    firsts = {leg: _firsts(names) for leg, names in groups.items()}
-    seats: dict[Group, Seat] = {}
-    for leg, found in rankings.items():
-        for group, place in firsts[leg].items():
-            seat = (int(found.priority[place]), leg, place)
-            seats[group] = min(seat, seats.get(group, seat))
-    rows = {leg: rows_of(found, snapshot) for leg, found in rankings.items()}
-    return {leg: _kept(leg, rankings, firsts[leg], seats, rows) for leg in rankings}
+    first_places = {leg: _first_places(names) for leg, names in groups.items()}
+    occurrences: dict[Group, Occurrence] = {}
+    for leg, ranking in rankings.items():
+        for group, place in first_places[leg].items():
+            occurrence = (int(ranking.priority[place]), leg, place)
+            occurrences[group] = min(occurrence, occurrences.get(group, occurrence))
+    rows = {leg: rows_of(ranking, snapshot) for leg, ranking in rankings.items()}
+    return {leg: _select_groups(leg, rankings, first_places[leg], occurrences, rows) for leg in rankings}
 
 
-def _kept(
+def _select_groups(
     leg: str,
     rankings: Mapping[str, Ranking],
-    firsts: Mapping[Group, int],
-    seats: Mapping[Group, Seat],
+    first_places: Mapping[Group, int],
+    occurrences: Mapping[Group, Occurrence],
     rows: Mapping[str, Rows],
 ) -> Ranking:
-    """One leg's groups in their order, each under its one name."""
-    found = rankings[leg]
-    if not firsts:
-        return found
-    first = [seats[group] for group in firsts]
-    own = found.take(np.array(list(firsts.values()), np.intp))
+    """One leg's groups in their order, each under its common id."""
+    ranking = rankings[leg]
+    if not first_places:
+        return ranking
+    origins = [occurrences[group] for group in first_places]
+    selected = ranking.take(np.array(list(first_places.values()), np.intp))
     renamed = replace(
-        own,
-        ids=np.array([rankings[other].ids[place] for _, other, place in first], np.str_),
-        rows=np.array([rows[other][place] for _, other, place in first], np.int64),
+        selected,
+        ids=np.array([rankings[other].ids[place] for _, other, place in origins], np.str_),
+        rows=np.array([rows[other][place] for _, other, place in origins], np.int64),
     )
-    return as_source(renamed, int(found.priority.min()))
+    return as_source(renamed, int(ranking.priority.min()))
 
 
-def _firsts(groups: Iterable[Group]) -> dict[Group, int]:
-    """group → the place of its first member, groups in the order they are met."""
-    firsts: dict[Group, int] = {}
+def _first_places(groups: Iterable[Group]) -> dict[Group, int]:
+    """group → the place of its first member, in order of occurrence."""
+    first_places: dict[Group, int] = {}
     for place, group in enumerate(groups):
-        firsts.setdefault(group, place)
-    return firsts
+        first_places.setdefault(group, place)
+    return first_places

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from assay.engine.checks import check_number
-from assay.fuse.weighted import check_planned, check_weights, weighted_sum
+from assay.fuse.weighted import check_weighted_legs, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking
 
@@ -21,9 +21,9 @@ class Rrf:
         score = Σ w / (c + rank)  ·  1 / Σ w / (c + 1)
 
     `rank` is the place in the leg's own ranking, from 1; a leg that missed a candidate adds 0. `c` damps the
-    head of the lists (60 in 000 and 004). `weights` gives w by leg name, 1 where a leg is not named.
-    Takes any scale, since it reads ranks only; gives unit scores, 1 for rank 1 in every leg. The undivided
-    sum of 000 and 004 is the fold of the parts before "normalise".
+    head of the lists (60 in the router policy and in weighted fusion). `weights` gives w by leg name, 1 where
+    a leg is not named. Takes any scale, since it reads ranks only; gives unit scores, 1 for rank 1 in every leg. The
+    undivided sum of those specifications is the fold of the parts before "normalise".
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -40,10 +40,10 @@ class Rrf:
         weight = {leg: self.weights.get(leg, 1.0) for leg in rankings}
         return weighted_sum(
             rankings,
-            {leg: weight[leg] / (self.c + np.arange(1.0, len(found) + 1.0)) for leg, found in rankings.items()},
+            {leg: weight[leg] / (self.c + np.arange(1.0, len(ranking) + 1.0)) for leg, ranking in rankings.items()},
             {leg: weight[leg] / (self.c + 1.0) for leg in rankings},
         )
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
-        check_planned("rrf", self.weights, legs)
+        check_weighted_legs("rrf", self.weights, legs)
         return Range("unit", 0.0, 1.0)

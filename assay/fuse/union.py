@@ -1,4 +1,4 @@
-"""All candidates of all legs, once each."""
+"""The union of the legs' candidates, each once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assay.types import Floats, Ids, Ints, Ranking, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Union:
-    """The candidates in no particular order, and for each leg where its own candidates stand among them.
+class CandidateUnion:
+    """The candidates in no particular order, and per leg the positions of its own candidates among them.
 
     `priority` and `source_rank` are those of the occurrence with the smallest (priority, source_rank).
     """
@@ -34,33 +34,33 @@ class Union:
         return column
 
     def found_by(self, leg: str) -> NDArray[np.bool_]:
-        """Which candidates a leg found; a leg that is not planned found none."""
-        found = np.zeros(len(self), np.bool_)
+        """A mask of the candidates that a leg found; all False for a leg that is not planned."""
+        mask = np.zeros(len(self), np.bool_)
         if leg in self.places:
-            found[self.places[leg]] = True
-        return found
+            mask[self.places[leg]] = True
+        return mask
 
 
-def unite(rankings: Mapping[str, Ranking]) -> Union:
-    """The union of at least one ranking."""
-    every = list(rankings.values())
-    ids, rows = np.concatenate([r.ids for r in every]), known_rows(every)
-    priority = np.concatenate([r.priority for r in every])
-    source_rank = np.concatenate([r.source_rank for r in every])
-    # Rows are integers and unique per id, so they unite several times faster than texts.
+def unite(rankings: Mapping[str, Ranking]) -> CandidateUnion:
+    """Build the union of at least one ranking."""
+    all_rankings = list(rankings.values())
+    ids, rows = np.concatenate([r.ids for r in all_rankings]), concatenate_rows(all_rankings)
+    priority = np.concatenate([r.priority for r in all_rankings])
+    source_rank = np.concatenate([r.source_rank for r in all_rankings])
+    # Rows are integers, unique per id: sorting them is several times faster than sorting texts.
     keys = ids if rows is None else rows
     order = np.lexsort((source_rank, priority, keys))
-    ahead = keys[order]
+    sorted_keys = keys[order]
     new = np.ones(len(keys), np.bool_)
-    new[1:] = ahead[1:] != ahead[:-1]
+    new[1:] = sorted_keys[1:] != sorted_keys[:-1]
     place = np.empty(len(keys), np.intp)
     place[order] = np.cumsum(new) - 1
     best = order[new]
     places, start = {}, 0
-    for leg, found in rankings.items():
-        places[leg] = place[start : start + len(found)]
-        start += len(found)
-    return Union(
+    for leg, ranking in rankings.items():
+        places[leg] = place[start : start + len(ranking)]
+        start += len(ranking)
+    return CandidateUnion(
         ids=ids[best],
         rows=None if rows is None else rows[best],
         priority=priority[best],
@@ -69,8 +69,8 @@ def unite(rankings: Mapping[str, Ranking]) -> Union:
     )
 
 
-def known_rows(rankings: list[Ranking]) -> Rows | None:
-    """All rows, when every leg knows them and each is a row of this view."""
+def concatenate_rows(rankings: list[Ranking]) -> Rows | None:
+    """All rows; None unless every leg has rows and each is a row of this snapshot."""
     known = [r.rows for r in rankings if r.rows is not None]
     if len(known) < len(rankings):
         return None

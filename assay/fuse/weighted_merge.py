@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from assay.engine.checks import require_unit
-from assay.fuse.weighted import check_planned, check_weights, weighted_sum
+from assay.fuse.weighted import check_weighted_legs, check_weights, weighted_sum
 from assay.protocols import Snapshot
 from assay.types import Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedMerge:
-    """The third mode of 000, and what 002's vectorWeight and bm25Weight were meant for.
+    """Weighted mean of unit scores: the router policy's third mode, and the memory pipeline's two weights.
 
         score = Σ w · s / Σ w
 
-    `weights` gives w by leg name, 1 where not named (002: dense 0.7, bm25 0.3). A leg that missed a candidate
-    adds 0. Nothing is stretched: the legs must give unit scores, and a poor list stays poor. Gives unit scores.
+    `weights` gives w by leg name, 1 where not named (memory pipeline: dense 0.7, bm25 0.3). A leg that missed a
+    candidate adds 0. Scores are not normalised per list: the legs must give unit scores. Gives unit scores.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -32,10 +32,10 @@ class WeightedMerge:
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         weight = {leg: self.weights.get(leg, 1.0) for leg in rankings}
-        return weighted_sum(rankings, {leg: weight[leg] * r.score for leg, r in rankings.items()}, weight)
+        return weighted_sum(rankings, {leg: weight[leg] * ranking.score for leg, ranking in rankings.items()}, weight)
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
-        check_planned("weighted_merge", self.weights, legs)
+        check_weighted_legs("weighted_merge", self.weights, legs)
         for leg, scores in legs.items():
             require_unit(f"weighted_merge (leg {leg!r})", scores)
         return Range("unit", 0.0, max(scores.hi for scores in legs.values()))

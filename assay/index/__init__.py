@@ -1,1 +1,1 @@
-"""How do we find it fast? Words, vectors and filter columns, derived from the store and rebuildable at any time."""
+"""Indexes of words, vectors, filter columns and the graph, derived from the store and rebuildable at any time."""

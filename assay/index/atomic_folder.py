@@ -1,4 +1,4 @@
-"""A folder that is there whole or not at all: built aside, synced, renamed; a manifest says what belongs to it."""
+"""Builds a folder atomically: under a temporary name, synced, renamed; a manifest lists its files."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def whole(folder: Path) -> Iterator[Path]:
-    """A folder aside to build in; it takes its name when the block ends, and vanishes when the block fails."""
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder to build in; it is renamed when the block ends, and removed when the block fails."""
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     try:
-        yield aside
-        _sync(aside)
+        yield temporary
+        _sync(temporary)
         shutil.rmtree(folder, ignore_errors=True)
-        aside.rename(folder)
+        temporary.rename(folder)
     except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
-def write_manifest(folder: Path, said: dict[str, Any]) -> None:
-    """What a folder says of itself, with every file in it and its length: the last thing written."""
-    said["files"] = _sizes(folder)
-    (folder / "manifest.json").write_text(json.dumps(said, indent=1, sort_keys=True), "utf-8")
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest with every file of the folder and its length; it must be the last file written."""
+    manifest["files"] = _sizes(folder)
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
 
 
 def read_manifest(folder: Path, form: int, parts: frozenset[str]) -> dict[str, Any]:
-    """What a folder says of itself, once every file is there and as long as it was when written.
+    """Return the manifest of a folder after checking that every file is there with its length.
 
-    OSError or ValueError when it is not there, not whole, of another format, or lacks one of `parts`.
+    OSError or ValueError when it is missing, incomplete, of another format, or lacks one of `parts`.
     """
-    said = json.loads((folder / "manifest.json").read_text("utf-8"))
-    if not isinstance(said, dict) or said.get("format") != form:
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    if not isinstance(manifest, dict) or manifest.get("format") != form:
         raise ValueError(f"{folder} is not of format {form}")
-    if not said.keys() >= parts | {"files"} or not isinstance(said["files"], dict):
+    if not manifest.keys() >= parts | {"files"} or not isinstance(manifest["files"], dict):
         raise ValueError(f"the manifest of {folder} lacks a part")
-    for name, size in said["files"].items():
+    for name, size in manifest["files"].items():
         if (folder / name).stat().st_size != size:
             raise ValueError(f"{folder / name} is not {size} bytes long")
-    return said
+    return manifest
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Every file under a folder by its relative name, with its bytes."""
+    """Return every file under a folder by its relative name, with its bytes."""
     return {str(p.relative_to(folder)): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def _sync(folder: Path) -> None:
-    """To the disk, the folders that name the files included: a machine that loses power must not keep half of it."""
+    """Sync files and folders to disk, so that a power failure leaves no partial folder."""
     for path in (*folder.rglob("*"), folder):
         handle = os.open(path, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
 """Filter columns of a generation: every metadata field as sparse typed entries, so a filter is one vectorised pass.
 
-A field may hold text in one chunk, a number in the next and a list in a third; entries of each type are kept
-apart, and a list is simply several entries of one row.
+A field may hold text in one chunk, a number in the next and a list in a third; entries of each type are stored
+separately, and a list is several entries of one row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.engine.chunk_columns import NUMBERS, kind_of
-from assay.index.strings import Strings
+from assay.index.strings import StringColumn
 from assay.types import Floats
 from assay.where import Mask, Value
 
@@ -33,21 +33,21 @@ _OPS: Mapping[str, Any] = {
 class FilterColumns:
     """Read-only filter columns in a generation's folder."""
 
-    def __init__(self, folder: Path, ids: Strings) -> None:
+    def __init__(self, folder: Path, ids: StringColumn) -> None:
         self._folder = folder
-        self._ids = ids  # rows stand in id order, so the ids themselves are their sorted column
+        self._ids = ids  # rows are in id order, so the ids are a sorted column
         self.size = len(ids)
         self.numbers: dict[str, Floats] = {name: np.fromfile(folder / f"number.{name}", "<f8") for name in NUMBERS}
         self._directory: dict[str, dict[str, int]] = json.loads((folder / "fields.json").read_text("utf-8"))
-        self._opened: dict[str, Any] = {}
+        self._open_columns: dict[str, Any] = {}
 
     @cached_property
     def newest(self) -> float:
-        """The moment at which the last row was created; -inf when none is dated."""
+        """The latest creation time of a row; -inf when no row has one."""
         return float(np.fmax.reduce(self.numbers["created"], initial=-np.inf))
 
     def kinds(self) -> dict[str, set[str]]:
-        """field → the types its values have."""
+        """Return field → the types of its values."""
         return {"id": {"text"}, **{n: {"number"} for n in NUMBERS}, **{f: set(k) for f, k in self._directory.items()}}
 
     def missing(self, field: str) -> Mask:
@@ -85,35 +85,35 @@ class FilterColumns:
         return out
 
     def number(self, field: str) -> Floats:
-        """A numeric field as a dense column; the first entry of a row counts."""
+        """Return a numeric field as a dense column with the first entry of each row."""
         out = np.full(self.size, np.nan)
         if "number" in self._directory.get(field, {}):
             rows, values = self._entries(field, "number")
             out[rows[::-1]] = values[::-1]
         return out
 
-    def _words(self, field: str) -> Strings:
+    def _words(self, field: str) -> StringColumn:
         key = f"{field}/words"
-        if key not in self._opened:
-            self._opened[key] = Strings(self._folder / str(self._directory[field]["text"]))
-        return self._opened[key]  # type: ignore[no-any-return]
+        if key not in self._open_columns:
+            self._open_columns[key] = StringColumn(self._folder / str(self._directory[field]["text"]))
+        return self._open_columns[key]  # type: ignore[no-any-return]
 
     def _entries(self, field: str, kind: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
         key = f"{field}/{kind}"
-        if key not in self._opened:
+        if key not in self._open_columns:
             stem = self._folder / str(self._directory[field][kind])
             dtype = {"text": "<i4", "number": "<f8", "flag": "?"}[kind]
-            self._opened[key] = (np.fromfile(f"{stem}.rows", "<i4"), np.fromfile(f"{stem}.values", dtype))
-        return self._opened[key]  # type: ignore[no-any-return]
+            self._open_columns[key] = (np.fromfile(f"{stem}.rows", "<i4"), np.fromfile(f"{stem}.values", dtype))
+        return self._open_columns[key]  # type: ignore[no-any-return]
 
 
-def _text_match(words: Strings, codes: NDArray[Any], op: str, value: str) -> Mask:
-    """Which entries' texts compare so. Words stand in sorted order, so comparing text is comparing codes."""
+def _text_match(words: StringColumn, codes: NDArray[Any], op: str, value: str) -> Mask:
+    """Compare the texts of entries with a value. Words are sorted, so comparing texts is comparing codes."""
     if op == "~":
         wanted = value.casefold()
-        holding = np.array([wanted in words.at(i).casefold() for i in range(len(words))], np.bool_)
-        matched: Mask = holding[codes]
-        return matched
+        matching = np.array([wanted in words.at(i).casefold() for i in range(len(words))], np.bool_)
+        mask: Mask = matching[codes]
+        return mask
     low, high = words.bisect(value), words.bisect(value, right=True)
     inside: Mask = (codes >= low) & (codes < high)
     return {

@@ -1,4 +1,4 @@
-"""Builds filter columns in bounded memory: entries go to disk as they come, and texts become numbers at the end."""
+"""Builds filter columns in bounded memory: entries are spilled to disk, and texts become numbers at the end."""
 
 from __future__ import annotations
 
@@ -11,63 +11,63 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engine.chunk_columns import NUMBERS, fields_of, kind_of, numbers_of
-from assay.index.spill import Numbering, merged, write_run
-from assay.index.strings import StringsWriter
+from assay.index.external_sort import Numbering, merge_runs, write_run
+from assay.index.strings import StringColumnWriter
 from assay.types import Chunk
 from assay.where import Value
 
-HELD = 512_000
-"""Entries in memory before they go to disk: some 100 MB if every one is a text of its own."""
+MAX_ENTRIES = 512_000
+"""Entries in memory before they are spilled to disk: some 100 MB if every one is a different text."""
 
 
-class Entries(NamedTuple):
-    """What filters see of consecutive rows: (field, kind) → rows and values; and the dense NUMBERS, row by row."""
+class ColumnEntries(NamedTuple):
+    """The filterable values of consecutive rows: (field, kind) → rows and values; and the dense NUMBERS, row by row."""
 
     fields: dict[tuple[str, str], tuple[array[int], list[Value]]]
     numbers: list[tuple[float, ...]]
 
 
-def entries_of(chunks: Sequence[Chunk], first: int) -> Entries:
-    """The entries of consecutive chunks, the first of which stands in row `first`."""
-    found: dict[tuple[str, str], tuple[array[int], list[Value]]] = {}
+def collect_entries(chunks: Sequence[Chunk], first: int) -> ColumnEntries:
+    """Return the entries of consecutive chunks, the first of which is row `first`."""
+    fields: dict[tuple[str, str], tuple[array[int], list[Value]]] = {}
     for row, chunk in enumerate(chunks, first):
         for field, value in fields_of(chunk):
             key = field, kind_of(value)
-            if key not in found:
-                found[key] = array("i"), []
-            rows, values = found[key]
+            if key not in fields:
+                fields[key] = array("i"), []
+            rows, values = fields[key]
             rows.append(row)
             values.append(value)
-    return Entries(found, list(map(numbers_of, chunks)))
+    return ColumnEntries(fields, list(map(numbers_of, chunks)))
 
 
 class ColumnsBuilder:
-    """Blocks of rows come in order; `finish` leaves the files that `FilterColumns` opens."""
+    """Takes blocks of rows in order; `finish` writes the files that `FilterColumns` opens."""
 
-    def __init__(self, folder: Path, most: int = HELD) -> None:
+    def __init__(self, folder: Path, max_entries: int = MAX_ENTRIES) -> None:
         self._folder = folder
-        self._most = most
-        self._held = 0
+        self._max_entries = max_entries
+        self._buffered = 0
         self._columns: dict[tuple[str, str], _Column] = {}
         for name in NUMBERS:
             (folder / f"number.{name}").touch()
 
-    def add(self, entries: Entries) -> None:
+    def add(self, entries: ColumnEntries) -> None:
         for name, numbers in zip(NUMBERS, zip(*entries.numbers, strict=True), strict=False):
             _append(self._folder / f"number.{name}", array("d", numbers))
         for key, (rows, values) in entries.fields.items():
             if key not in self._columns:
-                kind = _Texts if key[1] == "text" else _Column
+                kind = _TextColumn if key[1] == "text" else _Column
                 self._columns[key] = kind(self._folder / f"column-{len(self._columns)}", key[1])
             self._columns[key].extend(rows, values)
-            self._held += len(rows)
-        if self._held >= self._most:
+            self._buffered += len(rows)
+        if self._buffered >= self._max_entries:
             self._spill()
 
     def _spill(self) -> None:
         for column in self._columns.values():
             column.spill()
-        self._held = 0
+        self._buffered = 0
 
     def finish(self) -> None:
         self._spill()
@@ -79,7 +79,7 @@ class ColumnsBuilder:
 
 
 class _Column:
-    """The entries of one field and kind: rows and values in memory, appended to two files when told to."""
+    """The entries of one field and kind: rows and values in memory, appended to two files by `spill`."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self._rows_file, self._values_file = path.with_suffix(".rows"), path.with_suffix(".values")
@@ -101,14 +101,14 @@ class _Column:
         self._values_file.rename(f"{stem}.values")
 
 
-class _Texts(_Column):
-    """A column of texts: each spill is a run of its sorted texts, and the values are places in that run."""
+class _TextColumn(_Column):
+    """A column of texts: each spill writes a run of its sorted texts, and the values are places in that run."""
 
     def __init__(self, path: Path, kind: str) -> None:
         super().__init__(path, kind)
         self._path = path
         self._numbers = Numbering()
-        self._runs: list[tuple[Path, int]] = []  # a run of texts, and how many entries go with it
+        self._runs: list[tuple[Path, int]] = []  # a run of texts, and the number of its entries
 
     def extend(self, rows: Iterable[int], values: Iterable[Any]) -> None:
         super().extend(rows, map(self._numbers.__getitem__, values))
@@ -126,11 +126,11 @@ class _Texts(_Column):
             super().spill()
 
     def finish(self, stem: Path) -> None:
-        """All texts once, sorted; each value becomes the place of its text among them."""
-        words = StringsWriter(stem)
+        """Write all texts once, sorted; each value becomes the place of its text."""
+        words = StringColumnWriter(stem)
         last, count = None, 0
-        places = [array("i") for _ in self._runs]  # of each run's texts, among all
-        for word, run, _ in merged([path for path, _ in self._runs]):
+        places = [array("i") for _ in self._runs]  # the place of each run's texts among all
+        for word, run, _ in merge_runs([path for path, _ in self._runs]):
             if word != last:
                 words.add(word)
                 last, count = word, count + 1

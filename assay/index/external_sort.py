@@ -1,7 +1,7 @@
-"""Sorted things too many for memory: written as runs on disk, read back together in order.
+"""External sorting: sorted runs are written to disk and merged in order.
 
-A run is a file of pickled blocks. It is opened anew for every block, so hundreds of runs may be merged without
-holding hundreds of files open, and a merge holds one block of each.
+A run is a file of pickled blocks. It is opened for each block, so that merging hundreds of runs does not keep hundreds
+of files open; a merge holds one block of each run in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Numbering(dict[str, int]):
 
 
 def write_run(path: Path, keys: Sequence[Any], sizes: Sequence[int] | None = None) -> None:
-    """Keys in ascending order, none twice, each with a size where they have one."""
+    """Write keys in ascending order, each once, with their sizes if given."""
     with path.open("wb") as file:
         for start in range(0, len(keys), _BLOCK):
             part = slice(start, start + _BLOCK)
@@ -33,19 +33,19 @@ def write_run(path: Path, keys: Sequence[Any], sizes: Sequence[int] | None = Non
             pickle.dump(block, file, pickle.HIGHEST_PROTOCOL)
 
 
-def merged(paths: Sequence[Path]) -> Iterator[tuple[Any, int, int]]:
-    """(key, number of its run, its size) of all runs in the order of the keys; equal keys in the order of the runs."""
+def merge_runs(paths: Sequence[Path]) -> Iterator[tuple[Any, int, int]]:
+    """Yield (key, number of its run, its size) of all runs in the order of keys; equal keys in the order of runs."""
     return heapq.merge(*(_read_run(path, run) for run, path in enumerate(paths)))
 
 
 def _read_run(path: Path, run: int) -> Iterator[tuple[Any, int, int]]:
-    place = 0
+    offset = 0
     while True:
         with path.open("rb") as file:
-            file.seek(place)
+            file.seek(offset)
             try:
                 keys, sizes = pickle.load(file)
             except EOFError:
                 return
-            place = file.tell()
+            offset = file.tell()
         yield from zip(keys, repeat(run), sizes)

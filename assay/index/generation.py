@@ -1,7 +1,7 @@
-"""A generation: words, vectors and filter columns of the chunks alive at one version, built canonically.
+"""A generation: word index, vectors and filter columns of the chunks alive at one version.
 
-Rows stand in id order, so the same live chunks give the same files whatever their history. A generation is
-built in a folder aside and renamed when whole; a folder without a manifest is rubbish and is removed.
+Rows are in id order, so the same live chunks give the same files whatever their history. A generation is built in a
+temporary folder and renamed when complete; a folder without a manifest is incomplete and is removed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any
 
 import numpy as np
 
+from assay.index.atomic_folder import atomic_folder, read_manifest, write_manifest
 from assay.index.columns import FilterColumns
-from assay.index.columns_build import ColumnsBuilder
+from assay.index.columns_builder import ColumnsBuilder
 from assay.index.graph import GraphIndex
-from assay.index.graph_build import GraphRows, build_graph
-from assay.index.rows import BLOCK, Work, blocks, seqs_of
-from assay.index.strings import Strings, StringsWriter
+from assay.index.graph_builder import GraphRows, build_graph
+from assay.index.row_blocks import BLOCK, IndexTask, read_blocks, read_seqs
+from assay.index.strings import StringColumn, StringColumnWriter
 from assay.index.vectors import VectorIndex
-from assay.index.vectors_build import IVF_FROM, build_vectors
-from assay.index.whole import read_manifest, whole, write_manifest
-from assay.index.words import TANTIVY_FROM, Words
-from assay.index.words_build import WordsBuilder
-from assay.store.locks import InUse, in_turn
+from assay.index.vectors_builder import IVF_FROM, build_vectors
+from assay.index.words import TANTIVY_FROM, WordIndex
+from assay.index.words_builder import WordIndexBuilder
+from assay.store.locks import SharedFileLock, lock_file
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Progress
 
 FORMAT = 2
@@ -42,12 +42,12 @@ FORMAT = 2
 class Generation:
     """Read-only view of a finished generation; parts open when first used.
 
-    OSError or ValueError when it is not there, not whole, or of another format: then it is to be built anew.
+    OSError or ValueError when it is missing, incomplete, or of another format: then it must be rebuilt.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._in_use = InUse(folder / "manifest.json")  # parts open later; until we are gone they must stay
+        self._in_use = SharedFileLock(folder / "manifest.json")  # parts are opened later, so the files must stay
         self.manifest = read_manifest(folder, FORMAT, _MANIFEST)
         self.version: int = self.manifest["version"]
         self.last_seq: int = self.manifest["last_seq"]
@@ -57,21 +57,21 @@ class Generation:
         self._graph_lock = threading.Lock()
 
     @cached_property
-    def ids(self) -> Strings:
-        return Strings(self.folder / "ids")
+    def ids(self) -> StringColumn:
+        return StringColumn(self.folder / "ids")
 
     @cached_property
     def seqs(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.fromfile(self.folder / "seqs", "<i8")
 
     def row_of(self, chunk_id: str, seq: int) -> int:
-        """The row of a chunk as it was when the generation was built, or -1."""
+        """Return the row of a chunk as it was when the generation was built, or -1."""
         row = self.ids.find(chunk_id)
         return row if row >= 0 and self.seqs[row] == seq else -1
 
     @cached_property
-    def words(self) -> Words:
-        return Words(self.folder)
+    def words(self) -> WordIndex:
+        return WordIndex(self.folder)
 
     @cached_property
     def columns(self) -> FilterColumns:
@@ -87,29 +87,29 @@ class Generation:
         return self.folder / "graph"
 
     def graph(self, store: SqliteStore, analyser: Analyser, progress: Progress = lambda *_: None) -> GraphIndex:
-        """The graph of these rows; built now when nobody has asked for it before. Whoever else asks meanwhile waits.
+        """Return the graph of these rows; the first call builds it, and other callers wait for that.
 
-        It follows from the rows and the analyser alone, so it changes no digest.
+        It is derived from the rows and the analyser alone, so it changes no digest.
         """
         with self._graph_lock:
             if self._graph is None:
-                self._graph = self._opened_graph(store, analyser, progress)
+                self._graph = self._open_graph(store, analyser, progress)
             return self._graph
 
-    def _opened_graph(self, store: SqliteStore, analyser: Analyser, progress: Progress) -> GraphIndex:
+    def _open_graph(self, store: SqliteStore, analyser: Analyser, progress: Progress) -> GraphIndex:
         with contextlib.suppress(OSError, ValueError):
             return GraphIndex(self.graph_folder)
         if store.readonly:
-            aside = tempfile.mkdtemp(prefix="assay-graph-")
-            weakref.finalize(self, shutil.rmtree, aside, ignore_errors=True)
-            return build_graph(self._rows_in(store), Path(aside) / "graph", analyser, progress)
-        with in_turn(self.folder / ".graph.lock"):
+            temporary = tempfile.mkdtemp(prefix="assay-graph-")
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            return build_graph(self._graph_rows(store), Path(temporary) / "graph", analyser, progress)
+        with lock_file(self.folder / ".graph.lock"):
             with contextlib.suppress(OSError, ValueError):
-                return GraphIndex(self.graph_folder)  # built while we waited
-            return build_graph(self._rows_in(store), self.graph_folder, analyser, progress)
+                return GraphIndex(self.graph_folder)  # built by another process meanwhile
+            return build_graph(self._graph_rows(store), self.graph_folder, analyser, progress)
 
-    def _rows_in(self, store: SqliteStore) -> GraphRows:
-        """These rows, as a graph is built from them."""
+    def _graph_rows(self, store: SqliteStore) -> GraphRows:
+        """Return these rows as input of the graph builder."""
         words = self.words
         return GraphRows(store, store.folder, self.folder, words.size, lambda term: words.frequency(words.term(term)))
 
@@ -126,24 +126,27 @@ def build_generation(
     ivf_from: int = IVF_FROM,
 ) -> Generation:
     """Index every chunk alive at `version` into `folder`. `model` is (digest, dimension); 0 means no vectors."""
-    with whole(folder) as aside:
+    with atomic_folder(folder) as temporary:
         last_seq = store.last_seq(version)
-        size = _write_ids(store, version, aside)
-        work = Work(store.folder, aside, analyser, with_bodies=size >= tantivy_from, block=BLOCK)
-        words = WordsBuilder(aside, work.with_bodies)
-        columns = ColumnsBuilder(aside)
+        size = _write_ids(store, version, temporary)
+        task = IndexTask(store.folder, temporary, analyser, with_bodies=size >= tantivy_from, block=BLOCK)
+        words = WordIndexBuilder(temporary, task.with_bodies)
+        columns = ColumnsBuilder(temporary)
         content = hashlib.sha256()
         dim = model[1]
         has = np.zeros(size, np.bool_)
         done = 0
-        with (aside / "vectors").open("wb") as matrix, contextlib.closing(blocks(store, work, size)) as given:
-            for block in given:
+        with (
+            (temporary / "vectors").open("wb") as matrix,
+            contextlib.closing(read_blocks(store, task, size)) as row_blocks,
+        ):
+            for block in row_blocks:
                 words.add(block.lengths, block.bodies)
                 columns.add(block.entries)
                 content.update(block.facts)
                 first, done = done, done + len(block.lengths)
                 if dim:
-                    vectors = store.vectors(seqs_of(aside, first, done), dim)
+                    vectors = store.vectors(read_seqs(temporary, first, done), dim)
                     has[first:done] = vectors.any(axis=1)
                     content.update(vectors.tobytes())
                     vectors.tofile(matrix)
@@ -151,7 +154,7 @@ def build_generation(
         words.finish()
         columns.finish()
         progress("vectors", 0, 1)
-        made = build_vectors(aside, size, dim, has, ivf_from) if dim else None
+        vector_facts = build_vectors(temporary, size, dim, has, ivf_from) if dim else None
         manifest = {
             "format": FORMAT,
             "version": version,
@@ -160,21 +163,21 @@ def build_generation(
             "dim": dim,
             "model": model[0],
             "analyser": analyser.digest,
-            "vectors": made,
+            "vectors": vector_facts,
             "tantivy": size >= tantivy_from,
         }
         content.update(
             json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode()
         )
         manifest["digest"] = content.hexdigest()
-        write_manifest(aside, manifest)
+        write_manifest(temporary, manifest)
         progress("vectors", 1, 1)
     return Generation(folder)
 
 
 def _write_ids(store: SqliteStore, version: int, folder: Path) -> int:
-    """The ids alive at a version, in order, and the rows of the store they stand in; how many there are."""
-    ids, seqs = StringsWriter(folder / "ids"), array("q")
+    """Write the ids alive at a version, in order, with their rows in the store; return their number."""
+    ids, seqs = StringColumnWriter(folder / "ids"), array("q")
     for name, seq in store.live_at(version):
         ids.add(name)
         seqs.append(seq)

@@ -1,19 +1,19 @@
-"""python -m assay.index.worker     indexes ranges of rows, speaking `assay.util.parallel`'s protocol"""
+"""python -m assay.index.index_worker     a worker that indexes ranges of rows (`assay.util.worker_pool`)"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from assay.index.rows import Block, Work, indexed
+from assay.index.row_blocks import IndexTask, RowBlock, index_range
 from assay.store.sqlite import SqliteStore
-from assay.util.parallel import serve
+from assay.util.worker_pool import serve_tasks
 
 
-def _handler(work: Work) -> Callable[[tuple[int, int]], Iterator[Block]]:
-    store = SqliteStore.open(work.store)
-    store.db.execute("PRAGMA mmap_size = 0")  # the program has the pages mapped; once is enough
-    return lambda place: indexed(store, work, place)
+def _handler(task: IndexTask) -> Callable[[tuple[int, int]], Iterator[RowBlock]]:
+    store = SqliteStore.open(task.store)
+    store.db.execute("PRAGMA mmap_size = 0")  # the main process has mapped the pages already
+    return lambda row_range: index_range(store, task, row_range)
 
 
 if __name__ == "__main__":
-    serve(_handler)
+    serve_tasks(_handler)

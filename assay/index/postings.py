@@ -1,4 +1,4 @@
-"""Postings in bounded memory: sorted runs on disk, each of consecutive rows, then one merge.
+"""Writes postings in bounded memory: sorted runs on disk, each of consecutive rows, then one merge.
 
 The merged files do not depend on where one run ended and the next began.
 """
@@ -13,25 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.index.spill import Numbering, merged, write_run
-from assay.index.strings import StringsWriter
+from assay.index.external_sort import Numbering, merge_runs, write_run
+from assay.index.strings import StringColumnWriter
 
 RUN_TERMS = 2_000_000
-"""Terms, repeated as they occur, held before a run is written: 8 MB, and some 60 MB while they are sorted."""
-_MERGED = 2_000_000
-"""Postings gathered before they are written."""
+"""Terms, repeated as they occur, in memory before a run is written: 8 MB, and some 60 MB while they are sorted."""
+_MERGE_BATCH = 2_000_000
+"""Postings of one batch of the merge."""
 _MOST = np.iinfo(np.uint16).max
 
 
 class PostingsWriter:
-    """Rows from `first` on come in order; their postings are left as runs `run-<row>` in the folder."""
+    """Takes rows from `first` on, in order, and writes their postings as runs `run-<row>` in the folder."""
 
-    def __init__(self, folder: Path, first: int, most: int = RUN_TERMS) -> None:
+    def __init__(self, folder: Path, first: int, max_terms: int = RUN_TERMS) -> None:
         self._folder = folder
-        self._most = most
-        self._fresh(first)
+        self._max_terms = max_terms
+        self._reset(first)
 
-    def _fresh(self, first: int) -> None:
+    def _reset(self, first: int) -> None:
         self._first = first
         self._numbers = Numbering()
         self._terms = array("I")
@@ -40,11 +40,11 @@ class PostingsWriter:
     def add(self, terms: Sequence[str]) -> None:
         self._terms.extend(map(self._numbers.__getitem__, terms))
         self._lengths.append(len(terms))
-        if len(self._terms) >= self._most:
+        if len(self._terms) >= self._max_terms:
             self.finish()
 
     def finish(self) -> None:
-        """Write what is held, if anything, as one run, sorted by (term, row)."""
+        """Write the buffered rows, if any, as one run, sorted by (term, row)."""
         if not self._lengths:
             return
         words = sorted(self._numbers)  # by code point, which is UTF-8's byte order too
@@ -64,21 +64,21 @@ class PostingsWriter:
         write_run(path / "terms", [word.encode("utf-8", "surrogatepass") for word in words], sizes)
         (keys & np.uint64(0xFFFFFFFF)).astype("<i4").tofile(path / "rows")
         np.minimum(counts, _MOST).astype("<u2").tofile(path / "counts")
-        self._fresh(self._first + len(self._lengths))
+        self._reset(self._first + len(self._lengths))
 
 
-class _Gathered:
-    """Neighbouring terms of all runs: which run has how many postings of each, in the order they are written.
+class _MergeBatch:
+    """A batch of adjacent terms of all runs: the number of postings of each run, in the order of writing.
 
-    A term may be begun in one lot and ended in the next: its postings come run by run.
+    A term may begin in one batch and end in the next: its postings come run by run.
     """
 
     def __init__(self, runs: Sequence[Path]) -> None:
         self._runs = runs
-        self._read = np.zeros(len(runs), np.int64)  # postings already taken from each run
-        self._fresh()
+        self._read = np.zeros(len(runs), np.int64)  # postings already read from each run
+        self._reset()
 
-    def _fresh(self) -> None:
+    def _reset(self) -> None:
         self._run = array("i")
         self._size = array("i")
         self.total = 0
@@ -93,51 +93,51 @@ class _Gathered:
             return
         run, size = np.frombuffer(self._run, np.int32), np.frombuffer(self._size, np.int32)
         taken = np.bincount(run, size, len(self._runs)).astype(np.int64)
-        # Where each segment begins when the runs stand one behind the other, and where it begins in the output.
+        # Where each segment begins in the concatenated runs, and where it begins in the output.
         by_run = np.argsort(run, kind="stable")
-        source = np.empty(len(size), np.int64)
-        source[by_run] = np.cumsum(size[by_run]) - size[by_run]
-        order = np.repeat((source - np.cumsum(size) + size).astype(np.int32), size)
+        origin = np.empty(len(size), np.int64)
+        origin[by_run] = np.cumsum(size[by_run]) - size[by_run]
+        order = np.repeat((origin - np.cumsum(size) + size).astype(np.int32), size)
         order += np.arange(len(order), dtype=np.int32)
         self._parts("rows", "<i4", taken)[order].tofile(rows)
         self._parts("counts", "<u2", taken)[order].tofile(counts)
         self._read += taken
-        self._fresh()
+        self._reset()
 
     def _parts(self, name: str, kind: str, taken: NDArray[np.int64]) -> NDArray[Any]:
         width = np.dtype(kind).itemsize
         return np.concatenate(
             [
-                np.fromfile(run / name, kind, int(many), offset=int(done) * width)
-                for run, many, done in zip(self._runs, taken, self._read, strict=True)
-                if many
+                np.fromfile(run / name, kind, int(count), offset=int(start) * width)
+                for run, count, start in zip(self._runs, taken, self._read, strict=True)
+                if count
             ]
         )
 
 
 def merge_postings(runs: Sequence[Path], folder: Path) -> None:
-    """All runs as one: `terms`, and for each of them its rows, ascending, with their counts."""
-    terms = StringsWriter(folder / "terms")
+    """Merge all runs: `terms`, and for each of them its rows, ascending, with their counts."""
+    terms = StringColumnWriter(folder / "terms")
     start = array("q")
-    gathered = _Gathered(runs)
+    batch = _MergeBatch(runs)
     last, total = None, 0
     with (
         (folder / "postings.rows").open("wb") as rows,
         (folder / "postings.counts").open("wb") as counts,
         (folder / "postings.start").open("wb") as starts,
     ):
-        for term, run, size in merged([path / "terms" for path in runs]):
+        for term, run, size in merge_runs([path / "terms" for path in runs]):
             if term != last:
                 terms.add_bytes(term)
                 start.append(total)
                 last = term
-            gathered.add(run, size)
+            batch.add(run, size)
             total += size
-            if gathered.total >= _MERGED:
-                gathered.write(rows, counts)
+            if batch.total >= _MERGE_BATCH:
+                batch.write(rows, counts)
                 start.tofile(starts)
                 del start[:]
-        gathered.write(rows, counts)
+        batch.write(rows, counts)
         start.append(total)
         start.tofile(starts)
     terms.close()

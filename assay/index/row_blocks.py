@@ -1,7 +1,7 @@
-"""From stored rows to what an index takes in: analysed, sorted and counted, here or in helper processes.
+"""Turns stored rows into the input of an index: analysed, sorted and counted, in this process or in workers.
 
-The rows of a generation are cut into ranges. Each range leaves its postings as runs in the folder and gives blocks,
-which are taken in order, so the files are the same wherever a range was worked on.
+The rows of a generation are split into ranges. Each range writes its postings as runs in the folder and yields blocks,
+which are used in order, so the files do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from assay.index.columns_build import Entries, entries_of
+from assay.index.columns_builder import ColumnEntries, collect_entries
 from assay.index.postings import PostingsWriter
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
-from assay.util.parallel import Crashed, Crew, NoHelpers, workers
+from assay.text.analyser import Analyser
+from assay.util.worker_pool import WorkerCrashed, WorkerPool, WorkersUnavailable, count_workers
 
 T = TypeVar("T")
-Place = tuple[int, int]
+RowRange = tuple[int, int]
 """A range of rows: the first, and the one beyond the last."""
 
 BLOCK = 2_000
-"""Rows handed over together. The digest of a generation takes facts and vectors in turns of so many."""
+"""Rows of one block. The digest of a generation alternates facts and vectors block by block."""
 RANGE = 20 * BLOCK
-"""Rows one helper works on at a time: few enough that the next helper's fit into what may wait."""
-HELPED_ROWS = 20_000
-"""Rows from which starting helper processes pays."""
+"""Rows of one task: few enough that the results of the other workers fit into what may wait."""
+PARALLEL_FROM = 20_000
+"""Rows from which worker processes are faster."""
 
 
-class Work(NamedTuple):
-    """What a helper needs to know: the store's folder, the folder being built, how to read words, rows in a block."""
+class IndexTask(NamedTuple):
+    """The setup of a worker: the store's folder, the folder being built, the analyser, the rows of a block."""
 
     store: Path
     folder: Path
@@ -43,73 +43,73 @@ class Work(NamedTuple):
     block: int
 
 
-class Block(NamedTuple):
-    """Consecutive rows: their numbers of terms, their terms joined by spaces if wanted, entries and digests."""
+class RowBlock(NamedTuple):
+    """Consecutive rows: their numbers of terms, their terms joined by spaces for tantivy, entries and digests."""
 
     lengths: array[int]
     bodies: list[str]
-    entries: Entries
+    entries: ColumnEntries
     facts: bytes
 
 
-def blocks(store: SqliteStore, work: Work, size: int) -> Generator[Block, None, None]:
-    """All rows of the generation whose `seqs` lie in the folder, in order."""
-    return in_ranges(size, work.block, lambda place: indexed(store, work, place), ("assay.index.worker", work))
+def read_blocks(store: SqliteStore, task: IndexTask, size: int) -> Generator[RowBlock, None, None]:
+    """Yield all rows of the generation whose `seqs` are in the folder, in order."""
+    return map_ranges(size, task.block, lambda rows: index_range(store, task, rows), ("assay.index.index_worker", task))
 
 
-def in_ranges(
-    size: int, block: int, done_here: Callable[[Place], Iterator[T]], helper: tuple[str, object]
+def map_ranges(
+    size: int, block: int, read_range: Callable[[RowRange], Iterator[T]], worker: tuple[str, object]
 ) -> Generator[T, None, None]:
-    """What `done_here` gives for ranges that cover `size` rows, in order; in helper processes where that pays.
+    """Yield the parts that `read_range` yields for ranges covering `size` rows, in order; in workers where faster.
 
-    `helper` is the module that does the same in a process of its own, and what it is told at its start.
+    `worker` is the module that does the same in a worker process, and its setup.
     """
-    helpers = workers() if size >= HELPED_ROWS else 0
-    step = min(RANGE, block * -(-size // (block * max(helpers, 1)))) or RANGE
+    workers = count_workers() if size >= PARALLEL_FROM else 0
+    step = min(RANGE, block * -(-size // (block * max(workers, 1)))) or RANGE
     ranges = [(first, min(first + step, size)) for first in range(0, size, step)]
     done = 0
-    if helpers:
+    if workers:
         try:
-            with Crew(*helper, ranges, helpers) as crew:
-                for place, parts in zip(ranges, crew, strict=True):
-                    yield from _whole_range(parts, partial(done_here, place))
+            with WorkerPool(*worker, ranges, workers) as pool:
+                for row_range, parts in zip(ranges, pool, strict=True):
+                    yield from _complete_range(parts, partial(read_range, row_range))
                     done += 1
-        except NoHelpers:
-            pass  # what is left is done here
-    for place in ranges[done:]:
-        yield from done_here(place)
+        except WorkersUnavailable:
+            pass  # this process reads the rest
+    for row_range in ranges[done:]:
+        yield from read_range(row_range)
 
 
-def seqs_of(folder: Path, first: int, end: int) -> list[int]:
-    """Where the rows of a generation stand in the store."""
+def read_seqs(folder: Path, first: int, end: int) -> list[int]:
+    """Read the store's row numbers of a range of a generation's rows."""
     part: list[int] = np.fromfile(folder / "seqs", "<i8", end - first, offset=8 * first).tolist()
     return part
 
 
-def _whole_range(parts: Iterator[T], done_here: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """The parts of a range; if its helper dies, the rest of it is done here."""
+def _complete_range(parts: Iterator[T], read_range: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """Yield the parts of a range; if its worker dies, this process reads the rest."""
     seen = 0
     try:
         for part in parts:
             seen += 1
             yield part
-    except Crashed:
-        yield from islice(done_here(), seen, None)
+    except WorkerCrashed:
+        yield from islice(read_range(), seen, None)
 
 
-def indexed(store: SqliteStore, work: Work, place: Place) -> Iterator[Block]:
-    """The blocks of one range (first row, beyond its last); its postings are left as runs."""
-    first, end = place
-    postings = PostingsWriter(work.folder, first)
-    for start in range(first, end, work.block):
-        rows = store.rows(seqs_of(work.folder, start, min(start + work.block, end)))
+def index_range(store: SqliteStore, task: IndexTask, row_range: RowRange) -> Iterator[RowBlock]:
+    """Yield the blocks of one range; its postings are written as runs."""
+    first, end = row_range
+    postings = PostingsWriter(task.folder, first)
+    for start in range(first, end, task.block):
+        rows = store.rows(read_seqs(task.folder, start, min(start + task.block, end)))
         lengths, bodies = array("I"), []
         for row in rows:
-            terms = work.analyser.terms(row.chunk.indexed_text)
+            terms = task.analyser.terms(row.chunk.indexed_text)
             postings.add(terms)
             lengths.append(len(terms))
-            if work.with_bodies:
+            if task.with_bodies:
                 bodies.append(" ".join(terms))
         chunks = [row.chunk for row in rows]
-        yield Block(lengths, bodies, entries_of(chunks, start), b"".join([row.facts for row in rows]))
+        yield RowBlock(lengths, bodies, collect_entries(chunks, start), b"".join([row.facts for row in rows]))
     postings.finish()

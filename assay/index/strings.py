@@ -1,4 +1,4 @@
-"""A column of texts in two files: offsets and one blob. Memory-mapped, written as a stream, opened in microseconds."""
+"""A column of strings in two files, offsets and one blob: memory-mapped, written as a stream."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from assay.types import Rows
 
 
-class Strings:
-    """Read-only; texts are UTF-8, lone surrogates kept as they were."""
+class StringColumn:
+    """A read-only column; strings are UTF-8, lone surrogates are preserved."""
 
     def __init__(self, path: Path) -> None:
         self._offsets = np.fromfile(path.with_suffix(".offsets"), "<i8")
@@ -35,7 +35,7 @@ class Strings:
 
     @cached_property
     def _fixed(self) -> NDArray[np.bytes_] | None:
-        """The column as one array of equally long ASCII texts, if it is one: ids usually are, and then it is fast."""
+        """The column as one array of equally long ASCII strings (ids usually are), else None."""
         width = int(self._offsets[1]) if len(self) else 0
         if not width or width * len(self) != len(self._blob) or (np.diff(self._offsets) != width).any():
             return None
@@ -44,7 +44,7 @@ class Strings:
         return raw.view(f"S{width}") if plain else None
 
     def array(self, rows: Rows) -> NDArray[np.str_]:
-        """The texts of these rows as an array."""
+        """Return the strings of these rows as an array."""
         fixed = self._fixed
         return np.array(self.take(rows), np.str_) if fixed is None else fixed[rows].astype(np.str_)
 
@@ -54,32 +54,32 @@ class Strings:
         return [bytes(blob[a:b]).decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
 
     def bisect(self, text: str, right: bool = False) -> int:
-        """Where a text stands, or would stand, in a column written in sorted order."""
+        """Return where a string is, or would be inserted, in a sorted column."""
         wanted = text.encode("utf-8", "surrogatepass")
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
-            here = self.bytes_at(middle)
-            if here < wanted or (right and here == wanted):
+            value = self.bytes_at(middle)
+            if value < wanted or (right and value == wanted):
                 low = middle + 1
             else:
                 high = middle
         return low
 
     def find(self, text: str) -> int:
-        """The row of a text in a sorted column, or -1."""
+        """Return the row of a string in a sorted column, or -1."""
         row = self.bisect(text)
         return row if row < len(self) and self.at(row) == text else -1
 
 
-class StringsWriter:
-    """Appends texts one by one; nothing is held in memory but the offsets."""
+class StringColumnWriter:
+    """Appends strings one by one; only the offsets are in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._blob = path.with_suffix(".blob").open("wb")
         self._offsets = array("q", [0])
-        weakref.finalize(self, _give_up, self._blob)  # for whoever fails before closing, e.g. on a full disk
+        weakref.finalize(self, _close_quietly, self._blob)  # when the caller fails before close(), e.g. on a full disk
 
     def add(self, text: str) -> None:
         self.add_bytes(text.encode("utf-8", "surrogatepass"))
@@ -93,13 +93,13 @@ class StringsWriter:
         np.frombuffer(self._offsets, "<i8").tofile(self._path.with_suffix(".offsets"))
 
 
-def _give_up(blob: IO[bytes]) -> None:
+def _close_quietly(blob: IO[bytes]) -> None:
     with contextlib.suppress(OSError):
         blob.close()
 
 
-def write_strings(path: Path, texts: Iterable[str]) -> None:
-    writer = StringsWriter(path)
+def write_column(path: Path, texts: Iterable[str]) -> None:
+    writer = StringColumnWriter(path)
     for text in texts:
         writer.add(text)
     writer.close()

@@ -1,6 +1,6 @@
 """The tail: rows written since the generation, in memory, searched exactly, append-only.
 
-Snapshots share one tail; each sees only the first rows it knew of, so a tail may grow under them.
+Snapshots share one tail; each reads only the rows that existed when it was taken.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from numpy.typing import NDArray
 from assay.engine.chunk_columns import ChunkColumns
 from assay.index.graph import GraphIndex
 from assay.index.tail_graph import TailGraph
-from assay.store.sqlite import ChunkRow
-from assay.text.analyse import Analyser
+from assay.store.rows import ChunkRow
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Vector, Vectors
 
 _NONE = (array("i"), array("H"))
 
 
 class Tail:
-    """Positions count from 0 in the order of birth."""
+    """Rows since the generation; positions count from 0 in the order of insertion."""
 
     def __init__(self, analyser: Analyser, dim: int) -> None:
         self._analyser = analyser
         self.chunks: list[Chunk] = []
         self.rows: list[ChunkRow] = []
-        self.marks: list[int] = []
-        """A digest of each row with its vector, as a number: sums of them do not depend on the order of arrival."""
+        self.digests: list[int] = []
+        """A digest of each row with its vector, as a number: their sum does not depend on the order of insertion."""
         self.lengths = array("I")
         self.newest = -math.inf
-        """No row was created later than this moment."""
+        """The latest creation time of a row."""
         self.columns = ChunkColumns()
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
@@ -63,19 +63,19 @@ class Tail:
             self.newest = row.chunk.created
         self.chunks.append(row.chunk)
         self.columns.add(place, row.chunk)
-        self.marks.append(_mark(row, vector))
+        self.digests.append(_row_digest(row, vector))
         self.rows.append(row)
 
     def postings(self, term: str, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Positions below `size` that hold a term, ascending, with its counts."""
+        """Return the positions below `size` that hold a term, ascending, with its counts."""
         rows, counts = self._postings.get(term, _NONE)
-        # Slices are copies: another thread may append meanwhile, and an array that numpy looks into cannot grow.
+        # Slices are copies: another thread may append meanwhile, and an array cannot grow while numpy has its buffer.
         places = np.array(rows[:], np.int64)
         known = int(np.searchsorted(places, size))
         return places[:known], np.array(counts[:known], np.float64)
 
     def graph(self, known: GraphIndex | None) -> TailGraph:
-        """What the tail's rows speak of, beside the graph of its generation."""
+        """Return the graph of the tail's rows, which extends the graph of its generation."""
         with self._graph_lock:
             if self._graph is None:
                 self._graph = TailGraph(known, self._analyser.language)
@@ -85,7 +85,7 @@ class Tail:
         return self._vectors[:size]
 
 
-def _mark(row: ChunkRow, vector: Vector | None) -> int:
+def _row_digest(row: ChunkRow, vector: Vector | None) -> int:
     digest = hashlib.blake2b(row.facts, digest_size=16)
     if vector is not None:
         digest.update(np.asarray(vector, "<f4").tobytes())

@@ -1,8 +1,8 @@
 """The vector index of a generation: exact when small, FAISS above; every proposal is rescored exactly.
 
-Scores are dot products of unit vectors, summed in float64 row by row: the same bits whatever the number of
-threads, the index that proposed, or the rows beside it. FAISS decides only who is looked at, so its lists hold
-short codes instead of vectors (docs/decisions/0013).
+Scores are dot products of unit vectors, summed in float64 row by row: the same bits whatever the number of threads, the
+proposing index, or the other rows. FAISS only selects the rows to score, so its lists hold short codes instead of
+vectors (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from assay.util.leg_threads import run_all
 from assay.where import Mask
 
 DEPTH = 100
-"""The pool depth at which an index is calibrated; a shallower search looks at as many."""
+"""The pool depth at which an index is calibrated; a shallower search fetches as many."""
 _GATHER = 4_096
-"""Up to so many eligible rows are scored one by one instead of searched."""
+"""Up to so many eligible rows are all scored instead of searched."""
 _BLOCK = 4_096
 _WIDE = 12_288
-"""Numbers that are widened to float64 at a time: 96 kB."""
+"""Numbers converted to float64 at a time: 96 kB."""
 _NOISE = 1e-5
-"""More than float32 can be wrong about a cosine; it must not decide who is looked at."""
+"""More than the error of a cosine in float32, which must not exclude a row."""
 _LONG = 100_000
-"""Codes from which a scan is worth sharing."""
+"""Codes from which a scan is split between threads."""
 _SHARES = 4
 _ONE_QUERY = 11
-"""FAISS's way of scanning for one query at a time."""
+"""FAISS's implementation for one query at a time."""
 
 
 class VectorIndex:
@@ -49,12 +49,12 @@ class VectorIndex:
         )
         self.has = np.fromfile(folder / "vectors.has", np.bool_)
         self.count = int(np.count_nonzero(self.has))
-        self._made: dict[int, Any] = {}
-        said = json.loads((folder / "vectors.json").read_text())
-        self.probes = int(said["nprobe"])
-        """Lists to look into; 0 when there are none and everybody is looked at."""
-        self.overfetch = float(said["overfetch"])
-        """How many candidates to rescore for each wanted one."""
+        self._params: dict[int, Any] = {}
+        facts = json.loads((folder / "vectors.json").read_text())
+        self.probes = int(facts["nprobe"])
+        """Lists to probe; 0 when there are no lists and every row is scored."""
+        self.overfetch = float(facts["overfetch"])
+        """Candidates to rescore for each wanted row."""
 
     @cached_property
     def inverted(self) -> Any:
@@ -65,44 +65,44 @@ class VectorIndex:
         index.implem = _ONE_QUERY
         return index
 
-    def settings(self, probes: int, selector: Any = None) -> Any:
-        """FAISS's settings of one search; those without a selector are made once, because making them is slow."""
-        if selector is None and probes in self._made:
-            return self._made[probes]
+    def search_params(self, probes: int, selector: Any = None) -> Any:
+        """Return FAISS's parameters of one search; those without a selector are cached: creating them is slow."""
+        if selector is None and probes in self._params:
+            return self._params[probes]
         import faiss
 
         kind: Any = faiss.SearchParametersIVF
-        made = kind(sel=selector, nprobe=probes)
+        params = kind(sel=selector, nprobe=probes)
         if selector is None:
-            self._made[probes] = made
-        return made
+            self._params[probes] = params
+        return params
 
     def nearest(self, query: Vector, k: int, eligible: Mask | None) -> tuple[Rows, Floats]:
-        """The k best eligible rows with their exact scores (not yet in the one order, ties at the end included)."""
+        """Return the k best eligible rows with their exact scores (not yet ordered, ties at the end included)."""
         allowed = self.has if eligible is None else self.has & eligible
         count = self.count if eligible is None else int(np.count_nonzero(allowed))
         if count <= max(k, _GATHER):
             rows = np.flatnonzero(allowed)
         elif not self.probes or count <= self.size // 10:
-            rows = _best(*self._looked_through(query, allowed), k)
+            rows = _prune(*self._scan_all(query, allowed), k)
         else:
-            rows = self._proposed(query, k, allowed, count)
+            rows = self._propose(query, k, allowed, count)
             if len(rows) > 2 * k:
-                rows = _best(rows, self.matrix[rows] @ query, k)
+                rows = _prune(rows, self.matrix[rows] @ query, k)
         return rows, exact_scores(self.matrix, query, rows)
 
-    def _looked_through(self, query: Vector, allowed: Mask) -> tuple[Rows, Vector]:
-        """Every allowed row with its score in float32."""
+    def _scan_all(self, query: Vector, allowed: Mask) -> tuple[Rows, Vector]:
+        """Return every allowed row with its score in float32."""
         rough = []
         for start in range(0, self.size, _BLOCK):
             part = slice(start, start + _BLOCK)
-            kept = allowed[part]
-            rough.append((self.matrix[part] if kept.all() else self.matrix[part][kept]) @ query)
+            mask = allowed[part]
+            rough.append((self.matrix[part] if mask.all() else self.matrix[part][mask]) @ query)
         return np.flatnonzero(allowed), np.concatenate(rough)
 
-    def _proposed(self, query: Vector, k: int, allowed: Mask, count: int) -> Rows:
-        """FAISS's candidates by their codes. A list is never short while eligible rows exist: it looks further."""
-        everything = self.inverted.nlist
+    def _propose(self, query: Vector, k: int, allowed: Mask, count: int) -> Rows:
+        """Return FAISS's candidates by their codes; probes more lists while fewer than wanted are found."""
+        all_lists = self.inverted.nlist
         fetch = min(count, int(self.overfetch * max(k, DEPTH)))
         selector = None
         if count < self.count:
@@ -112,45 +112,45 @@ class VectorIndex:
             selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
         probes = self.probes
         while True:
-            found = self._scanned(
-                np.ascontiguousarray(query[None, :], np.float32), fetch, min(probes, everything), selector
+            rows = self._scan_lists(
+                np.ascontiguousarray(query[None, :], np.float32), fetch, min(probes, all_lists), selector
             )
-            if found[-1] >= 0 or probes >= everything:
-                full: Rows = found[found >= 0]
-                return full
+            if rows[-1] >= 0 or probes >= all_lists:
+                found: Rows = rows[rows >= 0]
+                return found
             probes *= 4
 
-    def _scanned(self, query: Vectors, fetch: int, probes: int, selector: Any) -> Rows:
-        """The best of the nearest lists by their codes, best first; -1 where there are fewer.
+    def _scan_lists(self, query: Vectors, fetch: int, probes: int, selector: Any) -> Rows:
+        """Return the best rows of the nearest lists by their codes, best first; -1 where there are fewer.
 
-        A long scan is cut into shares, which threads that are free take over. It is always cut alike, whether there is
-        one or not, because what a code is worth depends on the lists that are looked into together.
+        A long scan is split into shares, which free threads run. The split does not depend on the threads, because the
+        score of a code depends on the lists that are scanned together.
         """
         if probes < 2 or probes * self.count < _LONG * self.inverted.nlist:
-            found: Rows = self.inverted.search(query, fetch, params=self.settings(probes, selector))[1][0]
+            found: Rows = self.inverted.search(query, fetch, params=self.search_params(probes, selector))[1][0]
             return found
         near, lists = self.inverted.quantizer.search(query, probes)
-        some = [slice(part, None, _SHARES) for part in range(min(_SHARES, probes))]
-        shares = run_all([partial(self._in_lists, query, fetch, lists[:, s], near[:, s], selector) for s in some])
+        slices = [slice(part, None, _SHARES) for part in range(min(_SHARES, probes))]
+        shares = run_all([partial(self._search_lists, query, fetch, lists[:, s], near[:, s], selector) for s in slices])
         best = np.argsort(-np.concatenate([scores for scores, _ in shares]), kind="stable")[:fetch]
         return np.concatenate([rows for _, rows in shares])[best]
 
-    def _in_lists(
+    def _search_lists(
         self, query: Vectors, fetch: int, lists: Rows, near: Vectors, selector: Any
     ) -> tuple[NDArray[np.float32], Rows]:
-        """The best rows of these lists; FAISS's own wrapper takes no settings here, what it wraps does."""
+        """Return the best rows of these lists; FAISS's C++ function takes parameters here, its wrapper does not."""
         import faiss
 
         scores, rows = np.empty(fetch, np.float32), np.empty(fetch, np.int64)
         lists, near = np.ascontiguousarray(lists), np.ascontiguousarray(near)
-        given = [faiss.swig_ptr(array) for array in (query, lists, near, scores, rows)]
-        settings = self.settings(lists.shape[1], selector)
-        self.inverted.search_preassigned_c(1, given[0], fetch, *given[1:], False, settings)
+        pointers = [faiss.swig_ptr(array) for array in (query, lists, near, scores, rows)]
+        params = self.search_params(lists.shape[1], selector)
+        self.inverted.search_preassigned_c(1, pointers[0], fetch, *pointers[1:], False, params)
         return scores, rows
 
 
-def _best(rows: Rows, rough: Vector, k: int) -> Rows:
-    """Those of these rows that can be among their k best, whatever float32 got wrong."""
+def _prune(rows: Rows, rough: Vector, k: int) -> Rows:
+    """Return the rows that can be among the k best, given the error of float32."""
     if len(rows) <= k:
         return rows
     cut = np.partition(rough, len(rows) - k)[len(rows) - k]
@@ -159,13 +159,13 @@ def _best(rows: Rows, rough: Vector, k: int) -> Rows:
 
 
 def exact_scores(vectors: Vectors, query: Vector, rows: Rows | None = None) -> Floats:
-    """Dot products of all vectors, or of these rows, in float64, each summed by itself, then on float32's grid."""
+    """Return dot products of all vectors, or of these rows, each summed in float64, then rounded to float32."""
     wide = query.astype(np.float64)
     scores = np.empty(len(vectors) if rows is None else len(rows), np.float32)
-    # Blocks that stay in the processor's cache: a large temporary costs more than the sums.
+    # Blocks fit the processor's cache: a large temporary array costs more than the sums.
     step = max(1, _WIDE // len(query))
     for start in range(0, len(scores), step):
         part = slice(start, start + step)
-        some = vectors[part] if rows is None else vectors[rows[part]]
-        scores[part] = np.vecdot(some.astype(np.float64), wide)
+        block = vectors[part] if rows is None else vectors[rows[part]]
+        scores[part] = np.vecdot(block.astype(np.float64), wide)
     return scores.astype(np.float64)

@@ -1,7 +1,7 @@
-"""Building the vector index of a generation: trained with a seed, calibrated on what questions look like.
+"""Builds the vector index of a generation: trained with a seed, calibrated on synthetic queries.
 
 The lists hold residuals quantised to four bits for each dimension (a product quantiser in FAISS's fast-scan layout):
-an eighth of the vectors' bytes, scanned in registers. What the codes lose, over-fetching and exact rescoring win back.
+an eighth of the vectors' bytes, scanned in registers. Over-fetching and exact rescoring make up for the lossy codes.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from assay.index.vectors import DEPTH
 from assay.types import Rows, Vectors
 
 IVF_FROM = 10_000
-"""Vectors from which an inverted file is built; below, looking at all of them is as fast."""
+"""Vectors from which an inverted file is built; below, scoring all of them is as fast."""
 _RECALL = 0.9975
-"""The share of what all lists would give; real questions are a little harder still."""
+"""Recall relative to probing all lists; real queries are a little harder."""
 _LOST_BY_CODES = 0.005
-"""The most that codes may cost in recall when all lists are looked into."""
+"""The most recall that codes may lose when all lists are probed."""
 _OVERFETCH = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 _FEWEST = 40
-"""At least one list in so many is looked into: in large stores made questions become easier than real ones."""
+"""At least one list in so many is probed: in large stores synthetic queries become easier than real ones."""
 _LARGE, _RECALL_LARGE = 1_024, 0.995
-"""Above so many lists made questions are harder than real ones, and a probe is dear: less is asked of them, and the
-probes are chosen to within a sixty-fourth instead of an eighth (docs/decisions/0013)."""
-_QUESTIONS = 128
+"""Above so many lists synthetic queries are harder than real ones, and a probe is expensive: the wanted recall is
+lower, and the probes are chosen to within a sixty-fourth instead of an eighth (docs/decisions/0013)."""
+_QUERIES = 128
 _BLOCK = 65_536
 
 
 def build_vectors(
     folder: Path, size: int, dim: int, has: NDArray[np.bool_], ivf_from: int = IVF_FROM
 ) -> dict[str, Any]:
-    """Index the matrix already written at `folder/vectors`; returns what the manifest records."""
+    """Index the matrix already written at `folder/vectors`; return the facts for the manifest."""
     has.tofile(folder / "vectors.has")
     count = int(np.count_nonzero(has))
-    made: dict[str, Any] = {"kind": "exact", "nprobe": 0, "overfetch": 1.0, "vectors": count}
+    facts: dict[str, Any] = {"kind": "exact", "nprobe": 0, "overfetch": 1.0, "vectors": count}
     if count >= ivf_from:
-        made = _build_ivf(folder, np.memmap(folder / "vectors", np.float32, "r", shape=(size, dim)), has)
-    (folder / "vectors.json").write_text(json.dumps(made, sort_keys=True))
-    return made
+        facts = _build_ivf(folder, np.memmap(folder / "vectors", np.float32, "r", shape=(size, dim)), has)
+    (folder / "vectors.json").write_text(json.dumps(facts, sort_keys=True))
+    return facts
 
 
 def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[st
 
     rows = np.flatnonzero(has)
     dim = matrix.shape[1]
-    lists = _lists(len(rows))
+    lists = _list_count(len(rows))
     quantizer = faiss.IndexFlatIP(dim)
     index = faiss.IndexIVFPQFastScan(quantizer, dim, lists, dim, 4, faiss.METRIC_INNER_PRODUCT)
     index.by_residual = True
@@ -63,78 +63,78 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[st
     for start in range(0, len(rows), _BLOCK):
         part = rows[start : start + _BLOCK]
         index.add_with_ids(matrix[part], part)
-    calibrated = _calibrate(index, matrix, rows)
+    calibration = _calibrate(index, matrix, rows)
     path = folder / "vectors.ivf"
     faiss.write_index(index, str(path))
     with path.open("rb") as file:
-        # Training rounds differently with other numbers of threads; the lists and codes decide who is looked at, so
-        # they are part of what a generation's digest covers.
+        # Training rounds differently with other numbers of threads; the lists and codes select the scored rows, so
+        # a generation's digest covers them.
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {
         "kind": "ivf_pq_fastscan",
         "nlist": lists,
         "vectors": len(rows),
-        **calibrated,
+        **calibration,
         "recall_depth": DEPTH,
         "recall_queries": "differences of two of its vectors and a random direction",
         "file": digest,
     }
 
 
-def _lists(count: int) -> int:
+def _list_count(count: int) -> int:
     """About 4·√n lists, a power of two: 1,024 at 100k, 4,096 at 1M."""
     return int(2 ** round(np.log2(4.0 * np.sqrt(count)) - 0.25))
 
 
 def _calibrate(index: Any, matrix: Vectors, rows: Rows) -> dict[str, Any]:
-    """The least over-fetch and then the fewest probes that reach the wanted recall at pool depth."""
-    asked = _questions(matrix, rows)
-    truth = _true_nearest(matrix, rows, asked, min(DEPTH, len(rows)))
+    """Return the least over-fetch and then the fewest probes that reach the wanted recall at pool depth."""
+    queries = _sample_queries(matrix, rows)
+    truth = _exact_nearest(matrix, rows, queries, min(DEPTH, len(rows)))
 
     def recall(probes: int, overfetch: float) -> float:
         index.nprobe = probes
-        found = index.search(asked, min(int(overfetch * DEPTH), len(rows)))[1]
+        found = index.search(queries, min(int(overfetch * DEPTH), len(rows)))[1]
         return float(np.mean([np.isin(t, f).mean() for t, f in zip(truth, found, strict=True)]))
 
     for overfetch in _OVERFETCH:
         reached = recall(index.nlist, overfetch)
         if reached >= 1.0 - _LOST_BY_CODES:
             break
-    # What the codes lose no list can give back: probes are chosen against what all lists give.
+    # Probing more lists cannot recover what the codes lose: probes are chosen relative to probing all lists.
     wanted = (_RECALL_LARGE if index.nlist > _LARGE else _RECALL) * reached
     below, probes = 0, max(4, index.nlist // _FEWEST)
     while (share := recall(probes, overfetch)) < wanted and probes < index.nlist:
         below, probes = probes, min(probes + max(1, probes // 8), index.nlist)
     while below and index.nlist > _LARGE and probes - below > max(1, probes // 64):
         middle = (below + probes) // 2
-        if (found := recall(middle, overfetch)) >= wanted:
-            probes, share = middle, found
+        if (recall_there := recall(middle, overfetch)) >= wanted:
+            probes, share = middle, recall_there
         else:
             below = middle
     return {"nprobe": probes, "overfetch": overfetch, "recall": round(share, 4)}
 
 
-def _questions(matrix: Vectors, rows: Rows) -> Vectors:
-    """Unit vectors that lie where questions lie: off the chunks, between several of them.
+def _sample_queries(matrix: Vectors, rows: Rows) -> Vectors:
+    """Return synthetic queries: unit vectors between several chunks, as real queries are.
 
-    A store's own vectors are easier than real questions, whose neighbours are far and stand in many lists; the
-    difference of two chunks and a random direction, each of length one, comes close to them.
+    A store's own vectors are easier than real queries, whose neighbours are far and in many lists; the difference of
+    two chunks plus a random direction, each of length one, is close to them.
     """
     rng = np.random.default_rng(1)
-    one, other = (matrix[rng.choice(rows, _QUESTIONS)] for _ in range(2))
-    aside = rng.standard_normal(one.shape)
-    made = one - other + aside / np.linalg.norm(aside, axis=1, keepdims=True)
-    unit: Vectors = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    one, other = (matrix[rng.choice(rows, _QUERIES)] for _ in range(2))
+    noise = rng.standard_normal(one.shape)
+    raw = one - other + noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    unit: Vectors = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
-def _true_nearest(matrix: Vectors, rows: Rows, asked: Vectors, depth: int) -> Rows:
-    """The rows of the `depth` nearest vectors of each question, by looking at all of them."""
-    best, scores = np.empty((len(asked), 0), np.int64), np.empty((len(asked), 0), np.float32)
+def _exact_nearest(matrix: Vectors, rows: Rows, queries: Vectors, depth: int) -> Rows:
+    """Return the rows of the `depth` nearest vectors of each query, by scoring all of them."""
+    best, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
     for start in range(0, len(rows), _BLOCK):
         part = rows[start : start + _BLOCK]
-        best = np.concatenate([best, np.broadcast_to(part, (len(asked), len(part)))], axis=1)
-        scores = np.concatenate([scores, asked @ matrix[part].T], axis=1)
+        best = np.concatenate([best, np.broadcast_to(part, (len(queries), len(part)))], axis=1)
+        scores = np.concatenate([scores, queries @ matrix[part].T], axis=1)
         if scores.shape[1] > depth:
             near = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
             best, scores = np.take_along_axis(best, near, 1), np.take_along_axis(scores, near, 1)

@@ -1,7 +1,7 @@
-"""The word index of a generation: postings we score ourselves, and tantivy to propose candidates in large stores.
+"""The word index of a generation: postings for exact scoring, and tantivy to propose candidates in large stores.
 
-Postings are three arrays: for term t, rows[start[t]:start[t+1]] ascending with their term frequencies. They
-answer "how often does t occur in these rows?" by binary search, which is all that exact scoring needs.
+Postings are three arrays: for term t, rows[start[t]:start[t+1]] ascending with their term frequencies. Exact scoring
+reads the frequency of t in given rows by binary search.
 """
 
 from __future__ import annotations
@@ -15,31 +15,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.index.strings import Strings
+from assay.index.strings import StringColumn
 from assay.types import Floats, Rows
 
-K1 = 1.2
-B = 0.75
 TANTIVY_FROM = 20_000
-"""Rows from which tantivy is built; below, scanning the postings is faster than asking it."""
+"""Rows from which tantivy is built; below, scanning the postings is faster."""
 
 
-class Words:
+class WordIndex:
     """Read-only view of the word index in a generation's folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._terms = Strings(folder / "terms")
+        self._terms = StringColumn(folder / "terms")
         self._start = np.fromfile(folder / "postings.start", "<i8")
-        self._rows = mapped(folder / "postings.rows", np.int32)
-        self._counts = mapped(folder / "postings.counts", np.uint16)
+        self._rows = memory_map(folder / "postings.rows", np.int32)
+        self._counts = memory_map(folder / "postings.counts", np.uint16)
         self.lengths = np.fromfile(folder / "lengths", "<u4")
         self.total = int(self.lengths.sum(dtype=np.int64))
         self.proposes = (folder / "tantivy").is_dir()
-        self._blank: list[Floats] = []
+        self._zero_columns: list[Floats] = []
         self.term = lru_cache(maxsize=65_536)(self._terms.find)
         """The number of a term, or -1."""
-        self._span = lru_cache(maxsize=65_536)(self._looked_up)
+        self._span = lru_cache(maxsize=65_536)(self._find_span)
         """Where a term's postings begin and end."""
 
     @property
@@ -47,11 +45,11 @@ class Words:
         return len(self.lengths)
 
     def frequency(self, term: int) -> int:
-        """How many rows contain a term."""
+        """Return how many rows contain a term."""
         start, end = self._span(term)
         return end - start
 
-    def _looked_up(self, term: int) -> tuple[int, int]:
+    def _find_span(self, term: int) -> tuple[int, int]:
         return (0, 0) if term < 0 else (int(self._start[term]), int(self._start[term + 1]))
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
@@ -59,7 +57,7 @@ class Words:
         return self._rows[start:end], self._counts[start:end]
 
     def counts(self, terms: Sequence[int], rows: NDArray[np.int32]) -> NDArray[np.uint16]:
-        """How often each term occurs in each of these rows: one line per term."""
+        """Return how often each term occurs in each of these rows: one line per term."""
         places = np.empty((len(terms), len(rows)), np.int64)
         ends = np.empty((len(terms), 1), np.int64)
         for line, term in enumerate(terms):
@@ -69,20 +67,20 @@ class Words:
             ends[line] = end
         if not len(self._rows):
             return np.zeros(places.shape, np.uint16)
-        # One look at all places: past a term's end stands another's row, so the end is asked too.
-        there = (self._rows.take(places, mode="clip") == rows) & (places < ends)
-        found: NDArray[np.uint16] = self._counts.take(places, mode="clip") * there
-        return found
+        # One lookup for all places: past a term's end is the row of another term, so the end is compared too.
+        present = (self._rows.take(places, mode="clip") == rows) & (places < ends)
+        frequencies: NDArray[np.uint16] = self._counts.take(places, mode="clip") * present
+        return frequencies
 
     @contextlib.contextmanager
-    def blank(self) -> Iterator[Floats]:
-        """A column of zeros, one for each row, to be given back blank: making one costs more than most searches."""
+    def borrow_zeros(self) -> Iterator[Floats]:
+        """Lend a column of zeros, one for each row, to be returned zeroed: allocating one costs more than a search."""
         try:
-            column = self._blank.pop()
+            column = self._zero_columns.pop()
         except IndexError:
             column = np.zeros(self.size)
         yield column
-        self._blank.append(column)  # not after an error: then it may hold anything
+        self._zero_columns.append(column)  # not after an error: it may not be zero
 
     @cached_property
     def _engine(self) -> tuple[Any, Any]:
@@ -92,7 +90,7 @@ class Words:
         return index, index.searcher()
 
     def propose(self, terms: Sequence[str], k: int) -> tuple[Rows, NDArray[np.float32]]:
-        """tantivy's best k rows with its scores, best first. Its scores only propose; ours decide."""
+        """Return tantivy's best k rows with its scores, best first; they are rescored exactly."""
         import tantivy
 
         index, searcher = self._engine
@@ -106,23 +104,8 @@ class Words:
         return np.array(rows, np.int64), np.array([score for score, _ in hits], np.float32)
 
 
-def idf(holding: Floats, size: float) -> Floats:
-    """ln(1 + (N − df + ½) / (df + ½)): Lucene's form, never negative."""
-    return np.log(1.0 + (size - holding + 0.5) / (holding + 0.5))
-
-
-def damping(lengths: Floats, average: float) -> Floats:
-    """k1·(1 − b + b·dl/avgdl): how much a row's length holds its counts down."""
-    return K1 * (1.0 - B + B * lengths / average)
-
-
-def saturation(counts: Floats, damped: Floats) -> Floats:
-    """tf·(k1+1) / (tf + damping), with k1 = 1.2 and b = 0.75; in [0, k1+1)."""
-    return counts * (K1 + 1.0) / (counts + damped)
-
-
-def mapped(path: Path, kind: Any) -> NDArray[Any]:
-    """A file of numbers, memory-mapped; empty when it is."""
+def memory_map(path: Path, kind: Any) -> NDArray[Any]:
+    """Memory-map a file of numbers; an empty file gives an empty array."""
     if path.stat().st_size == 0:
         return np.empty(0, kind)
     return np.memmap(path, kind, "r").view(np.ndarray)  # slicing a memmap object itself is slow

@@ -1,4 +1,4 @@
-"""Builds the word index of a generation: lengths and tantivy as rows come, postings from the runs they left."""
+"""Builds the word index of a generation: lengths and tantivy row by row, postings from the runs on disk."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from assay.index.postings import merge_postings
 _TANTIVY_HEAP = 128_000_000
 
 
-class WordsBuilder:
-    """Rows come in order, 0, 1, 2, …; `finish` leaves the files that `Words` opens."""
+class WordIndexBuilder:
+    """Takes rows in order, 0, 1, 2, …; `finish` writes the files that `WordIndex` opens."""
 
     def __init__(self, folder: Path, with_tantivy: bool) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class WordsBuilder:
             self._writer = index.writer(_TANTIVY_HEAP, 1)  # one thread: the same input gives the same segments
 
     def add(self, lengths: Sequence[int], bodies: Sequence[str]) -> None:
-        """The numbers of terms of the next rows, and for tantivy the terms themselves, joined by spaces."""
+        """Add the numbers of terms of the next rows, and for tantivy the terms themselves, joined by spaces."""
         first = len(self._lengths)
         self._lengths.extend(lengths)
         if self._writer is not None:
@@ -46,7 +46,7 @@ class WordsBuilder:
         if self._writer is not None:
             self._writer.commit()
             self._writer.wait_merging_threads()
-            self._writer = None  # and its memory
+            self._writer = None  # frees its memory
         runs = sorted(self._folder.glob("run-*"))
         merge_postings(runs, self._folder)
         for path in runs:

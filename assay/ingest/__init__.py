@@ -1,5 +1,5 @@
-"""Files and records become chunks: discover, read, cut.
+"""Turns files and records into chunks.
 
-`walk` finds files and reads them with guards, `readers/` knows one format per file, `records` turns a mapping
-into a document, `chunk` cuts documents into chunks with stable ids.
+`discovery` finds files and reads them with guards, `readers/` holds one format per file, `records` turns a mapping
+into a document, `chunker` splits documents into chunks with stable ids.
 """

@@ -1,9 +1,9 @@
-"""Some files at a time: has each changed, and what are its chunks? The same here and in a helper process.
+"""Hashes and chunks groups of files, in this process or in a worker process.
 
-python -m assay.ingest.worker     speaks `assay.util.parallel`'s protocol on its standard input and output
+python -m assay.ingest.chunk_worker     runs a worker of `assay.util.worker_pool`
 
-Documents are chunked some at a time, also those of several small files: that is a fifth faster (see
-`chunk_documents`), and a message for every file would cost more than many a file.
+Documents are chunked in batches, also those of several small files: that is a fifth faster (see `chunk_documents`),
+and a message for every file would cost more than a small file itself.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.errors import BadFile, MissingExtra
-from assay.ingest.chunk import Profile, chunk_documents
-from assay.ingest.walk import content_hash, read_file
+from assay.errors import BadFile, MissingExtra, Reason
+from assay.ingest.chunker import Profile, chunk_documents
+from assay.ingest.discovery import hash_content, read_file
 from assay.types import Chunk, Document
-from assay.util.parallel import serve
+from assay.util.worker_pool import serve_tasks
 
 BLOCK = 2_048
-"""Chunks handed over together, at most."""
-TOGETHER, TOGETHER_CHARACTERS = 32, 1 << 19
-"""Documents chunked together: so many, or so many characters and the document that goes beyond."""
+"""Chunks in one message, at most."""
+BATCH_DOCUMENTS, BATCH_CHARACTERS = 32, 1 << 19
+"""A batch of documents ends at this number of documents or of characters."""
 GROUP, GROUP_BYTES = 64, 1 << 18
-"""Files that one task is about: so many, of so many bytes; a larger file is a task of its own."""
+"""Files and bytes of one task, at most; a larger file is a task of its own."""
 
 
-class Task(NamedTuple):
+class FileTask(NamedTuple):
     """A file to read under the document id `origin`, unless its hash is still `known`."""
 
     path: Path
@@ -34,74 +34,74 @@ class Task(NamedTuple):
     known: str
 
 
-class Setup(NamedTuple):
-    """How files are taken: `made` is what becomes of each chunk before it is handed over."""
+class ChunkSetup(NamedTuple):
+    """How files are chunked: `transform` is applied to each chunk before it is sent."""
 
     profile: Profile
-    made: Callable[[Chunk], Any]
+    transform: Callable[[Chunk], Any]
 
 
 Event = tuple[int, str, Any]
-"""(number of the file, kind, what is said)"""
+"""(number of the file, kind, value)"""
 
 
-def grouped(tasks: Sequence[Task], sizes: Sequence[int]) -> list[list[Task]]:
-    """Tasks with the sizes of their files, in order, in groups."""
-    groups: list[list[Task]] = []
-    held = GROUP_BYTES
+def group_tasks(tasks: Sequence[FileTask], sizes: Sequence[int]) -> list[list[FileTask]]:
+    """Group tasks, in order, by the sizes of their files."""
+    groups: list[list[FileTask]] = []
+    group_size = GROUP_BYTES
     for task, size in zip(tasks, sizes, strict=True):
-        held += size
-        if held > GROUP_BYTES or len(groups[-1]) >= GROUP:
+        group_size += size
+        if group_size > GROUP_BYTES or len(groups[-1]) >= GROUP:
             groups.append([])
-            held = size
+            group_size = size
         groups[-1].append(task)
     return groups
 
 
-def taken(tasks: Sequence[Task], setup: Setup) -> Iterator[list[Event]]:
-    """What some files give, one after another, in parts: "hash", its digest; then, unless that is known, "chunks",
-    a list, while there are more.
+def chunk_files(tasks: Sequence[FileTask], setup: ChunkSetup) -> Iterator[list[Event]]:
+    """Yield the events of files, one after another, in parts: "hash" with a file's digest; then, unless that is known,
+    "chunks" with lists of chunks.
 
-    "problem", why, ends a file that cannot be read; what came of it before is then to be thrown away.
+    "problem" with a reason ends a file that cannot be read; its earlier events must then be dropped.
     """
-    held: list[Event] = []
+    events: list[Event] = []
     documents = size = 0
     for number, task in enumerate(tasks):
         try:
-            digest = content_hash(task.path)
-            held.append((number, "hash", digest))
+            digest = hash_content(task.path)
+            events.append((number, "hash", digest))
             if digest == task.known:
                 continue
             for document in read_file(task.path, task.origin):
-                held.append((number, "document", document))
+                events.append((number, "document", document))
                 documents, size = documents + 1, size + _characters(document)
-                if documents >= TOGETHER or size >= TOGETHER_CHARACTERS:
-                    yield from _chunked(held, setup)
-                    held, documents, size = [], 0, 0
+                if documents >= BATCH_DOCUMENTS or size >= BATCH_CHARACTERS:
+                    yield from _chunk_events(events, setup)
+                    events, documents, size = [], 0, 0
         except (BadFile, MissingExtra) as error:
-            held.append((number, "problem", str(error).replace("\n  cure:", "; cure:")))
+            events.append((number, "problem", error.reason))
         except OSError as error:
-            held.append((number, "problem", f"cannot be read: {error.strerror or error}"))
-    yield from _chunked(held, setup)
+            events.append((number, "problem", Reason(f"cannot be read: {error.strerror or error}")))
+    yield from _chunk_events(events, setup)
 
 
 def _characters(document: Document) -> int:
     return sum(len(section.text) for section in document.sections)
 
 
-def _chunked(events: list[Event], setup: Setup) -> Iterator[list[Event]]:
-    """The events with chunks in place of documents, at most a block of them in a part."""
-    chunks = iter(chunk_documents([said for _, kind, said in events if kind == "document"], setup.profile))
+def _chunk_events(events: list[Event], setup: ChunkSetup) -> Iterator[list[Event]]:
+    """Yield the events with chunks in place of documents, at most a block of chunks in a part."""
+    chunks = iter(chunk_documents([value for _, kind, value in events if kind == "document"], setup.profile))
     part: list[Event] = []
     room = BLOCK
-    for number, kind, said in events:
+    for number, kind, value in events:
         if kind != "document":
-            part.append((number, kind, said))
+            part.append((number, kind, value))
             continue
-        made = list(map(setup.made, next(chunks)))
-        while made:
-            part.append((number, "chunks", made[:room]))
-            made, room = made[room:], room - len(made[:room])
+        rows = list(map(setup.transform, next(chunks)))
+        while rows:
+            part.append((number, "chunks", rows[:room]))
+            rows, room = rows[room:], room - len(rows[:room])
             if not room:
                 yield part
                 part, room = [], BLOCK
@@ -110,4 +110,4 @@ def _chunked(events: list[Event], setup: Setup) -> Iterator[list[Event]]:
 
 
 if __name__ == "__main__":
-    serve(lambda setup: lambda tasks: taken(tasks, setup))
+    serve_tasks(lambda setup: lambda tasks: chunk_files(tasks, setup))

@@ -1,4 +1,4 @@
-"""What moment does this value name? One parser for front matter, records, mail headers and the command line.
+"""Parses dates: one parser for front matter, records, mail headers and the command line.
 
 A moment is a float: seconds since 1970-01-01 UTC. A date without a zone is UTC, a date without a time is
 midnight. Accepted forms:
@@ -37,7 +37,7 @@ _SPACED_ZONE = re.compile(r"\s+(?=[+-]\d|Z$|UTC$)")
 
 
 def parse_moment(value: object) -> float:
-    """The moment a text, number, date or datetime names, in seconds since 1970 UTC; QueryError lists the forms."""
+    """Return the moment of a text, number, date or datetime, in seconds since 1970 UTC; QueryError lists the forms."""
     try:
         if isinstance(value, bool):
             raise ValueError("a truth value")
@@ -51,13 +51,13 @@ def parse_moment(value: object) -> float:
             return _from_text(value.strip())
         raise ValueError("neither text nor number nor date")
     except (ValueError, OverflowError, TypeError, IndexError) as error:
-        raise QueryError(f"{brief(value)} is not a date", f"write it as {FORMS}") from error
+        raise QueryError(f"{abbreviate(value)} is not a date", f"write it as {FORMS}") from error
 
 
 def _from_number(number: float) -> float:
     seconds = number / 1000.0 if abs(number) >= MILLISECONDS_FROM else number
     if not math.isfinite(seconds) or abs(seconds) >= MILLISECONDS_FROM:
-        raise ValueError("not a moment anybody means")
+        raise ValueError("out of range")
     return seconds
 
 
@@ -72,9 +72,9 @@ def _from_text(text: str) -> float:
         return _from_number(float(text))
     if month := _MONTH.fullmatch(text):
         return _from_datetime(datetime(int(month[1]), int(month[2]), 1, tzinfo=UTC))
-    if named := _DAY_MONTH.fullmatch(text) or _MONTH_DAY.fullmatch(text):
-        month_number = [name.startswith(named["month"].lower()) for name in _MONTHS].index(True) + 1
-        return _from_datetime(datetime(int(named["year"]), month_number, int(named["day"]), tzinfo=UTC))
+    if parts := _DAY_MONTH.fullmatch(text) or _MONTH_DAY.fullmatch(text):
+        month_number = [name.startswith(parts["month"].lower()) for name in _MONTHS].index(True) + 1
+        return _from_datetime(datetime(int(parts["year"]), month_number, int(parts["day"]), tzinfo=UTC))
     # ISO wants two digits and dashes; people write 2025/6/1, 2025/06/01 (Sun) 12:00, … 12:00 +02:00 and … 12:00 UTC.
     iso = _DAY.sub(lambda day: f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}", text, count=1)
     iso = _SPACED_ZONE.sub("", _WEEKDAY.sub(" ", iso)).removesuffix("UTC")
@@ -84,10 +84,10 @@ def _from_text(text: str) -> float:
         return _from_datetime(parsedate_to_datetime(text))
 
 
-def brief(value: object) -> str:
-    """A value as an error message shows it."""
+def abbreviate(value: object) -> str:
+    """Return a value as an error message shows it."""
     try:
         text = repr(value)
-    except ValueError:  # an int of more digits than Python likes to print
+    except ValueError:  # an int of more digits than Python prints
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}…"

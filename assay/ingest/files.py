@@ -1,4 +1,4 @@
-"""Is this file what its name says, and how is its text encoded?
+"""Detects the kind and the text encoding of a file.
 
 Text is decoded as its byte order mark says, else as UTF-8, else as Windows-1252 with a note; the choice is made
 by a first pass over the whole file, so a file is never half decoded. A text with NUL bytes is not a text.
@@ -47,26 +47,26 @@ _ODD = re.compile("[\0\r\x0b\x0c\x1c-\x1f\x85\ud800-\udfff]")
 
 def bad_file(path: Path, reason: str, cure: str = "") -> BadFile:
     """A BadFile that names its path, whatever bytes the path has."""
-    return BadFile(f"{shown(path)}: {reason}", cure)
+    return BadFile(f"{printable_path(path)}: {reason}", cure)
 
 
-def shown(path: Path) -> str:
-    """A path that can always be printed."""
+def printable_path(path: Path) -> str:
+    """Return a path that can always be printed."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def tidy(text: str) -> str:
-    """Text as it is stored: line ends are \\n (form feeds and their kin too), NUL and lone surrogates are U+FFFD.
+def clean_text(text: str) -> str:
+    """Return text as it is stored: line ends are \\n (form feeds and similar too), NUL and lone surrogates are U+FFFD.
 
-    Idempotent. Afterwards every white space character is one at which the embedding model cuts words as well.
+    Idempotent. Afterwards the embedding model splits words at every white space character.
     """
     if not _ODD.search(text):
         return text
     return _UNSTORABLE.sub("\ufffd", _BREAKS.sub("\n", text).replace("\x1f", " "))
 
 
-def kind_of(head: bytes) -> str:
-    """What the first bytes of a file say it is; empty when they do not say."""
+def detect_kind(head: bytes) -> str:
+    """Return the kind of a file by its first bytes; empty when unknown."""
     if not head:
         return "an empty file"
     for magic, kind in _MAGIC:
@@ -75,13 +75,13 @@ def kind_of(head: bytes) -> str:
     return "an HTML page" if _HTML.match(head) else ""
 
 
-def head_of(path: Path, size: int = 1024) -> bytes:
+def read_head(path: Path, size: int = 1024) -> bytes:
     with path.open("rb") as file:
         return file.read(size)
 
 
 def check_size(path: Path, most: int) -> None:
-    """Formats that must be read whole have a limit; the text formats, which stream, have none."""
+    """Raise BadFile for a file too large for a format that is read whole; text formats stream without a limit."""
     size = path.stat().st_size
     if size > most:
         raise bad_file(path, f"{size >> 20} MB, more than the {most >> 20} MB this format is read up to", "split it")
@@ -89,7 +89,7 @@ def check_size(path: Path, most: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file that was found to be text, and how to decode it. `notes` says what had to be guessed."""
+    """A text file, and how to decode it. `notes` lists what had to be guessed."""
 
     path: Path
     encoding: str
@@ -103,11 +103,11 @@ class TextFile:
         return self.path.open(encoding=self.encoding, errors=self.errors, newline=newline)
 
     def lines(self) -> Iterator[str]:
-        """The lines without their ends, tidy; ones longer than LONGEST_LINE in pieces, cut at a space if possible."""
+        """Yield the lines without their ends, cleaned; one longer than LONGEST_LINE in pieces."""
         with self.open() as file:
             rest = ""  # of a line whose end has not come yet
             while block := file.read(LONGEST_LINE):
-                lines = tidy(rest + block).split("\n")
+                lines = clean_text(rest + block).split("\n")
                 rest = lines.pop()
                 yield from lines
                 if len(rest) >= LONGEST_LINE:
@@ -117,12 +117,12 @@ class TextFile:
             yield rest
 
 
-def text_file(path: Path, *, html: bool = False) -> TextFile:
-    """Look at the whole file once: BadFile when it is not text, or another format under a text name."""
+def inspect_text_file(path: Path, *, html: bool = False) -> TextFile:
+    """Read the whole file once: BadFile when it is not text, or another format under a text name."""
     with path.open("rb") as file:
         head = file.read(BLOCK)
         marked = next((name for mark, name in _MARKS if head.startswith(mark)), "")
-        kind = "" if marked or not head else kind_of(head)  # a text may be empty
+        kind = "" if marked or not head else detect_kind(head)  # a text may be empty
         if kind and not (html and kind == "an HTML page"):
             raise bad_file(path, f"is {kind}, not what its name says", "rename it to what it is, or remove it")
         decoder = codecs.getincrementaldecoder(marked or "utf-8")()

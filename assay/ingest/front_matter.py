@@ -1,4 +1,4 @@
-"""The fields at the head of a text: YAML between `---` lines, or TOML between `+++` lines.
+"""Reads the fields at the head of a text: YAML between `---` lines, or TOML between `+++` lines.
 
 YAML is read by the core rules of YAML 1.2: only true and false are truth values (`no` is Norwegian), 12:30 is
 text, dates stay text until `dates.parse_moment` reads them. Anchors and deep nesting are refused.
@@ -24,9 +24,9 @@ _KEY = re.compile(r"""["']?[\w.-]+["']?\s*[:=]""")
 
 
 def split_front_matter(lines: Iterator[str], path: Path) -> tuple[dict[Any, Any], Iterator[str]]:
-    """The fields, and the lines of the text below them.
+    """Return the fields, and the lines of the text below them.
 
-    A `---` that is never closed, or that closes over something that has no fields, is a rule in the text.
+    A `---` that is never closed, or that encloses no fields, is a rule in the text.
     """
     first = next(lines, None)
     if first is None:
@@ -34,38 +34,38 @@ def split_front_matter(lines: Iterator[str], path: Path) -> tuple[dict[Any, Any]
     opener = first.removeprefix("\ufeff").rstrip()
     if opener not in _CLOSERS:
         return {}, itertools.chain((first,), lines)
-    held: list[str] = []
+    block: list[str] = []
     size = 0
     for line in lines:
         if line.rstrip() in _CLOSERS[opener]:
-            fields = _yaml_fields(held, path) if opener == "---" else _toml_fields(held, path)
+            fields = _yaml_fields(block, path) if opener == "---" else _toml_fields(block, path)
             if fields is not None:
                 return fields, lines
-            return {}, itertools.chain((first, *held, line), lines)
-        held.append(line)
+            return {}, itertools.chain((first, *block, line), lines)
+        block.append(line)
         size += len(line)
         if size > MOST_CHARACTERS:
             break
-    if held and _KEY.match(held[0]):
+    if block and _KEY.match(block[0]):
         raise bad_file(path, f"front matter opens with {opener} in line 1 and never closes", f"add a line {opener}")
-    return {}, itertools.chain((first, *held), lines)
+    return {}, itertools.chain((first, *block), lines)
 
 
-def _toml_fields(held: list[str], path: Path) -> dict[str, Any]:
+def _toml_fields(block: list[str], path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads("\n".join(held))
+        return tomllib.loads("\n".join(block))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        # The message of the parser ends with the line within the front matter; ours names it in the file.
-        found = re.search(r"line (\d+)", str(error))
-        line = int(found[1]) + 1 if found else 1
+        # The parser counts lines within the front matter; this message counts them in the file.
+        match = re.search(r"line (\d+)", str(error))
+        line = int(match[1]) + 1 if match else 1
         raise bad_file(path, f"front matter is not TOML, line {line}: {error}", "mend the line") from error
 
 
-def _yaml_fields(held: list[str], path: Path) -> dict[Any, Any] | None:
-    """The mapping between the lines; an empty one for nothing, None for something that is no mapping."""
+def _yaml_fields(block: list[str], path: Path) -> dict[Any, Any] | None:
+    """Return the mapping between the lines; an empty one for nothing, None for something that is no mapping."""
     import yaml
 
-    text = "\n".join(held)
+    text = "\n".join(block)
     try:
         _check_shape(text, path)
         value = yaml.load(text, Loader=_loader())
@@ -97,7 +97,7 @@ def _check_shape(text: str, path: Path) -> None:
 
 @cache
 def _loader() -> Any:
-    """A safe loader with the scalar rules of YAML 1.2's core schema."""
+    """Return a safe loader with the scalar rules of YAML 1.2's core schema."""
     import yaml
 
     class CoreLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

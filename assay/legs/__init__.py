@@ -1,4 +1,4 @@
-"""Which chunks might answer? Legs find candidates; they are the only components that add ids."""
+"""Legs: each finds candidates in one way. Only legs add ids to an answer."""
 
 from collections.abc import Mapping
 
@@ -17,4 +17,5 @@ SOURCES: Mapping[str, str] = {
     "lance_table": "assay.sources.lance_table:LanceTable",
     "store": "assay.sources.store:AnotherStore",
 }
-"""Legs that look elsewhere. They stand above the knowledge base, which one of them opens; here are only their names."""
+"""Legs that ask an external retriever. Only their names are listed here: one of them opens a knowledge base, so the
+classes live above it in the import order."""

@@ -1,4 +1,4 @@
-"""Words: BM25 over title, section and text."""
+"""Lexical leg: BM25 over title, section and text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assay.protocols import Found, Snapshot
+from assay.protocols import Matches, Snapshot
 from assay.types import Part, Query, Range, Ranking, Rows
 
 
@@ -21,7 +21,7 @@ class Bm25:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
-    ahead: ClassVar[int] = 1
+    parallel_weight: ClassVar[int] = 1
 
     norm: Literal["none", "ideal"] = "none"
 
@@ -29,15 +29,15 @@ class Bm25:
         return Range("unit", 0.0, 1.0) if self.norm == "ideal" else Range("raw", 0.0, float("inf"))
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
-        found = snapshot.lexical(query, k)
-        ids = snapshot.ids(found.rows)
-        return Ranking.of(ids, self._parts(found), self.gives().scale, rows=found.rows, notes=found.notes)
+        matches = snapshot.lexical(query, k)
+        ids = snapshot.ids(matches.rows)
+        return Ranking.of(ids, self._parts(matches), self.gives().scale, rows=matches.rows, notes=matches.notes)
 
     def rate(self, query: Query, snapshot: Snapshot, rows: Rows) -> list[Part]:
         return self._parts(snapshot.lexical_at(query, rows))
 
-    def _parts(self, found: Found) -> list[Part]:
-        parts = list(found.parts)
-        if self.norm == "ideal" and found.ideal > 0.0:
-            parts.append(Part("ideal", "mul", np.full(len(found.rows), 1.0 / found.ideal)))
+    def _parts(self, matches: Matches) -> list[Part]:
+        parts = list(matches.parts)
+        if self.norm == "ideal" and matches.ideal > 0.0:
+            parts.append(Part("ideal", "mul", np.full(len(matches.rows), 1.0 / matches.ideal)))
         return parts

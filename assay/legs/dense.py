@@ -1,4 +1,4 @@
-"""Meaning: nearest vectors by cosine."""
+"""Dense leg: nearest vectors by cosine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Dense:
     """score = cos(query, chunk).
 
     norm = "none": the cosine itself, scale raw, in [−1, 1].
-    norm = "clamp": max(0, cos), scale unit (002).
+    norm = "clamp": max(0, cos), scale unit (memory pipeline).
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vector", "dense"})
-    ahead: ClassVar[int] = 2
+    parallel_weight: ClassVar[int] = 2
 
     norm: Literal["none", "clamp"] = "none"
 
@@ -30,10 +30,10 @@ class Dense:
         return Range("unit", 0.0, 1.0) if self.norm == "clamp" else Range("raw", -1.0, 1.0)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
-        found = snapshot.nearest(query, k)
-        parts = self._parts(found.parts[0])
-        ids = snapshot.ids(found.rows)
-        return Ranking.of(ids, parts, self.gives().scale, rows=found.rows, notes=found.notes)
+        matches = snapshot.nearest(query, k)
+        parts = self._parts(matches.parts[0])
+        ids = snapshot.ids(matches.rows)
+        return Ranking.of(ids, parts, self.gives().scale, rows=matches.rows, notes=matches.notes)
 
     def rate(self, query: Query, snapshot: Snapshot, rows: Rows) -> list[Part]:
         if query.vector is None:
@@ -43,5 +43,5 @@ class Dense:
     def _parts(self, cosine: Part) -> list[Part]:
         if self.norm == "none":
             return [cosine]
-        held = np.minimum(np.maximum(cosine.column, 0.0), 1.0)  # a float32 cosine may pass 1 by one rounding
-        return [cosine, Part("clamp", "set", np.where(held == cosine.column, np.nan, held))]
+        clamped = np.minimum(np.maximum(cosine.column, 0.0), 1.0)  # rounding can lift a float32 cosine above 1
+        return [cosine, Part("clamp", "set", np.where(clamped == cosine.column, np.nan, clamped))]

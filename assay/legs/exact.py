@@ -1,4 +1,4 @@
-"""Letter for letter: the query's identifiers and quoted phrases."""
+"""Exact leg: chunks that hold the query's identifiers and quoted phrases literally."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Exact:
     """score = weight of the query's keys that a chunk holds / weight of all its keys, scale unit.
 
     A key is an identifier (`JINA_API_KEY`, `v1.29.3`, `CVE-2024-1234`) or a phrase in double quotes; it weighs
-    the idf of its rarest term. A query without keys finds nothing here, which is no degradation.
+    the idf of its rarest term. A query without keys finds nothing; that is not a degradation.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"exact"})
@@ -23,6 +23,6 @@ class Exact:
         return Range("unit", 0.0, 1.0)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
-        found = snapshot.exact(query, k)
-        ids = snapshot.ids(found.rows)
-        return Ranking.of(ids, found.parts, "unit", rows=found.rows, notes=found.notes)
+        matches = snapshot.exact(query, k)
+        ids = snapshot.ids(matches.rows)
+        return Ranking.of(ids, matches.parts, "unit", rows=matches.rows, notes=matches.notes)

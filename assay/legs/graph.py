@@ -1,4 +1,4 @@
-"""Things in common: personalised PageRank from what the query names and what the other legs found."""
+"""Graph leg: personalised PageRank from the entities the query names and the chunks other legs found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.engine.checks import check_choice, check_number, check_whole
 from assay.engine.facts import rows_of
 from assay.engine.order import top
 from assay.errors import StoreError
-from assay.protocols import Related, Snapshot, Walk
+from assay.protocols import GraphSnapshot, Snapshot, WalkSettings
 from assay.types import Query, Range, Ranking
 
 KEEP = ("all", "reached", "new")
@@ -19,16 +19,15 @@ KEEP = ("all", "reached", "new")
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """score = (1 − damping) · mass that a walk brings to a chunk, in [0, 1), one part per thing or link it came over.
+    """score = (1 − damping) · mass of the walk at a chunk, in [0, 1), one part per entity or link it arrived over.
 
-    The walk begins with `entity_share` of its mass at the things the query names, by weight, and the rest at the
-    first `seeds` of what the legs in `after` found, by 1/rank; where one side is empty the other has all of it.
-    It goes from chunks to the names, identifiers, word pairs and links in them and back (004; docs/graph.md).
-    What becomes of the seeds themselves: `keep = "all"` ranks them by all their mass, which is PageRank to the letter
-    and leaves them where they were; `"reached"` counts only what came over things and links, so a seed stands high
-    when others lead to it; `"new"` leaves the seeds out. `least` is the mass per neighbour below which nothing is
-    passed on. A query without things and seeds finds nothing here, which is no degradation. Scale raw: the mass of
-    one chunk says little beside that of another query's.
+    The walk starts with `entity_share` of its mass at the entities the query names, by weight, and the rest at the
+    first `seeds` candidates of the legs in `after`, by 1/rank; if one side is empty, the other gets all mass.
+    It moves from chunks to their names, identifiers, word pairs and links, and back (weighted fusion;
+    docs/graph.md). `keep` decides about the seeds: "all" ranks them by their whole mass, which is plain PageRank and
+    tends to leave them in front; "reached" counts only mass that arrived over entities and links, so a seed ranks high
+    when others lead to it; "new" drops the seeds. Mass per neighbour below `least` is not passed on. A query without
+    entities and seeds finds nothing; that is not a degradation. Scale raw: masses of two queries are not comparable.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"graph"})
@@ -50,9 +49,9 @@ class Graph:
         return Range("raw", 0.0, 1.0)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
-        if not isinstance(snapshot, Related):
+        if not isinstance(snapshot, GraphSnapshot):
             raise StoreError("this store says it has a graph, but cannot walk it", "use a store that can")
         rows = np.empty(0, np.int64) if seeds is None else rows_of(top(seeds, self.seeds), snapshot)
-        plan = Walk(rows[rows >= 0], self.damping, self.entity_share, self.keep, self.least)
-        found = snapshot.related(query, k, plan)
-        return Ranking.of(snapshot.ids(found.rows), found.parts, "raw", rows=found.rows, notes=found.notes)
+        walk = WalkSettings(rows[rows >= 0], self.damping, self.entity_share, self.keep, self.least)
+        matches = snapshot.related(query, k, walk)
+        return Ranking.of(snapshot.ids(matches.rows), matches.parts, "raw", rows=matches.rows, notes=matches.notes)

@@ -1,4 +1,4 @@
-"""Nearness in a bank of vectors, through the inverted lists of its index (001, stage 1)."""
+"""IVF leg: nearest vectors in a vector bank, through the inverted lists of its index (vector cascade, stage 1)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assay.types import Query, Range, Ranking
 class Ivf:
     """score = cos(probe, vector), scale raw, in [−1, 1].
 
-    probe = "x": the query's vector. "yhat": where the next-vector model says the next one lies; then the model only
-    repeats this ranking. The bare step Δ̂ is never searched with: it is a difference of places, and no place.
+    probe = "x" searches with the query's vector, "yhat" with the next vector that the model predicts; the model's
+    rerank then repeats this ranking. The bare step Δ̂ is never a probe: it is a difference of vectors, not a position.
 
-    `nprobe` lists are looked into, or as many as `lanes` says for the query's lane, or as the query's own
-    `extra["nprobe"]`. A snapshot without lists ignores it. What `extra["exclude"]` names does not come back.
+    The search reads `nprobe` lists, or the number that `lanes` has for the query's lane, or the query's own
+    `extra["nprobe"]`. A snapshot without lists ignores it. Ids in `extra["exclude"]` are left out.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vector", "dense"})
@@ -32,7 +32,7 @@ class Ivf:
     def __post_init__(self) -> None:
         check_whole("ivf.nprobe", self.nprobe, 1)
         for lane, nprobe in self.lanes.items():
-            if not (lane.isascii() and lane.isdecimal()) or str(int(lane)) != lane:  # "09" would never be looked up
+            if not (lane.isascii() and lane.isdecimal()) or str(int(lane)) != lane:  # "09" never matches a lane
                 raise ConfigError(f"ivf.lanes names {lane!r}, which is no lane", 'write a number: lanes = {"9" = 32}')
             check_whole(f"ivf.lanes.{lane}", nprobe, 1)
 
@@ -40,9 +40,9 @@ class Ivf:
         return Range("raw", -1.0, 1.0)
 
     def probes(self, query: Query) -> int:
-        """How many lists this query looks into."""
-        own = query.extra.get("nprobe")
-        return int(own) if own else self.lanes.get(str(query.extra.get("lane")), self.nprobe)
+        """How many lists the search reads for this query."""
+        requested = query.extra.get("nprobe")
+        return int(requested) if requested else self.lanes.get(str(query.extra.get("lane")), self.nprobe)
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> Ranking:
         vector = query.vector
@@ -50,6 +50,6 @@ class Ivf:
             vector = snapshot.expected(query) if isinstance(snapshot, PredictsNext) else None
             if vector is None:
                 raise QueryError('ivf.probe = "yhat" needs a next-vector model', 'load one, or take probe = "x"')
-        asked = replace(query, vector=vector, extra={**query.extra, "nprobe": self.probes(query)})
-        found = snapshot.nearest(asked, k)
-        return Ranking.of(snapshot.ids(found.rows), found.parts, "raw", rows=found.rows, notes=found.notes)
+        probe_query = replace(query, vector=vector, extra={**query.extra, "nprobe": self.probes(query)})
+        matches = snapshot.nearest(probe_query, k)
+        return Ranking.of(snapshot.ids(matches.rows), matches.parts, "raw", rows=matches.rows, notes=matches.notes)

@@ -1,9 +1,9 @@
-"""What should an agent remember, and when should it look? Remember, recall, forget, over a knowledge base.
+"""Memory for agents: store, recall and forget short texts over a knowledge base.
 
-open       the memory in a folder; `MemoryService` has store, recall, forget, update, list, stats, explain, history
-adaptive   does this message need memory at all?
-config     the configuration of 002 under its own names, as a pipeline
-scopes     who may see what; window: the one boundary that enforces it
+open        opens the memory in a folder as a `MemoryService`
+adaptive    decides whether a message needs memory at all
+config      converts a configuration in the memory pipeline's own keys into a pipeline
+scopes      access rules; scoped_view: the one boundary that enforces them
 near       is this known already?
 purge      removing every trace, and saying what cannot be reached
 importers  memories from other programs

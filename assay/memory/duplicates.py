@@ -1,12 +1,12 @@
-"""Is this known already? A text is a duplicate when meaning and words agree, and nothing in it tells the two apart.
+"""Finds memories that already say a text. A text is a duplicate when all three conditions hold:
 
     cosine  ≥ COSINE     of the two vectors (of the first chunks, for texts of several)
     overlap ≥ OVERLAP    |A ∩ B| / |A ∪ B| of the two texts' terms, stems without closed-class words
-    told_apart is ""     the same numbers, both or neither negate, and not a word exchanged for another
+    no contradiction     the same numbers, both or neither negate, and no word exchanged for another
 
-Neither of the first two is enough: "the demo is on Monday" and "… on Friday" have a cosine of .91. The third keeps that
-true of longer texts, in which one word weighs little. The order of words is not read. Where a store has no model, only
-the words are left, and they must all agree. Measured on a labelled table in tests/memory.
+Cosine and overlap are not enough: "the demo is on Monday" and "… on Friday" have a cosine of .91. The third condition
+keeps that true for longer texts, where one word weighs little. Word order is ignored. Without a model only the terms
+are compared, and they must all agree. Measured on a labelled table in tests/memory.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from collections.abc import Set
 
 import numpy as np
 
+from assay.memory.scoped_view import ScopedView
 from assay.memory.types import MemoryEntry, NearDuplicate
-from assay.memory.window import Window
-from assay.select.near import cosines
-from assay.text.analyse import Analyser
-from assay.text.fold import normal
+from assay.select.similarity import cosines
+from assay.text.analyser import Analyser
+from assay.text.normalisation import normalise
 from assay.types import Query, Rows, Vector
 
 COSINE = 0.85
 OVERLAP = 0.7
 OVERLAP_ALONE = 1.0
-"""Without a model."""
-LOOKED_AT = 8
-"""How many neighbours by meaning, and how many by words."""
-SHOWN = 0.5
-"""From this cosine or overlap on, a neighbour is worth mentioning."""
+"""The overlap required without a model."""
+NEIGHBOURS = 8
+"""How many neighbours are read by vector, and how many by terms."""
+MIN_LIKENESS = 0.5
+"""The least cosine or overlap at which a neighbour is reported."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NEGATION = re.compile(
@@ -39,58 +39,70 @@ _NEGATION = re.compile(
 )
 
 
-def near(window: Window, text: str, vector: Vector | None, at: float) -> tuple[NearDuplicate, ...]:
-    """Current memories of the window's scopes much like a text, most alike first.
+def find_near(view: ScopedView, text: str, vector: Vector | None, at: float) -> tuple[NearDuplicate, ...]:
+    """Find current memories of the view's scopes that are similar to a text, most similar first.
 
-    A superseded or expired memory is none of them: to say an old thing again is news.
+    Superseded and expired memories are not compared: stating an old fact again is new information.
     """
-    analyser = window.view.analyser
-    found: dict[str, NearDuplicate] = {}
-    rows = _neighbours(window, text, vector, at)
-    vectors = window.view.vectors(rows).astype(np.float64)
-    for chunk, theirs in zip(window.view.chunks(rows), vectors, strict=True):
-        entry = window.whole(chunk)
-        if entry.superseded_by or (entry.id in found and chunk.meta["start"]):
+    analyser = view.snapshot.analyser
+    by_id: dict[str, NearDuplicate] = {}
+    rows = _neighbours(view, text, vector, at)
+    vectors = view.snapshot.vectors(rows).astype(np.float64)
+    for chunk, chunk_vector in zip(view.snapshot.chunks(rows), vectors, strict=True):
+        entry = view.entry_of(chunk)
+        if entry.superseded_by or (entry.id in by_id and chunk.meta["start"]):
             continue
-        cosine = float(cosines(theirs[None], vector.astype(np.float64))[0]) if vector is not None else None
-        found[entry.id] = judged(entry, text, cosine, analyser)
-    told = [one for one in found.values() if max(one.cosine or 0.0, one.overlap) >= SHOWN]
-    return tuple(sorted(told, key=lambda one: (not one.duplicate, -(one.cosine or 0.0), -one.overlap, one.entry.id)))
+        cosine = float(cosines(chunk_vector[None], vector.astype(np.float64))[0]) if vector is not None else None
+        by_id[entry.id] = compare(entry, text, cosine, analyser)
+    near = [
+        candidate for candidate in by_id.values() if max(candidate.cosine or 0.0, candidate.overlap) >= MIN_LIKENESS
+    ]
+    return tuple(
+        sorted(
+            near,
+            key=lambda candidate: (
+                not candidate.duplicate,
+                -(candidate.cosine or 0.0),
+                -candidate.overlap,
+                candidate.entry.id,
+            ),
+        )
+    )
 
 
-def _neighbours(window: Window, text: str, vector: Vector | None, at: float) -> Rows:
-    """Rows near a text by meaning and by words, each once."""
-    asked = Query(text=text, vector=vector, where=window.filter(*window.asked(None, (), at)))
-    by_words = window.view.lexical(asked, LOOKED_AT).rows
-    by_meaning = window.view.nearest(asked, LOOKED_AT).rows if vector is not None else by_words[:0]
-    rows: Rows = np.unique(np.concatenate([by_meaning, by_words]).astype(np.int64))
+def _neighbours(view: ScopedView, text: str, vector: Vector | None, at: float) -> Rows:
+    """Rows near a text by vector and by terms, each once."""
+    query = Query(text=text, vector=vector, where=view.filter(*view.conditions(None, (), at)))
+    by_words = view.snapshot.lexical(query, NEIGHBOURS).rows
+    by_vector = view.snapshot.nearest(query, NEIGHBOURS).rows if vector is not None else by_words[:0]
+    rows: Rows = np.unique(np.concatenate([by_vector, by_words]).astype(np.int64))
     return rows
 
 
-def judged(entry: MemoryEntry, text: str, cosine: float | None, analyser: Analyser) -> NearDuplicate:
-    """Does a memory already say this text, and why (not)?"""
-    known, new = set(analyser.query_terms(entry.text)), set(analyser.query_terms(text))
-    overlap = shared(known, new)
-    same = normal(entry.text).split() == normal(text).split()
-    apart = "" if same else told_apart(entry.text, text) or _exchanged(known, new)
-    if same or apart:
-        duplicate, why = same, apart or "the same words"
+def compare(entry: MemoryEntry, text: str, cosine: float | None, analyser: Analyser) -> NearDuplicate:
+    """Compare a memory with a text; `duplicate` and `why` are the result."""
+    entry_terms, text_terms = set(analyser.query_terms(entry.text)), set(analyser.query_terms(text))
+    overlap = jaccard(entry_terms, text_terms)
+    same = normalise(entry.text).split() == normalise(text).split()
+    difference = "" if same else find_contradiction(entry.text, text) or _find_exchange(entry_terms, text_terms)
+    if same or difference:
+        duplicate, why = same, difference or "the same words"
     elif cosine is None:
         duplicate, why = overlap >= OVERLAP_ALONE, f"overlap {overlap:.2f}, and no model to compare meanings"
     else:
         duplicate = cosine >= COSINE and overlap >= OVERLAP
         why = f"cosine {cosine:.2f} and overlap {overlap:.2f}; a duplicate has {COSINE:g} and {OVERLAP:g}"
-    return NearDuplicate(entry, cosine, overlap, duplicate, why, tuple(sorted(new - known)))
+    return NearDuplicate(entry, cosine, overlap, duplicate, why, tuple(sorted(text_terms - entry_terms)))
 
 
-def shared(these: Set[str], those: Set[str]) -> float:
+def jaccard(first: Set[str], second: Set[str]) -> float:
     """|A ∩ B| / |A ∪ B|; 0 when both are empty."""
-    return len(these & those) / len(these | those) if these | those else 0.0
+    return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def told_apart(one: str, other: str) -> str:
-    """Why two texts cannot say the same, however alike they are: another number, or one of them denies; else ""."""
-    a, b = normal(one), normal(other)
+def find_contradiction(first: str, second: str) -> str:
+    """Why two similar texts cannot say the same: other numbers, or only one of them negates; else ""."""
+    a, b = normalise(first), normalise(second)
     numbers = set(_NUMBER.findall(a)) ^ set(_NUMBER.findall(b))
     if numbers:
         return f"the numbers differ: {', '.join(sorted(numbers)[:4])}"
@@ -99,8 +111,8 @@ def told_apart(one: str, other: str) -> str:
     return ""
 
 
-def _exchanged(known: Set[str], new: Set[str]) -> str:
-    """Each has a word that the other lacks: Monday for Friday, perhaps; else ""."""
-    if known - new and new - known:
-        return f"each has words of its own: {min(known - new)}, {min(new - known)}"
+def _find_exchange(entry_terms: Set[str], text_terms: Set[str]) -> str:
+    """Why two texts differ if each has a term that the other lacks (Monday for Friday); else ""."""
+    if entry_terms - text_terms and text_terms - entry_terms:
+        return f"each has words of its own: {min(entry_terms - text_terms)}, {min(text_terms - entry_terms)}"
     return ""

@@ -1,4 +1,4 @@
-"""Forgetting: what goes, and was that meant?"""
+"""Selects the memories that `forget` removes, and checks confirmations."""
 
 from __future__ import annotations
 
@@ -8,57 +8,59 @@ import json
 from collections.abc import Sequence
 
 from assay.errors import QueryError, StoreError
+from assay.memory.scoped_view import ScopedView
 from assay.memory.types import ForgetOutcome, MemoryEntry
-from assay.memory.window import Window
 
 
-def with_predecessors(window: Window, entries: Sequence[MemoryEntry]) -> tuple[MemoryEntry, ...]:
-    """Memories, and all that they had superseded: those are only ever served as them."""
-    found = {entry.id: entry for entry in entries}
+def with_predecessors(view: ScopedView, entries: Sequence[MemoryEntry]) -> tuple[MemoryEntry, ...]:
+    """Add all memories that these superseded; they are only served as their successors."""
+    by_id = {entry.id: entry for entry in entries}
     for entry in entries:
-        found |= {before.id: before for before in window.predecessors(entry) if before.id not in found}
-    return tuple(found.values())
+        by_id |= {
+            predecessor.id: predecessor for predecessor in view.predecessors(entry) if predecessor.id not in by_id
+        }
+    return tuple(by_id.values())
 
 
-def named(window: Window, beginning: str, purge: bool) -> tuple[MemoryEntry, ...]:
-    """The memory of an id with what it superseded; a purge also reaches those that were forgotten before."""
+def find_targets(view: ScopedView, prefix: str, purge: bool) -> tuple[MemoryEntry, ...]:
+    """Find the memory of an id and those it superseded; a purge also finds memories forgotten before."""
     try:
-        found = with_predecessors(window, [window.get(beginning)])
+        entries = with_predecessors(view, [view.get(prefix)])
     except StoreError:
         if not purge:
             raise
-        found = (window.history(beginning)[-1].entry,)
-    return _with_buried(window, found) if purge else found
+        entries = (view.history(prefix)[-1].entry,)
+    return _with_forgotten(view, entries) if purge else entries
 
 
-def _with_buried(window: Window, entries: Sequence[MemoryEntry]) -> tuple[MemoryEntry, ...]:
-    """Memories, and all that they had superseded, forgotten or not."""
-    found = {entry.id: entry for entry in entries}
-    waiting = [name for entry in entries for name in entry.supersedes]
-    while waiting:
-        name = waiting.pop()
+def _with_forgotten(view: ScopedView, entries: Sequence[MemoryEntry]) -> tuple[MemoryEntry, ...]:
+    """Add all memories that these superseded, forgotten or not."""
+    by_id = {entry.id: entry for entry in entries}
+    pending = [name for entry in entries for name in entry.supersedes]
+    while pending:
+        name = pending.pop()
         with contextlib.suppress(StoreError):  # purged before
-            before = None if name in found else window.history(name)[-1].entry
-            if before is not None:
-                found[before.id] = before
-                waiting += before.supersedes
-    return tuple(found.values())
+            predecessor = None if name in by_id else view.history(name)[-1].entry
+            if predecessor is not None:
+                by_id[predecessor.id] = predecessor
+                pending += predecessor.supersedes
+    return tuple(by_id.values())
 
 
-def token_for(entries: Sequence[MemoryEntry], purge: bool) -> str:
-    """Names exactly these memories in exactly this state, and what is to happen to them: 12 hex digits."""
-    said = json.dumps([purge, sorted([entry.id, entry.updated, entry.text] for entry in entries)])
-    return hashlib.blake2b(said.encode(), digest_size=6).hexdigest()
+def confirmation_token(entries: Sequence[MemoryEntry], purge: bool) -> str:
+    """A token of 12 hex digits for these memories in their present state and the action (forget or purge)."""
+    state = json.dumps([purge, sorted([entry.id, entry.updated, entry.text] for entry in entries)])
+    return hashlib.blake2b(state.encode(), digest_size=6).hexdigest()
 
 
-def unconfirmed(entries: tuple[MemoryEntry, ...], purge: bool, token: str | None) -> ForgetOutcome | None:
-    """None when the confirmation is good; else what to return. QueryError when it is for something else."""
+def check_confirmation(entries: tuple[MemoryEntry, ...], purge: bool, token: str | None) -> ForgetOutcome | None:
+    """None when the token is right; the unconfirmed outcome when there is none. QueryError when it is another one."""
     if not entries:
         return ForgetOutcome(False, ())
-    wanted = token_for(entries, purge)
+    expected = confirmation_token(entries, purge)
     if token is None:
-        return ForgetOutcome(False, entries, wanted)
-    if token != wanted:
+        return ForgetOutcome(False, entries, expected)
+    if token != expected:
         raise QueryError(
             "this confirmation is for other memories, or they have changed since: nothing was forgotten",
             "ask again without it, look at what would go, and confirm that",

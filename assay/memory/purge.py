@@ -1,28 +1,28 @@
-"""Purging: the text of forgotten memories leaves every version, index, cache and known backup, and we say what stays.
+"""Purge: removes the text of forgotten memories from every version, index, cache and known backup.
 
-The memories are dead already; the backend takes them out of every version and index. Run it again and it finishes what
-a crash, or a reader that kept an old index open, left undone.
+The report lists what was erased and what cannot be reached. The memories are deleted before; the backend takes them out
+of every version and index. A second run completes what a crash, or a reader with an old index open, left undone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.backend.contract import Erased
-from assay.embed.cache import key_of
-from assay.embed.home import home
+from assay.backend.contract import ErasureReport
+from assay.embed.cache_home import cache_home
+from assay.embed.vector_cache import hash_text
+from assay.errors import StoreError
 from assay.kb import KnowledgeBase
 from assay.memory.entries import document_id
-from assay.memory.writing import noted
-from assay.store.erase import erase, rewrite
+from assay.memory.writer import version_note
+from assay.store.backup_file import erase_from_backup
 from assay.upkeep.backup import known_backups
 from assay.util.disk_cache import DiskCache
 
 CACHES = {"vectors.sqlite": (b"document", b"query"), "tokens.sqlite": (b"tokens",)}
-"""Caches beside the store, under `embed.home`, with the kinds of keys a text has in them."""
+"""Caches outside the store, under `cache_home()`, with the kinds of keys that a text has in them."""
 LIMITS = (
     "copies nobody told this store of: exports, copied folders, stores restored from a backup, moved backups",
     "other running processes, until they look at the store again",
@@ -31,49 +31,44 @@ LIMITS = (
 )
 
 
-def purge(kb: KnowledgeBase, ids: Sequence[str], backups: Sequence[Path], now: float) -> Erased:
-    """Remove all text of these memories, which are dead already."""
-    names = [document_id(one) for one in ids]
-    every = (state.row.chunk for name in names for state in kb.store.states(name))
-    texts = sorted({chunk.text for chunk in every if chunk.doc_id in names})
-    done = kb.backend.erase(names, noted("purged", now))
-    _caches(texts, done)
+def purge(kb: KnowledgeBase, ids: Sequence[str], backups: Sequence[Path], now: float) -> ErasureReport:
+    """Remove all text of these memories, which must be deleted already."""
+    names = [document_id(memory_id) for memory_id in ids]
+    chunks = (state.row.chunk for name in names for state in kb.store.states(name))
+    texts = sorted({chunk.text for chunk in chunks if chunk.doc_id in names})
+    result = kb.backend.erase(names, version_note("purged", now))
+    _purge_caches(texts, result)
     for path in dict.fromkeys((*known_backups(kb.store), *(given.resolve() for given in backups))):
-        _backup(path, names, done)
-    done.unreached.extend(LIMITS)
-    return done
+        _purge_backup(path, names, result)
+    result.unreached.extend(LIMITS)
+    return result
 
 
-def _caches(texts: Sequence[str], done: Erased) -> None:
+def _purge_caches(texts: Sequence[str], result: ErasureReport) -> None:
     for name, kinds in CACHES.items():
-        path = home() / name
+        path = cache_home() / name
         if not path.exists():
             continue
-        with contextlib.closing(DiskCache(path, 1 << 62)) as shelf:
-            gone = shelf.drop([key_of(kind, text) for kind in kinds for text in texts])
-        if shelf.trouble:
-            done.unreached.append(f"cache {name}: {shelf.trouble}")
+        with contextlib.closing(DiskCache(path, 1 << 62)) as cache:
+            count = cache.drop([hash_text(kind, text) for kind in kinds for text in texts])
+        if cache.trouble:
+            result.unreached.append(f"cache {name}: {cache.trouble}")
         else:
-            done.erased.append(f"cache {name}: {_count(gone, 'entry')}")
+            result.erased.append(f"cache {name}: {_count(count, 'entry')}")
 
 
-def _backup(path: Path, names: Sequence[str], done: Erased) -> None:
+def _purge_backup(path: Path, names: Sequence[str], result: ErasureReport) -> None:
     if not path.is_file():
-        done.unreached.append(f"backup {path}: it is not there any more; if it was moved, name it (backups=…)")
+        result.unreached.append(f"backup {path}: it is not there any more; if it was moved, name it (backups=…)")
         return
     try:
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-            db.execute("PRAGMA secure_delete = ON")
-            db.execute("BEGIN IMMEDIATE")
-            gone = erase(db, names)
-            db.execute("COMMIT")
-            lingers = rewrite(db)
-    except sqlite3.Error as error:
-        done.unreached.append(f"backup {path}: {error}")
+        rows, remains = erase_from_backup(path, names)
+    except StoreError as error:
+        result.unreached.append(f"backup {path}: {error.message}")
         return
-    if lingers:
-        done.unreached.append(f"backup {path}: {lingers}")
-    done.erased.append(f"backup {path}: {_count(gone, 'row')}")
+    if remains:
+        result.unreached.append(f"backup {path}: {remains}")
+    result.erased.append(f"backup {path}: {_count(rows, 'row')}")
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,7 +1,7 @@
-"""Recalling: does the message need memory, what does the pipeline find, what stands in its place by now?
+"""Recall: the adaptive check, the pipeline run, and the mapping from chunks to current memories.
 
-A pipeline ranks chunks and never adds any (law 1), so superseded memories stay findable, and what is found of them is
-exchanged for the successor behind the pipeline, with a note. So are several chunks of one memory: the best one counts.
+A pipeline ranks chunks and adds none (law 1), so superseded memories stay findable; after the pipeline each is replaced
+by its successor, with a note. Of several chunks of one memory the best one counts.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from assay.engine.answer import Answer, Hit, Status
-from assay.engine.missing_reasons import reasons
+from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.memory.adaptive import should_retrieve
+from assay.memory.scoped_view import ScopedView
 from assay.memory.types import MemoryEntry, MemoryExplanation, RecallAnswer, RecalledMemory, iso
-from assay.memory.window import Window
 from assay.types import Query, Vector
 
 
 @dataclass(frozen=True, slots=True)
 class RecallQuery:
-    """A recall, checked and complete."""
+    """The checked arguments of a recall."""
 
     text: str
     at: float
@@ -38,35 +38,37 @@ class RecallQuery:
 
     @property
     def pool(self) -> int:
-        """All that the legs can find: asking for fewer gives a prefix of asking for more (law 9)."""
+        """The number of candidates the legs can find together; a smaller k gives a prefix (law 9)."""
         return sum(plan.k for plan in self.pipeline.legs)
 
 
-def recall(kb: KnowledgeBase, window: Window, asked: RecallQuery, *, adaptive: bool) -> RecallAnswer:
-    decision = should_retrieve(asked.text) if adaptive else None
+def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptive: bool) -> RecallAnswer:
+    decision = should_retrieve(request.text) if adaptive else None
     if decision is not None and not decision.yes:
-        return RecallAnswer(asked.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
-    whole = _recalled(kb, window, asked)
-    hits = whole.hits[: asked.k]
-    return replace(whole, hits=hits, verdict=Status(len(hits), whole.verdict.degraded))
+        return RecallAnswer(request.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
+    full_answer = _recall_all(kb, view, request)
+    hits = full_answer.hits[: request.k]
+    return replace(full_answer, hits=hits, status=Status(len(hits), full_answer.status.problems))
 
 
-def _recalled(kb: KnowledgeBase, window: Window, asked: RecallQuery) -> RecallAnswer:
-    """Every memory the pipeline finds, in order."""
-    where = window.filter(*window.asked(asked.category, asked.tags, asked.at))
-    query = Query(text=asked.text, at=asked.at, where=where)
-    asker = kb.asker(asked.pipeline)
-    answer = asked.pipeline.run(query, window.view, _embed(kb), k=asked.pool, clock=time.perf_counter, asker=asker)
+def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> RecallAnswer:
+    """Recall every memory the pipeline finds, in order."""
+    where = view.filter(*view.conditions(request.category, request.tags, request.at))
+    query = Query(text=request.text, at=request.at, where=where)
+    executor = kb.executor(request.pipeline)
+    answer = request.pipeline.run(
+        query, view.snapshot, _lazy_embedder(kb), k=request.pool, clock=time.perf_counter, executor=executor
+    )
     notes: list[str] = []
-    served = _served(window, asked, answer, notes)
-    hits = tuple(replace(hit, rank=place) for place, hit in enumerate(served, start=1))
+    memories = _serve(view, request, answer, notes)
+    hits = tuple(replace(hit, rank=place) for place, hit in enumerate(memories, start=1))
     return RecallAnswer(
-        asked.text, hits, answer.verdict, notes=tuple(notes), remarks=tuple(answer.told()), answer=answer
+        request.text, hits, answer.status, notes=tuple(notes), remarks=tuple(answer.messages()), answer=answer
     )
 
 
-def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
-    """Loads the model when the pipeline wants a vector, not before."""
+def _lazy_embedder(kb: KnowledgeBase) -> Callable[[str], Vector]:
+    """A function that loads the model when the pipeline first needs a vector."""
 
     def embed(text: str) -> Vector:
         if kb.embedder is None:
@@ -76,94 +78,94 @@ def _embed(kb: KnowledgeBase) -> Callable[[str], Vector]:
     return embed
 
 
-def _served(window: Window, asked: RecallQuery, answer: Answer, notes: list[str]) -> Iterator[RecalledMemory]:
-    """Each memory once, at the place of its best chunk, or of the best chunk of one it superseded."""
+def _serve(view: ScopedView, request: RecallQuery, answer: Answer, notes: list[str]) -> Iterator[RecalledMemory]:
+    """Yield each memory once, at the place of its best chunk or of the best chunk of one it superseded."""
     seen: set[str] = set()
-    for hit in _from_here(window, answer, notes):
-        found = window.whole(hit.chunk)
-        if found.id in seen:
+    for hit in _select_memories(view, answer, notes):
+        matched = view.entry_of(hit.chunk)
+        if matched.id in seen:
             continue
-        seen.add(found.id)
-        current = window.successor(found, asked.at)
-        if current is None or current.id == found.id:
+        seen.add(matched.id)
+        current = view.successor(matched, request.at)
+        if current is None or current.id == matched.id:
             if current is None:
-                notes.append(f"{found.id} is superseded, and its successor is gone: not served")
+                notes.append(f"{matched.id} is superseded, and its successor is gone: not served")
             else:
                 yield RecalledMemory(0, hit.score, current, hit=hit)
             continue
-        why_not = _unwanted(current, asked)
+        why_not = _reject_reason(current, request)
         if why_not:
-            notes.append(f"{found.id} is superseded by {current.id}, which {why_not}: not served")
+            notes.append(f"{matched.id} is superseded by {current.id}, which {why_not}: not served")
         elif current.id in seen:
-            notes.append(f"{found.id} is superseded by {current.id}, which is served already")
+            notes.append(f"{matched.id} is superseded by {current.id}, which is served already")
         else:
             seen.add(current.id)
-            notes.append(f"{found.id} is superseded and served as {current.id}")
-            yield RecalledMemory(0, hit.score, current, found.id, hit=hit)
+            notes.append(f"{matched.id} is superseded and served as {current.id}")
+            yield RecalledMemory(0, hit.score, current, matched.id, hit=hit)
 
 
-def _from_here(window: Window, answer: Answer, notes: list[str]) -> list[Hit]:
-    """Hits of this store: a leg may look into another one, or into what knows no scopes."""
-    if answer.snapshot is window.view:  # none did
+def _select_memories(view: ScopedView, answer: Answer, notes: list[str]) -> list[Hit]:
+    """Keep hits of this store: a source may return chunks of another one, without scopes."""
+    if answer.snapshot is view.snapshot:  # no foreign chunks
         return list(answer)
-    here = window.view.rows(answer.chosen.ids) >= 0
-    if not here.all():
-        notes.append(f"{(~here).sum()} from elsewhere: no memories of these scopes here, not served")
-    return [hit for hit, own in zip(answer, here, strict=True) if own]
+    is_own = view.snapshot.rows(answer.chosen.ids) >= 0
+    if not is_own.all():
+        notes.append(f"{(~is_own).sum()} from elsewhere: no memories of these scopes here, not served")
+    return [hit for hit, is_memory in zip(answer, is_own, strict=True) if is_memory]
 
 
-def _unwanted(entry: MemoryEntry, asked: RecallQuery) -> str:
-    """Why a successor, which no filter has seen, may not be served; else ""."""
-    if entry.expires is not None and entry.expires <= asked.at:
+def _reject_reason(entry: MemoryEntry, request: RecallQuery) -> str:
+    """Why a successor, which passed no filter, must not be served; else ""."""
+    if entry.expires is not None and entry.expires <= request.at:
         return "has expired"
-    if asked.category is not None and entry.category != asked.category:
+    if request.category is not None and entry.category != request.category:
         return f"is a {entry.category}"
-    if not set(asked.tags) <= set(entry.tags):
+    if not set(request.tags) <= set(entry.tags):
         return "lacks a tag that was asked for"
     return ""
 
 
-def explain(kb: KnowledgeBase, window: Window, asked: RecallQuery, entry: MemoryEntry) -> MemoryExplanation:
-    """The account of one memory in one recall."""
-    whole = _recalled(kb, window, asked)
-    assert whole.answer is not None
-    hit = next((one for one in whole.hits if one.entry.id == entry.id), None)
-    chunk_id = hit.hit.id if hit else _best_chunk(window, whole.answer, entry)
-    passages = whole.answer.passages(chunk_id)
-    cut = replace(whole, hits=whole.hits[: asked.k])
-    if hit is not None and hit.rank <= asked.k:
-        return MemoryExplanation(entry, hit.rank, hit.score, passages, (), cut)
-    why = tuple(_reasons(window, asked, whole, entry, hit, chunk_id))
-    return MemoryExplanation(entry, None, None, passages, why, cut)
+def explain(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, entry: MemoryEntry) -> MemoryExplanation:
+    """Explain the rank of one memory in a recall, or why it is missing."""
+    full_answer = _recall_all(kb, view, request)
+    assert full_answer.answer is not None
+    hit = next((one for one in full_answer.hits if one.entry.id == entry.id), None)
+    chunk_id = hit.hit.id if hit else _best_chunk(view, full_answer.answer, entry)
+    steps = full_answer.answer.chunk_steps(chunk_id)
+    shown = replace(full_answer, hits=full_answer.hits[: request.k])
+    if hit is not None and hit.rank <= request.k:
+        return MemoryExplanation(entry, hit.rank, hit.score, steps, (), shown)
+    why = tuple(_missing_reasons(view, request, full_answer, entry, hit, chunk_id))
+    return MemoryExplanation(entry, None, None, steps, why, shown)
 
 
-def _best_chunk(window: Window, answer: Answer, entry: MemoryEntry) -> str:
-    """The chunk of a memory that came furthest."""
-    names = [str(name) for name in window.view.ids(window.rows_of(entry))]
-    return max(names, key=lambda name: sum(name in span.gave.ids for span in answer.trace))
+def _best_chunk(view: ScopedView, answer: Answer, entry: MemoryEntry) -> str:
+    """The chunk of a memory that passed the most steps."""
+    names = [str(name) for name in view.snapshot.ids(view.rows_of(entry))]
+    return max(names, key=lambda name: sum(name in span.ranking.ids for span in answer.trace))
 
 
-def _reasons(
-    window: Window,
-    asked: RecallQuery,
-    whole: RecallAnswer,
+def _missing_reasons(
+    view: ScopedView,
+    request: RecallQuery,
+    full_answer: RecallAnswer,
     entry: MemoryEntry,
     hit: RecalledMemory | None,
     chunk_id: str,
 ) -> Iterator[str]:
-    """Why a memory is not recalled, plainest first."""
-    answer = whole.answer
+    """Why a memory is not recalled, the simplest reason first."""
+    answer = full_answer.answer
     assert answer is not None
-    if entry.expires is not None and entry.expires <= asked.at:
+    if entry.expires is not None and entry.expires <= request.at:
         yield f"it expired at {iso(entry.expires)}"
-    elif entry.created > asked.at:
+    elif entry.created > request.at:
         yield f"it was created at {iso(entry.created)}, after the moment asked about"
     elif hit is not None:
-        yield f"it has rank {hit.rank}, and {asked.k} were asked for"
-    elif (current := window.successor(entry, asked.at)) is None or current.id != entry.id:
+        yield f"it has rank {hit.rank}, and {request.k} were asked for"
+    elif (current := view.successor(entry, request.at)) is None or current.id != entry.id:
         yield "it is superseded" + (f" by {current.id}, which is served in its place" if current else "")
     else:
-        rows = window.rows_of(entry)
-        chunk = dict(zip(window.view.ids(rows).tolist(), window.view.chunks(rows), strict=True))[chunk_id]
-        dropped = [passage.why for passage in answer.passages(chunk_id) if passage.why.startswith("dropped")]
-        yield from dropped or reasons(answer, asked.pipeline, chunk_id, chunk)
+        rows = view.rows_of(entry)
+        chunk = dict(zip(view.snapshot.ids(rows).tolist(), view.snapshot.chunks(rows), strict=True))[chunk_id]
+        dropped = [step.why for step in answer.chunk_steps(chunk_id) if step.why.startswith("dropped")]
+        yield from dropped or missing_reasons(answer, request.pipeline, chunk_id, chunk)

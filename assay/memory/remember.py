@@ -1,4 +1,4 @@
-"""Storing: is it noise, is it known, what does it replace?"""
+"""Stores a memory: noise check, duplicate check, and the policy for duplicates."""
 
 from __future__ import annotations
 
@@ -7,134 +7,146 @@ from dataclasses import dataclass, replace
 
 from assay.errors import ConfigError, nearest
 from assay.kb import KnowledgeBase
-from assay.memory.entries import entry_of, new_id
-from assay.memory.near import near
+from assay.memory.duplicates import find_near
+from assay.memory.entries import derive_id, entry_from_chunks
+from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
 from assay.memory.types import MemoryEntry, NearDuplicate, OnDuplicate, StoreOutcome
-from assay.memory.window import Window
-from assay.memory.writing import Draft, drafted, is_taken, put, redrafted, renamed, turn
-from assay.text.noise import noise
+from assay.memory.writer import Draft, draft_entry, is_taken, redraft_entry, replace_entry, write_drafts, write_lock
+from assay.text.noise_filter import classify_noise
 
 
 def remember(
     kb: KnowledgeBase, entry: MemoryEntry, supersedes: Sequence[str], on_duplicate: OnDuplicate, now: float
 ) -> StoreOutcome:
-    """Store one memory, or say why not."""
-    if on_duplicate not in WAYS:
-        raise ConfigError(f"there is no on_duplicate {on_duplicate!r}", nearest(on_duplicate, WAYS))
-    verdict = noise(entry.text)
-    if verdict.noisy:
-        return StoreOutcome("", "refused", f"noise ({verdict.category}): {verdict.reason}")
-    draft = drafted(kb, entry)  # before it is our turn: embedding takes longest
-    with turn(kb):
-        window = Window(kb, Scopes((entry.scope,)))
-        replaced = _current(window, supersedes)
-        close = near(window, entry.text, draft.vectors[0], now)
-        known = [one for one in close if one.duplicate and one.entry.id not in {old.id for old in replaced}]
-        return WAYS[on_duplicate](_Case(kb, window, draft, tuple(replaced), close, tuple(known), now))
+    """Store one memory; the outcome says what was done and why."""
+    if on_duplicate not in DUPLICATE_POLICIES:
+        raise ConfigError(f"there is no on_duplicate {on_duplicate!r}", nearest(on_duplicate, DUPLICATE_POLICIES))
+    noise_match = classify_noise(entry.text)
+    if noise_match.noisy:
+        return StoreOutcome("", "refused", f"noise ({noise_match.category}): {noise_match.reason}")
+    draft = draft_entry(kb, entry)  # before the lock: embedding takes longest
+    with write_lock(kb):
+        view = ScopedView(kb, Scopes((entry.scope,)))
+        superseded = _resolve_superseded(view, supersedes)
+        near = find_near(view, entry.text, draft.vectors[0], now)
+        duplicates = [one for one in near if one.duplicate and one.entry.id not in {old.id for old in superseded}]
+        return DUPLICATE_POLICIES[on_duplicate](
+            _StoreCase(kb, view, draft, tuple(superseded), near, tuple(duplicates), now)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """One storing, decided but for what to do with duplicates."""
+class _StoreCase:
+    """A memory to store, with what it supersedes and its near-duplicates: the input of a duplicate policy."""
 
     kb: KnowledgeBase
-    window: Window
+    view: ScopedView
     draft: Draft
-    replaced: tuple[MemoryEntry, ...]
-    close: tuple[NearDuplicate, ...]
-    known: tuple[NearDuplicate, ...]
+    superseded: tuple[MemoryEntry, ...]
+    near: tuple[NearDuplicate, ...]
+    duplicates: tuple[NearDuplicate, ...]
     now: float
 
 
-def _current(window: Window, ids: Sequence[str]) -> list[MemoryEntry]:
-    """The memories that are named, each as what stands in its place by now."""
-    named = [window.get(beginning) for beginning in ids]
-    current = {found.id: found for found in (window.successor(entry, None) or entry for entry in named)}
+def _resolve_superseded(view: ScopedView, ids: Sequence[str]) -> list[MemoryEntry]:
+    """Resolve ids to memories, each to its current successor."""
+    entries = [view.get(prefix) for prefix in ids]
+    current = {found.id: found for found in (view.successor(entry, None) or entry for entry in entries)}
     return list(current.values())
 
 
-def _skip(case: _Case) -> StoreOutcome:
-    """Nothing is stored that adds nothing. A duplicate that says more is stored: to skip it would lose that."""
-    told = next((one for one in case.known if not one.adds), None)
-    if told is None or case.replaced:
+def _skip(case: _StoreCase) -> StoreOutcome:
+    """Skip a text that adds nothing; store a duplicate that says more."""
+    duplicate = next((one for one in case.duplicates if not one.adds), None)
+    if duplicate is None or case.superseded:
         return _store(case)
     return StoreOutcome(
-        told.entry.id, "skipped", f"{told.entry.id} says it already: {told.why}", case.close, told.entry
+        duplicate.entry.id,
+        "skipped",
+        f"{duplicate.entry.id} says it already: {duplicate.why}",
+        case.near,
+        duplicate.entry,
     )
 
 
-def _merge(case: _Case) -> StoreOutcome:
-    """The nearest duplicate takes over what is new: the fuller text, all tags, the higher importance, the later end."""
-    if not case.known:
+def _merge(case: _StoreCase) -> StoreOutcome:
+    """Merge into the nearest duplicate: the fuller text, all tags, the higher importance, the later expiry."""
+    if not case.duplicates:
         return _store(case)
-    new, told = case.draft.entry, case.known[0]
-    old = told.entry
+    new, duplicate = case.draft.entry, case.duplicates[0]
+    old = duplicate.entry
     ends = None if old.expires is None or new.expires is None else max(old.expires, new.expires)
     merged = replace(
         old,
-        text=new.text if told.adds else old.text,
+        text=new.text if duplicate.adds else old.text,
         importance=max(old.importance, new.importance),
         tags=tuple(sorted({*old.tags, *new.tags})),
         expires=ends,
         updated=case.now,
     )
-    linked = _linked(case, merged)
-    made = renamed(case.kb, case.draft, linked) if told.adds else redrafted(case.kb, case.window, old, linked)
-    put(case.kb, [made, *_superseded(case, case.replaced, linked.id)], "merged", case.now)
-    return StoreOutcome(linked.id, "merged", f"into {linked.id}: {told.why}", case.close, entry_of(made.chunks))
+    linked = _add_links(case, merged)
+    draft = (
+        replace_entry(case.kb, case.draft, linked) if duplicate.adds else redraft_entry(case.kb, case.view, old, linked)
+    )
+    write_drafts(case.kb, [draft, *_redraft_superseded(case, case.superseded, linked.id)], "merged", case.now)
+    return StoreOutcome(
+        linked.id, "merged", f"into {linked.id}: {duplicate.why}", case.near, entry_from_chunks(draft.chunks)
+    )
 
 
-def _supersede(case: _Case) -> StoreOutcome:
-    """The new memory takes the place of its duplicates."""
-    every = {entry.id: entry for entry in (*case.replaced, *(one.entry for one in case.known))}
-    return _store(replace(case, replaced=tuple(every.values())))
+def _supersede(case: _StoreCase) -> StoreOutcome:
+    """Store the new memory in place of its duplicates."""
+    every = {entry.id: entry for entry in (*case.superseded, *(one.entry for one in case.duplicates))}
+    return _store(replace(case, superseded=tuple(every.values())))
 
 
-def _store(case: _Case) -> StoreOutcome:
-    entry = _linked(case, case.draft.entry)
+def _store(case: _StoreCase) -> StoreOutcome:
+    entry = _add_links(case, case.draft.entry)
     times = 0
     while is_taken(case.kb, entry.id):
         times += 1
-        entry = replace(entry, id=new_id(entry, times))
-    made = renamed(case.kb, case.draft, entry) if entry != case.draft.entry else case.draft
-    put(case.kb, [made, *_superseded(case, case.replaced, entry.id)], "stored", case.now)
-    names = ", ".join(old.id for old in case.replaced)
-    said = f"in place of {names}" if names else _novelty(case)
-    late = "it has expired already, and is not recalled" if _over(entry, case.now) else ""
-    reason = "; ".join(part for part in (said, late, made.lacking) if part)
-    return StoreOutcome(entry.id, "superseded" if names else "stored", reason, case.close, entry_of(made.chunks))
+        entry = replace(entry, id=derive_id(entry, times))
+    draft = replace_entry(case.kb, case.draft, entry) if entry != case.draft.entry else case.draft
+    write_drafts(case.kb, [draft, *_redraft_superseded(case, case.superseded, entry.id)], "stored", case.now)
+    names = ", ".join(old.id for old in case.superseded)
+    why = f"in place of {names}" if names else _novelty_reason(case)
+    expiry = "it has expired already, and is not recalled" if _is_expired(entry, case.now) else ""
+    reason = "; ".join(part for part in (why, expiry, draft.problem) if part)
+    return StoreOutcome(
+        entry.id, "superseded" if names else "stored", reason, case.near, entry_from_chunks(draft.chunks)
+    )
 
 
-def _over(entry: MemoryEntry, now: float) -> bool:
+def _is_expired(entry: MemoryEntry, now: float) -> bool:
     return entry.expires is not None and entry.expires <= max(now, entry.created)
 
 
-def _novelty(case: _Case) -> str:
-    """Why it was stored, seen from what is near."""
-    if not case.close:
+def _novelty_reason(case: _StoreCase) -> str:
+    """Why a memory was stored, given its near-duplicates."""
+    if not case.near:
         return "nothing like it is known"
-    first = case.close[0]
+    first = case.near[0]
     if not first.duplicate:
         return f"nearest is {first.entry.id}: {first.why}"
     return f"beside {first.entry.id}, " + (f"which lacks: {', '.join(first.adds)}" if first.adds else "as asked")
 
 
-def _linked(case: _Case, entry: MemoryEntry) -> MemoryEntry:
-    """With links to what it replaces."""
-    names = {*entry.supersedes, *(old.id for old in case.replaced)} - {entry.id}
+def _add_links(case: _StoreCase, entry: MemoryEntry) -> MemoryEntry:
+    """Add links to what it supersedes."""
+    names = {*entry.supersedes, *(old.id for old in case.superseded)} - {entry.id}
     return replace(entry, supersedes=tuple(sorted(names)))
 
 
-def _superseded(case: _Case, entries: Sequence[MemoryEntry], successor: str) -> list[Draft]:
+def _redraft_superseded(case: _StoreCase, entries: Sequence[MemoryEntry], successor: str) -> list[Draft]:
     return [
-        redrafted(case.kb, case.window, old, replace(old, superseded_by=successor, updated=case.now))
+        redraft_entry(case.kb, case.view, old, replace(old, superseded_by=successor, updated=case.now))
         for old in entries
         if old.id != successor
     ]
 
 
-WAYS: Mapping[str, Callable[[_Case], StoreOutcome]] = {
+DUPLICATE_POLICIES: Mapping[str, Callable[[_StoreCase], StoreOutcome]] = {
     "skip": _skip,
     "merge": _merge,
     "supersede": _supersede,

@@ -1,7 +1,7 @@
-"""The boundary: memories of some scopes, as of one snapshot. Nothing else in the service reads a memory.
+"""The access boundary: memories of some scopes in one snapshot. All reads of the service go through it.
 
-What a window gives has passed `Scopes` inside the store's own query; a memory of another scope is, for all that can be
-seen from here, not there: by id, by the beginning of an id, as a neighbour, as a successor, or in a count.
+The store's own query applies the scopes. A memory of another scope is invisible: by id, by a prefix of an id, as a
+neighbour, as a successor, and in counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from assay.backend.contract import StoreSnapshot
 from assay.errors import StoreError
 from assay.kb import KnowledgeBase
-from assay.memory.entries import document_id, entry_of, pieces
+from assay.memory.entries import count_pieces, document_id, entry_from_chunks
 from assay.memory.scopes import NOTHING, SOURCE, Scopes
 from assay.memory.types import MemoryChange, MemoryEntry
 from assay.store.contract import StoreState
@@ -27,99 +27,99 @@ _BATCH = 500
 _LAST = "\U0010ffff"
 
 
-class Window:
-    """What the given scopes hold in the newest snapshot."""
+class ScopedView:
+    """The memories of some scopes in the newest snapshot."""
 
     def __init__(self, kb: KnowledgeBase, scopes: Scopes) -> None:
-        self.view: StoreSnapshot = kb.snapshot()
+        self.snapshot: StoreSnapshot = kb.snapshot()
         self.scopes = scopes
         self._store = kb.store
 
     @cached_property
     def _kinds(self) -> Mapping[str, set[str]]:
-        return self.view.kinds()
+        return self.snapshot.kinds()
 
     # -- filters
 
     def filter(self, *conditions: Filter) -> Filter:
-        """The scopes, and these conditions; a condition on a field that no chunk has keeps nothing."""
+        """The filter for the scopes and these conditions; a condition on a field that no chunk has matches nothing."""
         if "text" not in self._kinds.get("scope", ()) or NOTHING in conditions:
             return NOTHING
         return And((self.scopes.filter(), *conditions)) if conditions else self.scopes.filter()
 
-    def asked(self, category: str | None, tags: Sequence[str], at: float | None) -> tuple[Filter, ...]:
-        """A category, all of some tags, and not expired at a moment (None: never mind)."""
-        found: list[Filter] = [] if category is None else [self._says("category", category)]
-        found += [self._says("tags", tag) for tag in tags]
+    def conditions(self, category: str | None, tags: Sequence[str], at: float | None) -> tuple[Filter, ...]:
+        """Conditions for a category, all of some tags, and not expired at a moment (None: expired ones too)."""
+        conditions: list[Filter] = [] if category is None else [self._equals("category", category)]
+        conditions += [self._equals("tags", tag) for tag in tags]
         if at is not None and "number" in self._kinds.get("expires", ()):
-            found.append(Or((Missing("expires"), Compare("expires", ">", at))))
-        return tuple(found)
+            conditions.append(Or((Missing("expires"), Compare("expires", ">", at))))
+        return tuple(conditions)
 
-    def _says(self, field: str, value: str) -> Filter:
+    def _equals(self, field: str, value: str) -> Filter:
         return Compare(field, "=", value) if "text" in self._kinds.get(field, ()) else NOTHING
 
     # -- memories
 
     def entries(self, *conditions: Filter) -> Iterator[MemoryEntry]:
         """Every memory that meets the conditions, newest first, then by id."""
-        rows = self.view.live_rows(self.filter(*conditions))
-        created = self.view.numbers("created", rows)
+        rows = self.snapshot.live_rows(self.filter(*conditions))
+        created = self.snapshot.numbers("created", rows)
         order = np.argsort(-created, kind="stable")
-        for _, same in groupby(self._chunks(rows[order]), key=attrgetter("created")):
+        for _, group in groupby(self._chunks(rows[order]), key=attrgetter("created")):
             by_memory: dict[str, list[Chunk]] = {}
-            for chunk in same:  # all chunks of a memory have its date
+            for chunk in group:  # all chunks of a memory have its date
                 by_memory.setdefault(chunk.doc_id, []).append(chunk)
-            yield from (entry_of(by_memory[name]) for name in sorted(by_memory))
+            yield from (entry_from_chunks(by_memory[name]) for name in sorted(by_memory))
 
     def _chunks(self, rows: Rows) -> Iterator[Chunk]:
         for start in range(0, len(rows), _BATCH):
-            yield from self.view.chunks(rows[start : start + _BATCH])
+            yield from self.snapshot.chunks(rows[start : start + _BATCH])
 
     def find(self, memory_id: str) -> MemoryEntry | None:
-        """The memory of exactly this id, if these scopes hold it."""
+        """The memory with exactly this id; None if these scopes hold none."""
         return next(self.entries(Compare("doc_id", "=", document_id(memory_id))), None) if memory_id else None
 
-    def get(self, beginning: str) -> MemoryEntry:
-        """The memory whose id this is or begins with; StoreError when these scopes hold none, or several."""
-        wanted = document_id(beginning)
-        found = list(self.entries(Compare("doc_id", ">=", wanted), Compare("doc_id", "<", wanted + _LAST)))
-        exact = [entry for entry in found if entry.id == beginning]
-        if exact or len(found) == 1:
-            return (exact or found)[0]
-        if not beginning or not found:
+    def get(self, prefix: str) -> MemoryEntry:
+        """The memory with this id or unique prefix of an id; StoreError when these scopes hold none, or several."""
+        wanted = document_id(prefix)
+        matches = list(self.entries(Compare("doc_id", ">=", wanted), Compare("doc_id", "<", wanted + _LAST)))
+        exact = [entry for entry in matches if entry.id == prefix]
+        if exact or len(matches) == 1:
+            return (exact or matches)[0]
+        if not prefix or not matches:
             raise StoreError(
-                f"no memory here has the id {beginning!r}", "ids are shown by: assay memory list, assay memory recall"
+                f"no memory here has the id {prefix!r}", "ids are shown by: assay memory list, assay memory recall"
             )
-        names = ", ".join(sorted(entry.id for entry in found)[:5])
-        raise StoreError(f"{len(found)} memories begin with {beginning!r}", f"say more: {names} …")
+        names = ", ".join(sorted(entry.id for entry in matches)[:5])
+        raise StoreError(f"{len(matches)} memories begin with {prefix!r}", f"say more: {names} …")
 
-    def whole(self, chunk: Chunk) -> MemoryEntry:
-        """The memory a found chunk belongs to."""
-        if pieces(chunk) == 1:
-            return entry_of([chunk])
-        rows = self.view.live_rows(self.filter(Compare("doc_id", "=", chunk.doc_id)))
-        return entry_of(self.view.chunks(rows))
+    def entry_of(self, chunk: Chunk) -> MemoryEntry:
+        """The memory that a chunk belongs to."""
+        if count_pieces(chunk) == 1:
+            return entry_from_chunks([chunk])
+        rows = self.snapshot.live_rows(self.filter(Compare("doc_id", "=", chunk.doc_id)))
+        return entry_from_chunks(self.snapshot.chunks(rows))
 
     def rows_of(self, entry: MemoryEntry) -> Rows:
         """The rows of a memory's chunks, in the order of its text."""
-        rows = self.view.live_rows(self.filter(Compare("doc_id", "=", document_id(entry.id))))
-        starts = [chunk.meta["start"] for chunk in self.view.chunks(rows)]
+        rows = self.snapshot.live_rows(self.filter(Compare("doc_id", "=", document_id(entry.id))))
+        starts = [chunk.meta["start"] for chunk in self.snapshot.chunks(rows)]
         return rows[np.argsort(starts, kind="stable")]
 
     def predecessors(self, entry: MemoryEntry) -> list[MemoryEntry]:
         """Every memory that this one superseded, directly or through others, nearest first."""
-        found: dict[str, MemoryEntry] = {}
-        waiting = list(entry.supersedes)
-        while waiting:
-            name = waiting.pop(0)
-            before = None if name in found or name == entry.id else self.find(name)
+        matches: dict[str, MemoryEntry] = {}
+        pending = list(entry.supersedes)
+        while pending:
+            name = pending.pop(0)
+            before = None if name in matches or name == entry.id else self.find(name)
             if before is not None:
-                found[name] = before
-                waiting += before.supersedes
-        return list(found.values())
+                matches[name] = before
+                pending += before.supersedes
+        return list(matches.values())
 
     def successor(self, entry: MemoryEntry, at: float | None) -> MemoryEntry | None:
-        """What stands in a memory's place at a moment: itself, or the end of its chain; None when that is gone."""
+        """The memory in force at a moment: this one, or the end of its chain of successors; None if that is gone."""
         seen = {entry.id}
         while entry.superseded_by and entry.superseded_by not in seen:
             seen.add(entry.superseded_by)
@@ -131,8 +131,8 @@ class Window:
             entry = after
         return entry
 
-    def stands(self, entry: MemoryEntry, at: float | None) -> bool:
-        """Was a memory there at a moment, and nothing in its place yet? None: has nothing taken its place since?"""
+    def is_current(self, entry: MemoryEntry, at: float | None) -> bool:
+        """Whether a memory existed and was not yet superseded at a moment (None: is not superseded now)."""
         if at is None or not entry.superseded_by:
             return not entry.superseded_by and (at is None or entry.created <= at)
         after = self.find(entry.superseded_by)
@@ -140,31 +140,33 @@ class Window:
 
     # -- the past
 
-    def history(self, beginning: str) -> tuple[MemoryChange, ...]:
-        """Every state of the memory whose id begins so, dead ones too, oldest first."""
-        every = self._store.states(document_id(beginning)) if beginning else []
-        found = [state for state in every if self.scopes.holds(state.row.chunk)]
-        names = sorted({state.row.chunk.doc_id for state in found})
-        if document_id(beginning) in names:
-            names = [document_id(beginning)]
-        if not beginning or not names:
-            raise StoreError(f"no memory here has, or had, the id {beginning!r}", "ids are shown by: assay memory list")
+    def history(self, prefix: str) -> tuple[MemoryChange, ...]:
+        """Every state of the memory with this id or prefix, deleted ones too, oldest first."""
+        states = self._store.states(document_id(prefix)) if prefix else []
+        matches = [state for state in states if self.scopes.holds(state.row.chunk)]
+        names = sorted({state.row.chunk.doc_id for state in matches})
+        if document_id(prefix) in names:
+            names = [document_id(prefix)]
+        if not prefix or not names:
+            raise StoreError(f"no memory here has, or had, the id {prefix!r}", "ids are shown by: assay memory list")
         if len(names) > 1:
             listed = ", ".join(name.removeprefix(f"{SOURCE}/") for name in names[:5])
-            raise StoreError(f"{len(names)} memories begin with {beginning!r}", f"say more: {listed} …")
-        return _changes([state for state in found if state.row.chunk.doc_id == names[0]])
+            raise StoreError(f"{len(names)} memories begin with {prefix!r}", f"say more: {listed} …")
+        return _group_changes([state for state in matches if state.row.chunk.doc_id == names[0]])
 
-    def hidden(self) -> int:
-        """How many memories were forgotten, or rewritten, and still have text here that no purge removed."""
-        return len({name for name, scope in self._store.buried(f"{SOURCE}/") if scope in self.scopes.names})
+    def count_hidden(self) -> int:
+        """Count memories that were forgotten or rewritten and whose text is not purged."""
+        return len({name for name, scope in self._store.deleted_documents(f"{SOURCE}/") if scope in self.scopes.names})
 
 
-def _changes(states: Sequence[StoreState]) -> tuple[MemoryChange, ...]:
-    """Rows of one memory, put together by the version that wrote them: every write rewrites all of its chunks."""
-    found = []
-    for born, same in groupby(states, key=lambda state: state.row.born):
-        written = list(same)
-        first = written[0]
-        chunks = [state.row.chunk for state in written]
-        found.append(MemoryChange(entry_of(chunks), born, first.row.died, first.began, first.ended))
-    return tuple(found)
+def _group_changes(states: Sequence[StoreState]) -> tuple[MemoryChange, ...]:
+    """Group the rows of one memory by the version that wrote them: every write rewrites all of its chunks."""
+    changes = []
+    for version, group in groupby(states, key=lambda state: state.row.inserted_in):
+        group_states = list(group)
+        first = group_states[0]
+        chunks = [state.row.chunk for state in group_states]
+        changes.append(
+            MemoryChange(entry_from_chunks(chunks), version, first.row.deleted_in, first.insert_note, first.delete_note)
+        )
+    return tuple(changes)

@@ -1,12 +1,13 @@
-"""The memory service: store, recall, forget, and say why; over one knowledge base, for many agents and processes.
+"""The memory service: store, recall, forget and explain, over one knowledge base, for many agents and processes.
 
-Every method that reads takes `scopes`, the scopes the caller may see: one name or several, exactly as they were stored
-under. None, or an empty list, is an error: nobody sees everything by saying nothing. The boundary is in `window.py`.
+Every method that reads takes `scopes`, the scopes the caller may see: one name or several, exactly as stored. None, or
+an empty list, is an error: there is no default that sees everything. `scoped_view.py` enforces it.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,15 +17,14 @@ from assay import kb as knowledge
 from assay.engine.pipeline import Pipeline
 from assay.errors import QueryError
 from assay.kb import KnowledgeBase
-from assay.memory.counts import counted
-from assay.memory.entries import clean, label, labels, made, moment, share
-from assay.memory.forget import named, token_for, unconfirmed, with_predecessors
+from assay.memory.entries import check_importance, check_label, check_tags, check_text, new_entry, resolve_moment
+from assay.memory.forget import check_confirmation, confirmation_token, find_targets, with_predecessors
 from assay.memory.purge import purge as purged
 from assay.memory.recall import RecallQuery, explain, recall
 from assay.memory.remember import remember
-from assay.memory.scopes import Scopes as Granted
-from assay.memory.scopes import checked
-from assay.memory.transfer import Import, exported
+from assay.memory.scoped_view import ScopedView
+from assay.memory.scopes import Scopes, check_scope
+from assay.memory.transfer import ImportRun, export_lines
 from assay.memory.types import (
     Confirm,
     ForgetOutcome,
@@ -37,12 +37,11 @@ from assay.memory.types import (
     RecallAnswer,
     StoreOutcome,
 )
-from assay.memory.window import Window
-from assay.memory.writing import put, redrafted, remove, turn
-from assay.text.noise import noise
-from assay.util.closing import Closing
+from assay.memory.writer import redraft_entry, remove_entries, write_drafts, write_lock
+from assay.text.noise_filter import classify_noise
+from assay.util.closeable import Closeable
 
-Scopes = str | Iterable[str]
+ScopeNames = str | Iterable[str]
 Moment = str | float | None
 """A date as text (`2026-03-01`, ISO 8601) or seconds since 1970 UTC; None is now."""
 
@@ -59,12 +58,12 @@ def open(
 
     It is an ordinary knowledge base, so documents may live beside memories. No model is loaded before one is needed.
     `clock` is what a date means that is not given. `pipeline` recalls: a preset, a TOML file, or a pipeline, for
-    example one made from 002's own configuration (`assay.memory.config.configured`).
+    example one made from a configuration in the memory pipeline's keys (`assay.memory.config.load_pipeline`).
     """
     return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline)
 
 
-class MemoryService(Closing):
+class MemoryService(Closeable):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
     def __init__(
@@ -100,24 +99,24 @@ class MemoryService(Closing):
         of the same scope, by id or its beginning, that this one takes the place of. `expires=None` is never.
         """
         now = self._now()
-        entry = made(
+        entry = new_entry(
             text,
             scope,
             category,
             importance,
             tags,
-            moment(created, now),
-            None if expires is None else moment(expires, now),
+            resolve_moment(created, now),
+            None if expires is None else resolve_moment(expires, now),
             now,
         )
-        old = () if supersedes is None else (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-        return remember(self.kb, entry, old, on_duplicate, now)
+        superseded = () if supersedes is None else (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
+        return remember(self.kb, entry, superseded, on_duplicate, now)
 
     def update(
         self,
         id: str,
         *,
-        scopes: Scopes,
+        scopes: ScopeNames,
         text: str | None = None,
         category: str | None = None,
         importance: float | None = None,
@@ -132,28 +131,28 @@ class MemoryService(Closing):
         if never_expires and expires is not None:
             raise QueryError("a memory cannot expire and never expire", "give expires or never_expires, one of them")
         now = self._now()
-        with turn(self.kb):
-            window = self._window(scopes)
-            before = window.get(id)
+        with write_lock(self.kb):
+            view = self._view(scopes)
+            before = view.get(id)
             after = replace(
                 before,
-                text=before.text if text is None else _worth_it(clean(text)),
-                category=before.category if category is None else label("category", category),
-                importance=before.importance if importance is None else share(importance),
-                tags=before.tags if tags is None else labels(tags),
-                expires=None if never_expires else before.expires if expires is None else moment(expires, now),
+                text=before.text if text is None else _check_not_noise(check_text(text)),
+                category=before.category if category is None else check_label("category", category),
+                importance=before.importance if importance is None else check_importance(importance),
+                tags=before.tags if tags is None else check_tags(tags),
+                expires=None if never_expires else before.expires if expires is None else resolve_moment(expires, now),
             )
             if after == before:
                 return before
             after = replace(after, updated=now)
-            put(self.kb, [redrafted(self.kb, window, before, after)], "updated", now)
+            write_drafts(self.kb, [redraft_entry(self.kb, view, before, after)], "updated", now)
         return after
 
     def forget(
         self,
         id: str | None = None,
         *,
-        scopes: Scopes,
+        scopes: ScopeNames,
         query: str | None = None,
         confirm: Confirm = None,
         k: int = 5,
@@ -175,30 +174,34 @@ class MemoryService(Closing):
         if backups and not purge:
             raise QueryError("backups are touched by a purge only", "purge as well, or name no backups")
         now = self._now()
-        if callable(confirm):  # asked before it is our turn: a person may think for long
-            shown = self._going(self._window(scopes), id, query, k, purge)
+        if callable(confirm):  # asked before the lock is taken: a person may think for long
+            shown = self._find_targets(self._view(scopes), id, query, k, purge)
             if not shown or not confirm(shown):
-                return ForgetOutcome(False, shown, token_for(shown, purge))
-            confirm = token_for(shown, purge)
-        with turn(self.kb):
-            entries = self._going(self._window(scopes), id, query, k, purge)
+                return ForgetOutcome(False, shown, confirmation_token(shown, purge))
+            confirm = confirmation_token(shown, purge)
+        with write_lock(self.kb):
+            entries = self._find_targets(self._view(scopes), id, query, k, purge)
             if id is None or confirm is not None:
-                waiting = unconfirmed(entries, purge, confirm)
-                if waiting is not None:
-                    return waiting
-            remove(self.kb, entries, now)
+                unconfirmed = check_confirmation(entries, purge, confirm)
+                if unconfirmed is not None:
+                    return unconfirmed
+            remove_entries(self.kb, entries, now)
             if not purge:
                 return ForgetOutcome(True, entries)
-            done = purged(self.kb, [entry.id for entry in entries], [Path(path) for path in backups], now)
-        return ForgetOutcome(True, entries, purged=True, erased=tuple(done.erased), unreached=tuple(done.unreached))
+            erasure = purged(self.kb, [entry.id for entry in entries], [Path(path) for path in backups], now)
+        return ForgetOutcome(
+            True, entries, purged=True, erased=tuple(erasure.erased), unreached=tuple(erasure.unreached)
+        )
 
-    def _going(self, window: Window, id: str | None, query: str | None, k: int, purge: bool) -> tuple[MemoryEntry, ...]:
-        """What a `forget` would take."""
+    def _find_targets(
+        self, view: ScopedView, id: str | None, query: str | None, k: int, purge: bool
+    ) -> tuple[MemoryEntry, ...]:
+        """The memories that a `forget` would remove."""
         if id is not None:
-            return named(window, id, purge)
-        asked = RecallQuery(str(query), self._now(), k, None, (), self._pipeline(None))
-        found = recall(self.kb, window, asked, adaptive=False)
-        return with_predecessors(window, [hit.entry for hit in found.hits])
+            return find_targets(view, id, purge)
+        request = RecallQuery(str(query), self._now(), k, None, (), self._pipeline(None))
+        answer = recall(self.kb, view, request, adaptive=False)
+        return with_predecessors(view, [hit.entry for hit in answer.hits])
 
     # -- reading
 
@@ -206,7 +209,7 @@ class MemoryService(Closing):
         self,
         query: str,
         *,
-        scopes: Scopes,
+        scopes: ScopeNames,
         k: int = 5,
         at: Moment = None,
         category: str | None = None,
@@ -221,32 +224,34 @@ class MemoryService(Closing):
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
         up, and `skipped` says why.
         """
-        asked = RecallQuery(query, moment(at, self._now()), k, category, labels(tags), self._pipeline(pipeline))
-        return recall(self.kb, self._window(scopes), asked, adaptive=adaptive)
+        request = RecallQuery(
+            query, resolve_moment(at, self._now()), k, category, check_tags(tags), self._pipeline(pipeline)
+        )
+        return recall(self.kb, self._view(scopes), request, adaptive=adaptive)
 
     def explain(
         self,
         query: str,
         id: str,
         *,
-        scopes: Scopes,
+        scopes: ScopeNames,
         k: int = 5,
         at: Moment = None,
         pipeline: str | Pipeline | None = None,
     ) -> MemoryExplanation:
         """Why a memory is at its place for a query, or why it is not recalled."""
-        asked = RecallQuery(query, moment(at, self._now()), k, None, (), self._pipeline(pipeline))
-        window = self._window(scopes)
-        return explain(self.kb, window, asked, window.get(id))
+        request = RecallQuery(query, resolve_moment(at, self._now()), k, None, (), self._pipeline(pipeline))
+        view = self._view(scopes)
+        return explain(self.kb, view, request, view.get(id))
 
-    def get(self, id: str, *, scopes: Scopes) -> MemoryEntry:
+    def get(self, id: str, *, scopes: ScopeNames) -> MemoryEntry:
         """One memory by its id or a unique beginning; StoreError where these scopes hold none."""
-        return self._window(scopes).get(id)
+        return self._view(scopes).get(id)
 
     def list(
         self,
         *,
-        scopes: Scopes,
+        scopes: ScopeNames,
         category: str | None = None,
         tags: Iterable[str] = (),
         at: Moment = None,
@@ -256,31 +261,31 @@ class MemoryService(Closing):
     ) -> tuple[MemoryEntry, ...]:
         """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
         current then: what was created later is left out, what was superseded later is there."""
-        window = self._window(scopes)
-        now = moment(at, self._now())
-        found = window.entries(*window.asked(category, labels(tags), None if everything else now))
-        shown = (entry for entry in found if everything or window.stands(entry, None if at is None else now))
+        view = self._view(scopes)
+        now = resolve_moment(at, self._now())
+        entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now))
+        shown = (entry for entry in entries if everything or view.is_current(entry, None if at is None else now))
         return tuple(islice(shown, offset, None if limit is None else offset + limit))
 
-    def stats(self, scopes: Scopes, *, at: Moment = None) -> MemoryStats:
+    def stats(self, scopes: ScopeNames, *, at: Moment = None) -> MemoryStats:
         """How much is remembered in these scopes; with `at`, how much was then."""
-        return counted(self._window(scopes), moment(at, self._now()), past=at is not None)
+        return count_memories(self._view(scopes), resolve_moment(at, self._now()), past=at is not None)
 
-    def history(self, id: str, *, scopes: Scopes) -> tuple[MemoryChange, ...]:
+    def history(self, id: str, *, scopes: ScopeNames) -> tuple[MemoryChange, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""
-        return self._window(scopes).history(id)
+        return self._view(scopes).history(id)
 
     # -- moving
 
-    def export(self, scopes: Scopes) -> Iterator[str]:
+    def export(self, scopes: ScopeNames) -> Iterator[str]:
         """Every memory of these scopes as a line of JSON, oldest first, the superseded and the expired included."""
-        return exported(self._window(scopes))
+        return export_lines(self._view(scopes))
 
     def import_(
         self,
         source: str | Path | Iterable[str],
         *,
-        scopes: Scopes,
+        scopes: ScopeNames,
         format: str = "jsonl",
         scope: str | None = None,
         on_duplicate: OnDuplicate = "skip",
@@ -290,25 +295,51 @@ class MemoryService(Closing):
         `scope` puts all of them into one scope; otherwise each keeps its own. A record outside `scopes` is a problem
         on the record, and is not taken.
         """
-        given = Path(source) if isinstance(source, str | Path) else source
-        target = None if scope is None else checked(scope)
-        return Import(self.kb, Granted.of(scopes), target, on_duplicate, self._now()).run(given, format)
+        records = Path(source) if isinstance(source, str | Path) else source
+        target = None if scope is None else check_scope(scope)
+        return ImportRun(self.kb, Scopes.of(scopes), target, on_duplicate, self._now()).run(records, format)
 
     # --
 
-    def _pipeline(self, asked: str | Pipeline | None) -> Pipeline:
-        return self.kb.pipeline(self.pipeline if asked is None else asked)
+    def _pipeline(self, pipeline: str | Pipeline | None) -> Pipeline:
+        return self.kb.pipeline(self.pipeline if pipeline is None else pipeline)
 
     def _now(self) -> float:
-        return moment(None, self.clock())
+        return resolve_moment(None, self.clock())
 
-    def _window(self, scopes: Scopes) -> Window:
-        return Window(self.kb, Granted.of(scopes))
+    def _view(self, scopes: ScopeNames) -> ScopedView:
+        return ScopedView(self.kb, Scopes.of(scopes))
 
 
-def _worth_it(text: str) -> str:
-    """A text that is no noise."""
-    verdict = noise(text)
-    if verdict.noisy:
-        raise QueryError(f"the new text is noise ({verdict.category}): {verdict.reason}", "say something to remember")
+def _check_not_noise(text: str) -> str:
+    """Return a text; QueryError if it is noise."""
+    noise = classify_noise(text)
+    if noise.noisy:
+        raise QueryError(f"the new text is noise ({noise.category}): {noise.reason}", "say something to remember")
     return text
+
+
+def count_memories(view: ScopedView, at: float, *, past: bool) -> MemoryStats:
+    """Count memories at a moment; with `past`, what was created or changed later does not count."""
+    entries = [entry for entry in view.entries() if not past or entry.created <= at]
+    superseded = {entry.id for entry in entries if not view.is_current(entry, at if past else None)}
+    expired = {e.id for e in entries if e.id not in superseded and e.expires is not None and e.expires <= at}
+    current = [entry for entry in entries if entry.id not in superseded | expired]
+    return MemoryStats(
+        scopes=view.scopes.names,
+        memories=len(current),
+        superseded=len(superseded),
+        expired=len(expired),
+        hidden=view.count_hidden(),
+        tokens=sum(entry.tokens for entry in current),
+        by_scope=_count_by_name(entry.scope for entry in current),
+        by_category=_count_by_name(entry.category for entry in current),
+        by_tag=_count_by_name(tag for entry in current for tag in entry.tags),
+        oldest=min((entry.created for entry in current), default=None),
+        newest=max((entry.created for entry in current), default=None),
+    )
+
+
+def _count_by_name(names: Iterable[str]) -> dict[str, int]:
+    """Name → count, most first, then by name."""
+    return dict(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))

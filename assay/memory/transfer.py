@@ -1,7 +1,7 @@
-"""Memories leave as lines of JSON, and come in from there or from other programs.
+"""Export of memories as lines of JSON, and import from there or from other programs.
 
-A memory keeps its id on the way in where it is free and plain, so a second import of the same file finds what the first
-one brought and changes nothing. Links between superseded memories and their successors come along.
+An imported memory keeps its id if that is free and plain, so a second import of the same file changes nothing. Links
+between superseded memories and their successors are kept.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.kb import KnowledgeBase
-from assay.memory.entries import made, moment
-from assay.memory.importers import Bad, Given, reader
+from assay.memory.entries import new_entry, resolve_moment
+from assay.memory.importers import ImportedMemory, RejectedRecord, load_reader
 from assay.memory.remember import remember
+from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
 from assay.memory.types import ImportOutcome, MemoryEntry, OnDuplicate
-from assay.memory.window import Window
-from assay.memory.writing import put, redrafted, turn
+from assay.memory.writer import redraft_entry, write_drafts, write_lock
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 CATEGORY, IMPORTANCE, SCOPE = "fact", 0.7, "global"
-"""What a memory is that does not say."""
+"""Defaults for imported memories without these fields."""
 
 
-def exported(window: Window) -> Iterator[str]:
-    """Every memory of a window as a line of JSON, oldest first."""
-    for entry in sorted(window.entries(), key=lambda entry: (entry.created, entry.id)):
+def export_lines(view: ScopedView) -> Iterator[str]:
+    """Every memory of a view as a line of JSON, oldest first."""
+    for entry in sorted(view.entries(), key=lambda entry: (entry.created, entry.id)):
         yield json.dumps(entry.to_json(), ensure_ascii=False)
 
 
 @dataclass
-class Import:
+class ImportRun:
     """One import in progress. `scope` is where everything goes, None where each record keeps its own."""
 
     kb: KnowledgeBase
@@ -52,75 +52,75 @@ class Import:
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self, source: Path | Iterable[str], format: str) -> ImportOutcome:
-        old = []
-        for given in reader(format)(source):
-            if isinstance(given, Bad):
-                self.problems.append((given.where, given.why))
-            elif given.superseded_by:
-                old.append(given)
+        superseded = []
+        for memory in load_reader(format)(source):
+            if isinstance(memory, RejectedRecord):
+                self.problems.append((memory.where, memory.why))
+            elif memory.superseded_by:
+                superseded.append(memory)
             else:
-                self._attempt(given)
-        for given in old:  # last, or a successor that says almost the same would be taken for known
-            self._attempt(given)
+                self._attempt(memory)
+        for memory in superseded:  # last, or a near-identical successor would count as a duplicate
+            self._attempt(memory)
         self._link()
         return ImportOutcome(len(self.stored), self.skipped, self.refused, tuple(self.problems), tuple(self.stored))
 
-    def _attempt(self, given: Given) -> None:
+    def _attempt(self, memory: ImportedMemory) -> None:
         try:
-            self._take(given)
+            self._take(memory)
         except AssayError as error:
-            self.problems.append((given.where, error.message))
+            self.problems.append((memory.where, error.message))
 
-    def _take(self, given: Given) -> None:
-        entry = self._entry(given)
+    def _take(self, memory: ImportedMemory) -> None:
+        entry = self._entry(memory)
         if entry.scope not in self.scopes:
-            self.problems.append((given.where, f"its scope {entry.scope!r} is not one of those that may be written"))
+            self.problems.append((memory.where, f"its scope {entry.scope!r} is not one of those that may be written"))
             return
-        there = Window(self.kb, Scopes((entry.scope,))).find(entry.id)
-        if there is not None and there.text == entry.text:
-            self.names[given.id] = there.id
+        existing = ScopedView(self.kb, Scopes((entry.scope,))).find(entry.id)
+        if existing is not None and existing.text == entry.text:
+            self.names[memory.id] = existing.id
             self.skipped += 1
             return
-        done = remember(self.kb, entry, (), "force" if given.superseded_by else self.on_duplicate, self.now)
-        if done.action == "refused":
+        outcome = remember(self.kb, entry, (), "force" if memory.superseded_by else self.on_duplicate, self.now)
+        if outcome.action == "refused":
             self.refused += 1
             return
-        self.names[given.id] = done.id
-        if done.action == "stored" or done.action == "superseded":
-            self.stored.append(done.id)
+        self.names[memory.id] = outcome.id
+        if outcome.action == "stored" or outcome.action == "superseded":
+            self.stored.append(outcome.id)
         else:
             self.skipped += 1
-        if given.superseded_by:
-            self.links.append((entry.scope, done.id, given.superseded_by))
+        if memory.superseded_by:
+            self.links.append((entry.scope, outcome.id, memory.superseded_by))
 
-    def _entry(self, given: Given) -> MemoryEntry:
-        created = moment(given.created, self.now)
-        entry = made(
-            given.text,
-            self.scope or (SCOPE if given.scope is None else given.scope),
-            given.category or CATEGORY,
-            IMPORTANCE if given.importance is None else given.importance,
-            given.tags,
+    def _entry(self, memory: ImportedMemory) -> MemoryEntry:
+        created = resolve_moment(memory.created, self.now)
+        entry = new_entry(
+            memory.text,
+            self.scope or (SCOPE if memory.scope is None else memory.scope),
+            memory.category or CATEGORY,
+            IMPORTANCE if memory.importance is None else memory.importance,
+            memory.tags,
             created,
-            None if given.expires is None else moment(given.expires, self.now),
-            self.now if given.updated is None else moment(given.updated, self.now),
+            None if memory.expires is None else resolve_moment(memory.expires, self.now),
+            self.now if memory.updated is None else resolve_moment(memory.updated, self.now),
         )
-        return replace(entry, id=given.id if _PLAIN_ID.fullmatch(given.id) else "")
+        return replace(entry, id=memory.id if _PLAIN_ID.fullmatch(memory.id) else "")
 
     def _link(self) -> None:
-        """Superseded memories learn who took their place, once everybody is there."""
+        """Link superseded memories to their successors, once all are stored."""
         for scope, name, successor in self.links:
-            with turn(self.kb):
-                window = Window(self.kb, Scopes((scope,)))
-                old, new = window.find(name), window.find(self.names.get(successor, successor))
+            with write_lock(self.kb):
+                view = ScopedView(self.kb, Scopes((scope,)))
+                superseded, new = view.find(name), view.find(self.names.get(successor, successor))
                 if new is None:
                     why = f"it is superseded by {successor!r}, which did not come along: it counts as current here"
                     self.problems.append((name, why))
-                if old is None or new is None or old.id == new.id:
+                if superseded is None or new is None or superseded.id == new.id:
                     continue
-                names = tuple(sorted({*new.supersedes, old.id}))
+                names = tuple(sorted({*new.supersedes, superseded.id}))
                 drafts = [
-                    redrafted(self.kb, window, old, replace(old, superseded_by=new.id)),
-                    redrafted(self.kb, window, new, replace(new, supersedes=names)),
+                    redraft_entry(self.kb, view, superseded, replace(superseded, superseded_by=new.id)),
+                    redraft_entry(self.kb, view, new, replace(new, supersedes=names)),
                 ]
-                put(self.kb, drafts, "linked", self.now)
+                write_drafts(self.kb, drafts, "linked", self.now)

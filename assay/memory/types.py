@@ -1,4 +1,4 @@
-"""What the memory service returns. All frozen; `to_json()` is the form of the command line, of exports and of MCP.
+"""The results of the memory service, all frozen. `to_json()` is the form of the command line, of exports and of MCP.
 
 A moment is a float inside (seconds since 1970 UTC) and an ISO 8601 text in JSON.
 """
@@ -14,19 +14,19 @@ from assay.engine.answer import Answer, ChunkStep, Hit, Status
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
-"""What `store` did: a new memory; nothing, for it is known; the known one was enriched; a new one took the place of
-those it supersedes; nothing, for it is noise."""
+"""What `store` did: stored a new memory; skipped a known one; merged into a known one; stored a new one in place of
+those it supersedes; refused noise."""
 
 CATEGORIES = ("fact", "preference", "decision", "entity", "reflection", "other")
-"""What a memory may be about. The first is the default."""
+"""The categories of memories. The first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """One memory as it stands.
+    """One memory in its present state.
 
     `importance` is in [0, 1]. `updated` is when it was last written. `expires` is the first moment at which it is no
-    longer recalled. `supersedes` are the ids it took the place of, `superseded_by` is the id that took its own.
+    longer recalled. `supersedes` are the ids that it replaced, `superseded_by` is the id that replaced it.
     """
 
     id: str
@@ -60,9 +60,9 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicate:
-    """A memory much like another text: its cosine (None where the store has no model) and its overlap, which is the
-    share of the two texts' terms that both have. `duplicate` is True when it says the same; `why` says why, or why
-    not. `adds` are the terms of the text that the memory lacks: a duplicate with some says more."""
+    """A memory similar to a text: the cosine (None if the store has no model) and the overlap, the share of the two
+    texts' terms that both have. `duplicate` is True when it says the same; `why` gives the reason. `adds` are the terms
+    of the text that the memory lacks: a duplicate with some says more."""
 
     entry: MemoryEntry
     cosine: float | None
@@ -85,7 +85,7 @@ class NearDuplicate:
 
 @dataclass(frozen=True, slots=True)
 class StoreOutcome:
-    """What became of a text that was to be stored. Durable when it is returned.
+    """The outcome of storing a text. The memory is durable when this is returned.
 
     `id` is the memory that now holds it: the new one, or the known one (`skipped`, `merged`); "" when `refused`.
     """
@@ -108,7 +108,7 @@ class StoreOutcome:
 
 @dataclass(frozen=True)
 class RecalledMemory:
-    """One recalled memory at its rank. `served_for` is the id of the superseded memory that was found in its place."""
+    """One recalled memory at its rank. `served_for` is the id of the superseded memory that matched instead of it."""
 
     rank: int
     score: float
@@ -125,7 +125,7 @@ class RecalledMemory:
         return self.entry.text
 
     def why(self) -> str:
-        """The score as a sum a person can check, and whose place this memory took."""
+        """The score as a sum that can be checked, and the superseded memory that matched, if any."""
         said = self.hit.why()
         return f"{said}; found as {self.served_for}, which it supersedes" if self.served_for else said
 
@@ -145,13 +145,13 @@ class RecalledMemory:
 
 @dataclass(frozen=True)
 class RecallAnswer:
-    """What a recall gave. `skipped` says why nothing was looked up ("" when something was); `notes` are what happened
-    to memories after the pipeline (superseded ones served as their successor); `remarks` what its steps say of
-    themselves (who reranked, whom they dropped and why); `answer` has the whole trace."""
+    """The answer of a recall. `skipped` says why nothing was looked up ("" otherwise); `notes` say what happened to
+    memories after the pipeline (superseded ones served as their successors); `remarks` are the notes of its steps
+    (which reranker ran, what was dropped and why); `answer` has the whole trace."""
 
     query: str
     hits: tuple[RecalledMemory, ...]
-    verdict: Status
+    status: Status
     skipped: str = ""
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class RecallAnswer:
     @property
     def word(self) -> str:
         """answered · nothing found · degraded · … · skipped"""
-        return "skipped" if self.skipped else self.verdict.word
+        return "skipped" if self.skipped else self.status.word
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -168,7 +168,7 @@ class RecallAnswer:
     def to_json(self) -> dict[str, Any]:
         return {
             "query": self.query,
-            "verdict": {"word": self.word, "found": len(self.hits), "degraded": list(self.verdict.degraded)},
+            "status": {"word": self.word, "found": len(self.hits), "degraded": list(self.status.degraded)},
             "skipped": self.skipped or None,
             "hits": [hit.to_json() for hit in self.hits],
             "notes": list(self.notes),
@@ -179,11 +179,11 @@ class RecallAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ForgetOutcome:
-    """What `forget` did, or would do.
+    """The outcome of `forget`.
 
-    `done` is False when a confirmation is wanted: nothing happened, and calling again with `confirm=token` forgets
-    exactly `entries`, or is refused if they are no longer the same. `erased` and `unreached` speak of a purge: every
-    place the text was removed from, and every place where it may still be.
+    `done` is False when a confirmation is needed: nothing happened, and calling again with `confirm=token` forgets
+    exactly `entries`, or is refused if they have changed. `erased` and `unreached` belong to a purge: every place the
+    text was removed from, and every place where it may still be.
     """
 
     done: bool
@@ -214,20 +214,20 @@ Confirm = str | Callable[[tuple[MemoryEntry, ...]], bool] | None
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """One state a memory was in: from version `born` until version `died` (None: still). `what` are the notes of the
-    two versions: what brought the state about, and what ended it."""
+    """One state of a memory: from version `from_version` until version `until_version` (None: still current).
+    `began` and `ended` are the notes of the two versions: what led to the state, and what ended it."""
 
     entry: MemoryEntry
-    born: int
-    died: int | None
+    from_version: int
+    until_version: int | None
     began: str
     ended: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "memory": self.entry.to_json(),
-            "from": self.born,
-            "until": self.died,
+            "from": self.from_version,
+            "until": self.until_version,
             "began": self.began,
             "ended": self.ended or None,
         }
@@ -271,22 +271,22 @@ class MemoryStats:
 
 @dataclass(frozen=True)
 class MemoryExplanation:
-    """Why a memory stands where it stands for a query, or why it is not there.
+    """Why a memory has its rank for a query, or why it is missing.
 
-    `rank` is its place (None: not recalled); `passages` are what every step did with it; `reasons` why it is missing.
+    `rank` is its place (None: not recalled); `steps` are what every step did with it; `reasons` say why it is missing.
     """
 
     entry: MemoryEntry
     rank: int | None
     score: float | None
-    passages: tuple[ChunkStep, ...]
+    steps: tuple[ChunkStep, ...]
     reasons: tuple[str, ...]
-    recalled: RecallAnswer = field(repr=False, compare=False)
+    answer: RecallAnswer = field(repr=False, compare=False)
 
     def why(self) -> str:
         """One line: the sum of its score, or the reasons it is missing."""
         if self.rank is not None:
-            return next(hit.why() for hit in self.recalled.hits if hit.rank == self.rank)
+            return next(hit.why() for hit in self.answer.hits if hit.rank == self.rank)
         return "; ".join(self.reasons)
 
     def to_json(self) -> dict[str, Any]:
@@ -298,21 +298,21 @@ class MemoryExplanation:
             "reasons": list(self.reasons),
             "steps": [
                 {"step": p.step, "kind": p.kind, "rank": p.rank, "score": p.score, "why": p.why or None}
-                for p in self.passages
+                for p in self.steps
             ],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
-    """What an import did, by action, with each record that could not be taken and the reason."""
+    """Counts of an import by action, with each rejected record and the reason."""
 
     stored: int = 0
     skipped: int = 0
     refused: int = 0
     problems: tuple[tuple[str, str], ...] = ()
     ids: tuple[str, ...] = ()
-    """Of the memories that were stored."""
+    """The ids of the stored memories."""
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""Writing memories: one writer at a time over all processes, one transaction, durable when it returns."""
+"""Writes memories: one writer at a time over all processes, one transaction, durable when it returns."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 from assay.errors import ModelError, StoreError
 from assay.kb import KnowledgeBase
-from assay.memory.entries import chunks_of, document_id, new_id
+from assay.memory.entries import chunks_from_entry, derive_id, document_id
+from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import SOURCE
 from assay.memory.types import MemoryEntry, iso
-from assay.memory.window import Window
 from assay.store.contract import ChunkWriter
-from assay.store.rows import FileFacts, stored
+from assay.store.rows import FileState, encode_row
 from assay.types import Chunk, Vector
 
-TURN = "remembering"
-"""What is checked (is it known? is the id free?) must still hold when it is written."""
+LOCK_NAME = "remembering"
+"""The store's lock: what was checked (duplicates, free ids) must still hold when the memory is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,90 +27,90 @@ class Draft:
     entry: MemoryEntry
     chunks: tuple[Chunk, ...]
     vectors: tuple[Vector | None, ...]
-    lacking: str = ""
+    problem: str = ""
 
 
 @contextlib.contextmanager
-def turn(kb: KnowledgeBase) -> Iterator[None]:
-    """Wait until nobody else stores, updates or forgets, and keep others waiting."""
+def write_lock(kb: KnowledgeBase) -> Iterator[None]:
+    """Hold the lock under which memories are stored, updated and forgotten."""
     if kb.store.readonly:
         raise StoreError(f"the store {kb.store.address} is read-only here", "copy it to a folder you may write to")
-    with kb.store.turn(TURN):
+    with kb.store.lock(LOCK_NAME):
         yield
 
 
-def drafted(kb: KnowledgeBase, entry: MemoryEntry) -> Draft:
-    """A new memory under the id its content gives it, with its vectors."""
-    named = entry if entry.id else replace(entry, id=new_id(entry))
-    chunks = tuple(chunks_of(named, kb.profile))
-    vectors, lacking = _embedded(kb, [chunk.indexed_text for chunk in chunks])
-    return Draft(named, chunks, vectors, lacking)
+def draft_entry(kb: KnowledgeBase, entry: MemoryEntry) -> Draft:
+    """Draft a new memory with an id derived from its content, and its vectors."""
+    identified = entry if entry.id else replace(entry, id=derive_id(entry))
+    chunks = tuple(chunks_from_entry(identified, kb.profile))
+    vectors, problem = _embed_texts(kb, [chunk.indexed_text for chunk in chunks])
+    return Draft(identified, chunks, vectors, problem)
 
 
-def renamed(kb: KnowledgeBase, draft: Draft, entry: MemoryEntry) -> Draft:
-    """The same text with other facts or another id: chunks are made anew, vectors stay."""
-    return replace(draft, entry=entry, chunks=tuple(chunks_of(entry, kb.profile)))
+def replace_entry(kb: KnowledgeBase, draft: Draft, entry: MemoryEntry) -> Draft:
+    """Replace facts or id of a draft with the same text: chunks are rebuilt, vectors stay."""
+    return replace(draft, entry=entry, chunks=tuple(chunks_from_entry(entry, kb.profile)))
 
 
-def redrafted(kb: KnowledgeBase, window: Window, before: MemoryEntry, after: MemoryEntry) -> Draft:
-    """A memory that changes: chunks whose text stays keep their vectors, the others are embedded."""
-    rows = window.rows_of(before)
+def redraft_entry(kb: KnowledgeBase, view: ScopedView, before: MemoryEntry, after: MemoryEntry) -> Draft:
+    """Draft a changed memory: chunks with unchanged text keep their vectors, the others are embedded."""
+    rows = view.rows_of(before)
     known = {
         chunk.id: vector if vector.any() else None
-        for chunk, vector in zip(window.view.chunks(rows), window.view.vectors(rows), strict=True)
+        for chunk, vector in zip(view.snapshot.chunks(rows), view.snapshot.vectors(rows), strict=True)
     }
-    chunks = tuple(chunks_of(after, kb.profile))
-    fresh = [chunk for chunk in chunks if chunk.id not in known]
-    made, lacking = _embedded(kb, [chunk.indexed_text for chunk in fresh])
-    known |= {chunk.id: vector for chunk, vector in zip(fresh, made, strict=True)}
-    return Draft(after, chunks, tuple(known[chunk.id] for chunk in chunks), lacking)
+    chunks = tuple(chunks_from_entry(after, kb.profile))
+    new_chunks = [chunk for chunk in chunks if chunk.id not in known]
+    vectors, problem = _embed_texts(kb, [chunk.indexed_text for chunk in new_chunks])
+    known |= {chunk.id: vector for chunk, vector in zip(new_chunks, vectors, strict=True)}
+    return Draft(after, chunks, tuple(known[chunk.id] for chunk in chunks), problem)
 
 
-def _embedded(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[tuple[Vector | None, ...], str]:
-    """A vector per text. A memory is kept even where its model cannot be had just now."""
-    nothing = (None,) * len(texts)
+def _embed_texts(kb: KnowledgeBase, texts: Sequence[str]) -> tuple[tuple[Vector | None, ...], str]:
+    """Embed texts. Without the model, return no vectors and the reason: the memory is stored all the same."""
+    no_vectors = (None,) * len(texts)
     if not texts or not kb.store.settings["dim"]:
-        return nothing, ""
+        return no_vectors, ""
     try:
         model = kb.embedder
-        return (tuple(model.encode(texts)), "") if model else (nothing, "")
+        return (tuple(model.encode(texts)), "") if model else (no_vectors, "")
     except ModelError as error:
-        return nothing, f"it has no vector yet: {error.message}; cure: {error.cure}, then assay optimize --embed"
+        return no_vectors, f"it has no vector yet: {error.message}; cure: {error.cure}, then assay optimize --embed"
 
 
 def is_taken(kb: KnowledgeBase, memory_id: str) -> bool:
-    """Is there a live memory of this id, in any scope? Only the naming of new ones asks."""
+    """Whether a live memory has this id, in any scope; used only to choose new ids."""
     return kb.store.has_document(document_id(memory_id))
 
 
-def put(kb: KnowledgeBase, drafts: Sequence[Draft], what: str, now: float) -> None:
+def write_drafts(kb: KnowledgeBase, drafts: Sequence[Draft], what: str, now: float) -> None:
     """Write some memories, all or none; `what` and the moment become the note of the version."""
-    with kb.store.write(noted(what, now)) as writer:
-        _claim(kb, writer)
+    with kb.store.write(version_note(what, now)) as writer:
+        _claim_name(kb, writer)
         for draft in drafts:
-            facts = FileFacts(document_id(draft.entry.id), SOURCE, "", len(draft.entry.text))
-            writer.put_file(facts, zip(map(stored, draft.chunks), draft.vectors, strict=True))
+            file_state = FileState(document_id(draft.entry.id), SOURCE, "", len(draft.entry.text))
+            writer.put_file(file_state, zip(map(encode_row, draft.chunks), draft.vectors, strict=True))
     kb.compact_soon()
 
 
-def remove(kb: KnowledgeBase, entries: Sequence[MemoryEntry], now: float) -> None:
-    """Hide some memories from every snapshot from here on."""
-    with kb.store.write(noted("forgotten", now)) as writer:
+def remove_entries(kb: KnowledgeBase, entries: Sequence[MemoryEntry], now: float) -> None:
+    """Delete memories from this version on."""
+    with kb.store.write(version_note("forgotten", now)) as writer:
         for entry in entries:
             writer.remove_file(document_id(entry.id))
     kb.compact_soon()
 
 
-def noted(what: str, now: float) -> str:
+def version_note(what: str, now: float) -> str:
     return f"memory {what} {iso(now)}"
 
 
-def _claim(kb: KnowledgeBase, writer: ChunkWriter) -> None:
-    root = writer.root_of(SOURCE)
+def _claim_name(kb: KnowledgeBase, writer: ChunkWriter) -> None:
+    root = writer.folder_root(SOURCE)
     if root:
         raise StoreError(
             f"the name {SOURCE!r} stands for the folder {root} in {kb.store.address}",
             "keep memories in a store of their own, or add that folder under another name",
         )
     if root is None:
-        writer.put_source(SOURCE, "")
+        writer.put_folder(SOURCE, "")

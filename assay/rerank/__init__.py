@@ -1,5 +1,5 @@
-"""On reading it, is it so? Stages that compare query and text with a model; a model that cannot run changes nothing,
-on the record."""
+"""Rerankers: stages that score query and text with a model. If the model cannot run, the ranking stays as it is and a
+note says so."""
 
 from collections.abc import Mapping
 

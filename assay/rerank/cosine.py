@@ -1,4 +1,4 @@
-"""The light rerank: a share of the score is the cosine with the query."""
+"""Cosine rerank: blends the cosine of query and chunk into the score."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from assay.types import Note, Part, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class Cosine:
-    """Blends in the cosine of query and chunk; the lightweight rerank and fallback of 002.
+    """Blends in the cosine of query and chunk; the lightweight rerank and fallback of the memory pipeline.
 
         score = clip((1 − weight) · score + weight · cos(query, chunk), 0, 1)
 
     A chunk without a vector keeps its score. Needs unit scores and the query's vector, gives unit scores; where
-    clip bites, a part "clamp" says so.
+    clip applies, there is a part "clamp".
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"dense", "vector"})
@@ -33,12 +33,12 @@ class Cosine:
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if query.vector is None:
-            return ranking.noted(Note("skipped", "cosine needs the query's vector; cure: load an embedding model"))
+            return ranking.noted(Note("skipped", "cosine needs the query's vector", cure="load an embedding model"))
         if not len(ranking):
             return ranking
         vectors = vectors_of(ranking, snapshot).astype(np.float64)
         has_vector = vectors.any(axis=1)
-        # einsum adds in one fixed order; a matrix product may split its sums by the number of threads.
+        # einsum adds in a fixed order; a matrix product may split its sums by the number of threads.
         cosine = np.einsum("ij,j->i", vectors, np.asarray(query.vector, np.float64))
         blended = ranking.scored(
             Part("cosine.keep", "mul", np.where(has_vector, 1.0 - self.weight, 1.0)),
@@ -46,7 +46,7 @@ class Cosine:
         )
         return arrange(blended.clamped())
 
-    def gives(self, given: Range) -> Range:
-        require_unit("cosine", given)
+    def gives(self, scores: Range) -> Range:
+        require_unit("cosine", scores)
         keep = 1.0 - self.weight
-        return Range("unit", max(0.0, keep * given.lo - self.weight), min(1.0, keep * given.hi + self.weight))
+        return Range("unit", max(0.0, keep * scores.lo - self.weight), min(1.0, keep * scores.hi + self.weight))

@@ -1,4 +1,4 @@
-"""A cross-encoder reads query and text together."""
+"""Cross-encoder rerank: a local model scores query and text together."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from assay.engine.facts import chunks_of
 from assay.engine.order import arrange, top
 from assay.errors import AssayError, ConfigError
 from assay.protocols import Snapshot
-from assay.rerank.pairs import load_pairs
-from assay.types import Floats, Note, Part, Query, Range, Ranking
+from assay.rerank.pair_reader import load_pair_reader
+from assay.rerank.providers.response import sigmoid
+from assay.types import Note, Part, Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoder:
-    """Blends a local cross-encoder's judgement into the first `pool` candidates; 002's blend.
+    """Blends a local cross-encoder's score into the first `pool` candidates; the blend of the memory pipeline.
 
         read      score = weight · sigmoid(logit) + (1 − weight) · score
         not read  score = unread · score                   (outside the pool, or without text)
 
     `path` is a folder with model.onnx and tokenizer.json; `sha256`, if given, pins the weights, so that the
-    pipeline's digest covers them too. Pairs are cut at `max_tokens`. A model that is missing or cannot read
-    leaves the ranking as it is, on the record; so does a query without text. Needs and gives unit scores.
+    pipeline's digest covers them too. Pairs are cut at `max_tokens`. If the model is missing or fails, or the query
+    has no text, the ranking stays as it is and a note says why. Needs and gives unit scores.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -48,8 +49,8 @@ class CrossEncoder:
 
     def prepare(self) -> None:
         """Load the model."""
-        with contextlib.suppress(AssayError):  # a question will say it, and go on without
-            load_pairs(self.path, self.sha256, self.max_tokens)
+        with contextlib.suppress(AssayError):  # `apply` reports it and goes on without the model
+            load_pair_reader(self.path, self.sha256, self.max_tokens)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not len(ranking):
@@ -59,25 +60,18 @@ class CrossEncoder:
         texts = [c.indexed_text if c else "" for c in chunks_of(top(ranking, self.pool), snapshot)]
         read = np.array([place for place, text in enumerate(texts) if text], np.intp)
         try:
-            reader = load_pairs(self.path, self.sha256, self.max_tokens)
-            judged = _sigmoid(reader.logits(query.text, [texts[place] for place in read]))
+            reader = load_pair_reader(self.path, self.sha256, self.max_tokens)
+            model_scores = sigmoid(reader.logits(query.text, [texts[place] for place in read]))
         except AssayError as error:
-            return ranking.noted(Note("degraded", f"cross_encoder did not run: {error.message}; cure: {error.cure}"))
+            return ranking.noted(Note("degraded", f"cross_encoder did not run: {error.message}", cure=error.cure))
         keep = np.full(len(ranking), self.unread)
         keep[read] = 1.0 - self.weight
-        judgement = np.zeros(len(ranking))
-        judgement[read] = self.weight * judged
-        blended = ranking.scored(
-            Part("cross_encoder.keep", "mul", keep), Part("cross_encoder", "add", judgement)
-        ).clamped()
+        added = np.zeros(len(ranking))
+        added[read] = self.weight * model_scores
+        blended = ranking.scored(Part("cross_encoder.keep", "mul", keep), Part("cross_encoder", "add", added)).clamped()
         return arrange(blended)
 
-    def gives(self, given: Range) -> Range:
-        require_unit("cross_encoder", given)
-        lowest = min(1.0 - self.weight, self.unread) * given.lo
-        return Range("unit", lowest, max((1.0 - self.weight) * given.hi + self.weight, self.unread * given.hi))
-
-
-def _sigmoid(logits: Floats) -> Floats:
-    """1 / (1 + exp(−x)), without overflow at either end."""
-    return 0.5 * (1.0 + np.tanh(0.5 * logits))
+    def gives(self, scores: Range) -> Range:
+        require_unit("cross_encoder", scores)
+        lowest = min(1.0 - self.weight, self.unread) * scores.lo
+        return Range("unit", lowest, max((1.0 - self.weight) * scores.hi + self.weight, self.unread * scores.hi))

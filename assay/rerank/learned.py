@@ -1,4 +1,4 @@
-"""A learned ranker: what words, meaning and neighbours say, summed under weights from judged data."""
+"""Learned ranker: a weighted sum of lexical, dense and neighbourhood features, trained on judged data."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from assay.engine.facts import chunks_of, vectors_of
 from assay.engine.order import arrange
 from assay.errors import ConfigError, nearest
 from assay.protocols import Snapshot
-from assay.rerank.features import NAMES, CandidatePool, columns
+from assay.rerank.features import NAMES, CandidatePool, compute_features
 from assay.types import Chunk, Floats, Ints, Part, Query, Range, Ranking
 
 
 @cache
-def shipped() -> Mapping[str, Any]:
-    """What ships with us: `weights`, and how they came about (sets with their digests, seed, results)."""
-    found: Mapping[str, Any] = json.loads(files("assay.rerank").joinpath("data/learned.json").read_text("utf-8"))
-    return found
+def load_shipped_model() -> Mapping[str, Any]:
+    """Load the shipped model: `weights` and their origin (datasets with digests, seed, results)."""
+    model: Mapping[str, Any] = json.loads(files("assay.rerank").joinpath("data/learned.json").read_text("utf-8"))
+    return model
 
 
-def shipped_weights() -> dict[str, float]:
-    return dict(shipped()["weights"])
+def load_shipped_weights() -> dict[str, float]:
+    return dict(load_shipped_model()["weights"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class Learned:
         s     = Σ weight(f) · z(f)                 z(f) = (f − mean) / standard deviation, over the candidates
         score = low + (high − low) · (s − min s) / (max s − min s)
 
-    `low` and `high` are the lowest and the highest score given, so scores stay unit and mean what they meant: the
-    best candidate of a poor list keeps its poor score. When all given scores are equal, `low` is half of them; when
-    they are 0, or all s are equal, nothing changes. Every feature is one part; "learned" is what they start from.
+    `low` and `high` are the lowest and highest input score, so the range of scores is kept: the best candidate of a
+    weak list keeps its low score. When all input scores are equal, `low` is half of them; when they are 0, or all s
+    are equal, nothing changes. Every feature is one part; the part "learned" is the constant they start from.
 
-    `weights` names features; the shipped ones come from benchmarks/train_ranker.py. A feature without a weight is not
-    counted. A candidate that only one leg found gets its other score here, so legs need not agree on candidates.
-    Needs the query's vector and unit scores, gives unit scores. Cost: 200 candidates are read as text.
+    `weights` names features; the shipped ones come from benchmarks/train_ranker.py. A feature without a weight does not
+    count. Both scores are computed for every candidate, so it does not matter which leg found it. Needs the query's
+    vector and unit scores, gives unit scores. Cost: the texts of all candidates (about 200) are read.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"dense", "lexical", "vector"})
 
-    weights: Mapping[str, float] = field(default_factory=shipped_weights)
+    weights: Mapping[str, float] = field(default_factory=load_shipped_weights)
 
     def __post_init__(self) -> None:
         for name, weight in self.weights.items():
@@ -62,10 +62,10 @@ class Learned:
         high = float(ranking.score.max()) if len(ranking) else 0.0
         if len(ranking) < 2 or high <= 0.0:
             return ranking
-        found = standard(columns(pool_of(query, ranking, snapshot)))
-        # In the order of NAMES, not of the weights: a sum's last bits hang on its order, and a record sorts its keys.
+        features = standardise(compute_features(build_pool(query, ranking, snapshot)))
+        # In the order of NAMES, not of the weights: the last bits of a sum depend on its order, and receipts sort keys.
         shares = {
-            name: weight * found[:, place] for place, name in enumerate(NAMES) if (weight := self.weights.get(name))
+            name: weight * features[:, place] for place, name in enumerate(NAMES) if (weight := self.weights.get(name))
         }
         total = sum(shares.values(), np.zeros(len(ranking)))
         spread = float(total.max() - total.min())
@@ -78,39 +78,39 @@ class Learned:
         parts = [Part(f"learned.{name}", "add", unit * share) for name, share in shares.items()]
         return arrange(ranking.scored(start, *parts).clamped())
 
-    def gives(self, given: Range) -> Range:
-        require_unit("learned", given)
-        return Range("unit", given.lo / 2.0, given.hi)
+    def gives(self, scores: Range) -> Range:
+        require_unit("learned", scores)
+        return Range("unit", scores.lo / 2.0, scores.hi)
 
 
-def standard(values: Floats) -> Floats:
-    """Columns as standard scores; a column whose values are all equal says nothing: 0."""
+def standardise(values: Floats) -> Floats:
+    """Columns as standard scores; 0 for a column whose values are all equal."""
     spread = values.max(axis=0) - values.min(axis=0)
     deviation = np.where(spread > 0.0, values.std(axis=0), 1.0)
     return np.where(spread > 0.0, (values - values.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0), 0.0)
 
 
-def pool_of(query: Query, ranking: Ranking, snapshot: Snapshot) -> CandidatePool:
-    """The candidates as the features read them."""
+def build_pool(query: Query, ranking: Ranking, snapshot: Snapshot) -> CandidatePool:
+    """Collect what the features read of the candidates."""
     idf = snapshot.term_weights(query.text)
     number = {term: place for place, term in enumerate(idf)}
     sequence = [number[term] for term in snapshot.terms(query.text) if term in number]
     chunks = chunks_of(ranking, snapshot)
     vectors = vectors_of(ranking, snapshot)
-    # einsum adds in one fixed order; a matrix product may split its sums by the number of threads.
+    # einsum adds in a fixed order; a matrix product may split its sums by the number of threads.
     cosine = np.einsum("ij,j->i", vectors.astype(np.float64), np.asarray(query.vector, np.float64))
     documents: dict[str, int] = {}
     return CandidatePool(
         idf=np.array(list(idf.values()), np.float64),
         pairs=sorted({(one, other) for one, other in pairwise(sequence) if one != other}),
-        hits=[_hits(chunk, number, snapshot) for chunk in chunks],
+        hits=[_term_positions(chunk, number, snapshot) for chunk in chunks],
         cosine=cosine,
         vectors=vectors,
         document=np.array([documents.setdefault(c.doc_id if c else "", len(documents)) for c in chunks], np.intp),
     )
 
 
-def _hits(chunk: Chunk | None, number: Mapping[str, int], snapshot: Snapshot) -> Ints:
-    """The number of the query term at every place of a chunk, or -1."""
+def _term_positions(chunk: Chunk | None, number: Mapping[str, int], snapshot: Snapshot) -> Ints:
+    """The number of the query term at every position of a chunk, or -1."""
     terms = snapshot.terms(chunk.indexed_text) if chunk else []
     return np.array([number.get(term, -1) for term in terms], np.int32)

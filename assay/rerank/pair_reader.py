@@ -1,4 +1,4 @@
-"""A local ONNX cross-encoder: a folder with model.onnx and tokenizer.json."""
+"""Loads a local ONNX cross-encoder from a folder with model.onnx and tokenizer.json."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from typing import Any
 
 import numpy as np
 
-from assay.embed.session import open_session
+from assay.embed.onnx_session import open_session
 from assay.errors import MissingExtra, ModelError
 from assay.types import Floats
 
 
 class PairReader:
-    """Reads (query, text) pairs, one per call: a quantised model's answer must not depend on its neighbours."""
+    """Scores (query, text) pairs one at a time: a quantised model's output must not depend on the rest of a batch."""
 
     def __init__(self, folder: str, sha256: str, max_tokens: int) -> None:
-        weights, words = Path(folder) / "model.onnx", Path(folder) / "tokenizer.json"
-        for file in (weights, words):
+        model_file, tokenizer_file = Path(folder) / "model.onnx", Path(folder) / "tokenizer.json"
+        for file in (model_file, tokenizer_file):
             if not file.is_file():
                 raise ModelError(
                     f"there is no cross-encoder at {folder}: {file.name} is missing",
                     "point cross_encoder.path at a folder with model.onnx and tokenizer.json",
                 )
-        if sha256 and _sha256(weights) != sha256.lower():
-            raise ModelError(f"{weights} is not the file that cross_encoder.sha256 names", "fix the path or the hash")
-        self._tokenizer = _tokenizer(words, max_tokens)
-        self._session = open_session(weights, _EXPECTED)
-        self._inputs = [given.name for given in self._session.get_inputs()]
+        if sha256 and _hash_file(model_file) != sha256.lower():
+            raise ModelError(
+                f"{model_file} is not the file that cross_encoder.sha256 names", "fix the path or the hash"
+            )
+        self._tokenizer = _load_tokenizer(tokenizer_file, max_tokens)
+        self._session = open_session(model_file, _EXPECTED)
+        self._inputs = [tensor.name for tensor in self._session.get_inputs()]
         unknown = set(self._inputs) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
-            raise ModelError(f"{weights} wants inputs we do not know: {', '.join(sorted(unknown))}", _EXPECTED)
+            raise ModelError(f"{model_file} wants inputs we do not know: {', '.join(sorted(unknown))}", _EXPECTED)
 
     def logits(self, query: str, texts: Sequence[str]) -> Floats:
         """One logit per text; of a model with two classes, the second minus the first."""
         return np.array([self._logit(query, text) for text in texts], np.float64)
 
     def _logit(self, query: str, text: str) -> float:
-        pair = self._tokenizer.encode(_clean(query), _clean(text))
+        pair = self._tokenizer.encode(_replace_surrogates(query), _replace_surrogates(text))
         columns = {"input_ids": pair.ids, "attention_mask": pair.attention_mask, "token_type_ids": pair.type_ids}
         try:
             output = self._session.run(None, {name: np.array([columns[name]], np.int64) for name in self._inputs})[0]
@@ -56,22 +58,22 @@ _EXPECTED = "use a sequence-classification export: input_ids, attention_mask, to
 
 
 @lru_cache(maxsize=2)
-def load_pairs(folder: str, sha256: str, max_tokens: int) -> PairReader:
-    """The loaded model, once per process."""
+def load_pair_reader(folder: str, sha256: str, max_tokens: int) -> PairReader:
+    """Load a model once per process."""
     return PairReader(folder, sha256, max_tokens)
 
 
-def _clean(text: str) -> str:
-    """The tokenizer is written in Rust, where a lone surrogate is no character."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which the tokenizer (Rust) does not accept."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+def _hash_file(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _tokenizer(file: Path, max_tokens: int) -> Any:
+def _load_tokenizer(file: Path, max_tokens: int) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The rerank of 002: a provider reads query and text together; whatever goes wrong with it costs no candidate."""
+"""Provider rerank: an external service scores query and text (memory pipeline). A failure loses no candidate."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from assay.embed.endpoint import Endpoint
 from assay.engine.checks import check_choice, check_number, check_whole, require_unit
 from assay.engine.facts import chunks_of
 from assay.engine.order import arrange, top
-from assay.errors import AssayError, ConfigError
+from assay.errors import AssayError, ConfigError, Reason
 from assay.protocols import Snapshot
 from assay.rerank.cosine import Cosine
 from assay.rerank.late_interaction import LateInteraction
-from assay.rerank.providers.answer import ProviderScores
-from assay.rerank.providers.ask import Target, ask, key_from_env, state_of
-from assay.rerank.providers.post import Trouble
+from assay.rerank.providers.client import ProviderTarget, breaker_state, read_key, request_scores
+from assay.rerank.providers.response import ProviderScores
 from assay.rerank.providers.table import PROVIDERS, ProviderFormat
+from assay.rerank.providers.transport import ProviderError
 from assay.types import Note, Part, Query, Range, Ranking
 
 MODES = ("cross-encoder", "lightweight", "none")
@@ -28,9 +28,12 @@ SCALES = ("", "unit", "logit")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
+_NO_VECTOR = Reason("the query has no vector")
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderRerank:
-    """Blends a rerank provider's judgement into the first `pool` candidates, as 002 does.
+    """Blends a rerank provider's judgement into the first `pool` candidates, as the memory pipeline does.
 
         returned      score = blend · judgement + (1 − blend) · score
         not returned  score = unreturned · score            (left out by the provider, without text, or beyond the pool)
@@ -38,14 +41,14 @@ class ProviderRerank:
 
     `mode` is "cross-encoder" (a provider reads), "lightweight" (the fallback's formula, nothing is asked) or "none".
     `provider` is a row of the table in docs/rerankers.md; an empty `endpoint`, `model`, `key_env` or `scale` takes that
-    row's. A judgement on the scale "unit" is held to [0, 1]; a "logit" passes a sigmoid.
+    row's. A judgement on the scale "unit" is clipped to [0, 1]; a "logit" passes a sigmoid.
 
-    The key is read from the environment variable `key_env` when the stage runs, and is kept and shown nowhere. Without
-    a key, a provider that needs one is not asked: late interaction with `local_model` reads instead (as it does for the
-    provider "local", with its own blend), or the fallback where that model is not installed. A provider that fails, or
-    gives no answer within `timeout_s` seconds for one try and `deadline_s` for all, leads to the fallback; so does a
-    query without text. One that fails again and again is not asked for a while. All of this is on the record, and
-    no candidate is lost. Needs and gives unit scores.
+    The key is read from the environment variable `key_env` when the stage runs; it is stored and shown nowhere. Without
+    a key, a provider that needs one is not asked: late interaction with `local_model` reranks instead (as it does for
+    the provider "local", with its own blend), or the fallback if that model is not installed. The fallback also applies
+    when a provider fails, exceeds `timeout_s` seconds for one try or `deadline_s` for all, or the query has no text.
+    A provider that fails repeatedly is not asked for a while. Notes say what happened, and no candidate is lost.
+    Needs and gives unit scores.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -79,15 +82,15 @@ class ProviderRerank:
                 "the deadline is for all tries together: raise it, or lower timeout_s",
             )
         if self.key_env and not _VARIABLE.fullmatch(self.key_env):
-            # The value is not repeated: it may be the key itself.
+            # The message omits the value: it may be the key itself.
             raise ConfigError(
                 "provider_rerank.key_env is not the name of an environment variable",
                 "name a variable in capitals, such as JINA_API_KEY, and put the key into it",
             )
-        self._check_reads()
+        self._check_unused_settings()
 
-    def _check_reads(self) -> None:
-        """Every setting is read by something: "local" has no address, everybody else needs a good one."""
+    def _check_unused_settings(self) -> None:
+        """Refuse settings that have no effect: "local" has no endpoint. All other providers need a valid one."""
         row = PROVIDERS[self.provider]
         if row.wire is None:
             unread = [name for name in ("endpoint", "model", "key_env", "scale") if getattr(self, name)]
@@ -103,17 +106,19 @@ class ProviderRerank:
         if not len(ranking) or self.mode == "none":
             return ranking
         if self.mode == "lightweight":
-            return self._light(query, ranking, snapshot)
+            return self._rerank_by_cosine(query, ranking, snapshot)
         if not query.text.strip():
-            return self._light(query, ranking, snapshot, Note("skipped", "there is no text in the query to read"))
+            return self._rerank_by_cosine(
+                query, ranking, snapshot, Note("skipped", "there is no text in the query to read")
+            )
         wire = PROVIDERS[self.provider].wire
         if wire is None:
-            return self._local(query, ranking, snapshot)
-        return self._remote(query, ranking, snapshot, self._target(wire))
+            return self._rerank_locally(query, ranking, snapshot)
+        return self._rerank_remotely(query, ranking, snapshot, self._target(wire))
 
-    def _target(self, wire: ProviderFormat) -> Target:
+    def _target(self, wire: ProviderFormat) -> ProviderTarget:
         row = PROVIDERS[self.provider]
-        return Target(
+        return ProviderTarget(
             provider=self.provider,
             url=self.endpoint or row.url,
             model=self.model or row.model,
@@ -122,88 +127,93 @@ class ProviderRerank:
             wire=wire,
             timeout_s=self.timeout_s,
             deadline_s=self.deadline_s,
-            at_once=row.at_once,
+            max_texts=row.max_texts,
         )
 
-    def _remote(self, query: Query, ranking: Ranking, snapshot: Snapshot, target: Target) -> Ranking:
+    def _rerank_remotely(self, query: Query, ranking: Ranking, snapshot: Snapshot, target: ProviderTarget) -> Ranking:
         try:
-            key = key_from_env(target.key_env)
+            key = read_key(target.key_env)
             if not key and PROVIDERS[self.provider].needs_key:
-                # No key is a choice, and the local model is what it chooses; what is missing then says so itself.
+                # Running without a key is a choice, so this is no degradation; a missing local model is.
                 why = f"{target} was not asked: no key in {target.key_env}"
-                return self._local(query, ranking, snapshot, Note("info", why))
+                return self._rerank_locally(query, ranking, snapshot, Note("info", why))
             texts = [chunk.indexed_text if chunk else "" for chunk in chunks_of(top(ranking, self.pool), snapshot)]
             places = np.array([place for place, text in enumerate(texts) if text.strip()], np.intp)
             if not len(places):
-                return self._light(query, ranking, snapshot, Note("skipped", "no candidate has a text to read"))
-            judgement = ask(target, key, query.text, [texts[place] for place in places])
-        except Trouble as trouble:
-            why = f"{target} did not judge: {trouble.what}; breaker {state_of(target)}; cure: {trouble.cure}"
-            return self._light(query, ranking, snapshot, Note("degraded", why))
+                return self._rerank_by_cosine(
+                    query, ranking, snapshot, Note("skipped", "no candidate has a text to read")
+                )
+            provider_scores = request_scores(target, key, query.text, [texts[place] for place in places])
+        except ProviderError as error:
+            why = f"{target} did not judge: {error.what}; breaker {breaker_state(target)}"
+            return self._rerank_by_cosine(query, ranking, snapshot, Note("degraded", why, cure=error.cure))
         except AssayError as error:
-            why = f"{target} was not asked: {error.message}; cure: {error.cure}"
-            return self._local(query, ranking, snapshot, Note("degraded", why))
-        return self._blended(ranking, places, judgement).noted(*_notes(str(target), judgement))
+            why = f"{target} was not asked: {error.message}"
+            return self._rerank_locally(query, ranking, snapshot, Note("degraded", why, cure=error.cure))
+        return self._blend(ranking, places, provider_scores).noted(*_notes(str(target), provider_scores))
 
-    def _blended(self, ranking: Ranking, places: NDArray[np.intp], judgement: ProviderScores) -> Ranking:
-        said = np.full(len(ranking), np.nan)
-        said[places] = judgement.scores
-        returned = ~np.isnan(said)
+    def _blend(self, ranking: Ranking, places: NDArray[np.intp], provider_scores: ProviderScores) -> Ranking:
+        scores_by_place = np.full(len(ranking), np.nan)
+        scores_by_place[places] = provider_scores.scores
+        returned = ~np.isnan(scores_by_place)
         parts = [
             Part("rerank.keep", "mul", np.where(returned, 1.0 - self.blend, 1.0)),
-            Part("rerank", "add", np.where(returned, self.blend * said, 0.0)),
+            Part("rerank", "add", np.where(returned, self.blend * scores_by_place, 0.0)),
         ]
         if not returned.all():
             parts.append(Part("unreturned", "mul", np.where(returned, 1.0, self.unreturned)))
         return arrange(ranking.scored(*parts).clamped())
 
-    def _local(self, query: Query, ranking: Ranking, snapshot: Snapshot, *why: Note) -> Ranking:
-        """Late interaction in this process; the fallback where its model is missing."""
+    def _rerank_locally(self, query: Query, ranking: Ranking, snapshot: Snapshot, *why: Note) -> Ranking:
+        """Rerank by late interaction in this process; by the fallback if its model is missing."""
         reader = LateInteraction(pool=self.pool, model=self.local_model)
-        if lacks := reader.lacks():
-            return self._light(query, ranking, snapshot, *why, *lacks)
-        if len(ranking) == 1:  # it compares candidates with one another
+        if missing := reader.report_missing():
+            return self._rerank_by_cosine(query, ranking, snapshot, *why, *missing)
+        if len(ranking) == 1:  # late interaction compares candidates with one another
             return ranking.noted(*why, Note("info", "a single candidate was not read: its score stays"))
-        read = reader.apply(query, ranking, snapshot)
-        if any(note.kind in ("degraded", "skipped") for note in read.notes):
-            return self._light(query, ranking, snapshot, *why, *read.notes)
-        return read.noted(*why, Note("info", f"late interaction ({self.local_model}) read the candidates"))
+        reranked = reader.apply(query, ranking, snapshot)
+        if any(note.kind in ("degraded", "skipped") for note in reranked.notes):
+            return self._rerank_by_cosine(query, ranking, snapshot, *why, *reranked.notes)
+        return reranked.noted(*why, Note("info", f"late interaction ({self.local_model}) read the candidates"))
 
-    def _light(self, query: Query, ranking: Ranking, snapshot: Snapshot, *why: Note) -> Ranking:
-        """The lightweight rerank; the scores as they are where there are no vectors to compare."""
-        missing = snapshot.lacks("dense") or ("" if query.vector is not None else "the query has no vector")
+    def _rerank_by_cosine(self, query: Query, ranking: Ranking, snapshot: Snapshot, *why: Note) -> Ranking:
+        """The fallback: rerank by cosine; leave the scores as they are without vectors."""
+        missing = snapshot.lacks("dense") or (None if query.vector is not None else _NO_VECTOR)
         if missing:
-            return ranking.noted(*why, Note("skipped", f"no rerank by cosine, the scores stay: {missing}"))
+            text = f"no rerank by cosine, the scores stay: {missing.text}"
+            return ranking.noted(*why, Note("skipped", text, cure=missing.cure))
         light = Cosine(self.cosine_weight).apply(query, ranking, snapshot)
         share = Note("info", f"reranked by cosine, {self.cosine_weight:.0%} of the score")
         return light.noted(*why, share) if why else light
 
-    def gives(self, given: Range) -> Range:
-        """Whatever happens on the way, the scores lie here."""
+    def gives(self, scores: Range) -> Range:
+        """The range over all paths: provider, local model, fallback."""
         if self.mode == "none":
-            return given
-        require_unit("provider_rerank", given)
-        light = Cosine(self.cosine_weight).gives(given)
-        lowest, highest = min(given.lo, light.lo), max(given.hi, light.hi)
+            return scores
+        require_unit("provider_rerank", scores)
+        light = Cosine(self.cosine_weight).gives(scores)
+        lowest, highest = min(scores.lo, light.lo), max(scores.hi, light.hi)
         if self.mode == "lightweight":
             return Range("unit", lowest, highest)
-        local = LateInteraction(pool=self.pool, model=self.local_model).gives(given)
+        local = LateInteraction(pool=self.pool, model=self.local_model).gives(scores)
         keep = 1.0 - self.blend
         return Range(
             "unit",
-            min(lowest, local.lo, keep * given.lo, self.unreturned * given.lo),
-            max(highest, local.hi, keep * given.hi + self.blend),
+            min(lowest, local.lo, keep * scores.lo, self.unreturned * scores.lo),
+            max(highest, local.hi, keep * scores.hi + self.blend),
         )
 
 
-def _notes(who: str, judgement: ProviderScores) -> list[Note]:
-    """What a provider's answer was like; degraded when it was not what was asked for."""
-    asked = len(judgement.scores)
-    kind: Literal["degraded", "info"] = "degraded" if judgement.odd or judgement.returned < asked else "info"
-    odd = "".join(f", {count} {what}" for what, count in judgement.odd)
-    notes = [Note(kind, f"{who} judged {judgement.returned} of {asked} candidates{odd}")]
-    if judgement.below or judgement.above:
-        held = f"{judgement.below} scores below 0 and {judgement.above} above 1 were held to [0, 1]"
-        cure = '; cure: scale = "logit"' if judgement.above else ""
-        notes.append(Note("degraded" if judgement.above else "info", f"{who}: {held}{cure}"))
+def _notes(provider: str, provider_scores: ProviderScores) -> list[Note]:
+    """Notes on a provider's answer; degraded when scores are missing or were rejected."""
+    count = len(provider_scores.scores)
+    kind: Literal["degraded", "info"] = (
+        "degraded" if provider_scores.rejected or provider_scores.returned < count else "info"
+    )
+    odd = "".join(f", {count} {what}" for what, count in provider_scores.rejected)
+    notes = [Note(kind, f"{provider} judged {provider_scores.returned} of {count} candidates{odd}")]
+    if provider_scores.below or provider_scores.above:
+        clipped = f"{provider_scores.below} scores below 0 and {provider_scores.above} above 1 were held to [0, 1]"
+        cure = 'scale = "logit"' if provider_scores.above else ""
+        notes.append(Note("degraded" if provider_scores.above else "info", f"{provider}: {clipped}", cure=cure))
     return notes

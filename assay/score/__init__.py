@@ -1,6 +1,6 @@
-"""What do we know about it? Boosts add and priors multiply, from facts about a chunk; ids stay as they are.
+"""Scorers: stages that add boosts or multiply priors from facts about a chunk. They neither add nor drop ids.
 
-What is unknown changes nothing: an undated chunk is neither boosted nor decayed.
+An unknown fact changes nothing: an undated chunk is neither boosted nor decayed.
 """
 
 from collections.abc import Mapping

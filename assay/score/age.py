@@ -1,6 +1,6 @@
-"""How much of a chunk's freshness is left: the two curves that recency and decay share, under their right names.
+"""Freshness by age: the two curves that recency and decay share.
 
-    tau_days         exp(−age / tau)        1/e is left after tau days (what 002 calls a half-life)
+    tau_days         exp(−age / tau)        1/e is left after tau days (the memory pipeline calls it a half-life)
     half_life_days   2 ** (−age / half)     one half is left after half days
 
 Ages are in days, counted from the chunk's creation to the query's `at`.
@@ -17,26 +17,28 @@ from assay.protocols import Snapshot
 from assay.types import DAY, Floats, Ranking
 
 
-def one_curve(who: str, tau_days: float | None, half_life_days: float | None, default_tau: float) -> float | None:
-    """Check that at most one curve is named; the tau to use, None when the half-life is given."""
+def check_curve(
+    component: str, tau_days: float | None, half_life_days: float | None, default_tau: float
+) -> float | None:
+    """Check that at most one curve is set; return the tau to use, None when the half-life is set."""
     if tau_days is not None and half_life_days is not None:
         raise ConfigError(
-            f"{who}: tau_days = {tau_days!r} and half_life_days = {half_life_days!r} are two different curves",
+            f"{component}: tau_days = {tau_days!r} and half_life_days = {half_life_days!r} are two different curves",
             "give one of them; 0 switches the stage off",
         )
     if half_life_days is not None:
-        check_number(f"{who}.half_life_days", half_life_days, 0.0)
+        check_number(f"{component}.half_life_days", half_life_days, 0.0)
         return None
     tau = default_tau if tau_days is None else tau_days
-    check_number(f"{who}.tau_days", tau, 0.0)
+    check_number(f"{component}.tau_days", tau, 0.0)
     return tau
 
 
-def freshness(
+def compute_freshness(
     ranking: Ranking, snapshot: Snapshot, at: float, tau_days: float | None, half_life_days: float | None
 ) -> Floats:
-    """What is left of each candidate's freshness, in [0, 1]; NaN where it is undated or both curves are off."""
-    # A view hides what was created after `at`, so an age below 0 can only be rounding.
+    """Freshness of each candidate, in [0, 1]; NaN if it is undated or both curves are off."""
+    # Snapshots hide chunks created after `at`, so a negative age can only be rounding.
     age = np.maximum((at - numbers_of(ranking, snapshot, "created")) / DAY, 0.0)
     if tau_days:
         return np.exp(-age / tau_days)

@@ -1,4 +1,4 @@
-"""A prior against what is old."""
+"""Time decay: a prior that lowers old chunks."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.engine.checks import check_number, require_positive
-from assay.engine.facts import known_or
+from assay.engine.facts import fill_nan
 from assay.engine.order import arrange
 from assay.protocols import Snapshot
-from assay.score.age import freshness, one_curve
+from assay.score.age import check_curve, compute_freshness
 from assay.types import Note, Part, Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """Multiplies by what age has left; the time decay of 002.
+    """Multiplies by a factor that falls with age; the time decay of the memory pipeline.
 
         score = score · (floor + (1 − floor) · exp(−age / tau_days))          or
         score = score · (floor + (1 − floor) · 2 ** (−age / half_life_days))
 
-    Ages in days at `query.at`; give one of the two curves (neither: tau_days = 60, as in 002). Nothing loses more
-    than 1 − `floor` of its score. An undated chunk keeps its score; a query without `at` skips the stage, on the
-    record. A curve of 0 switches it off. Takes any scale without negative scores, and keeps it.
+    Ages in days at `query.at`; set one of the two curves (neither: tau_days = 60, as in the memory pipeline). No chunk
+    loses more than 1 − `floor` of its score. An undated chunk keeps its score; a query without `at` skips the stage,
+    with a note. A curve of 0 switches it off. Takes any scale without negative scores, and keeps it.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -32,18 +32,18 @@ class Decay:
     floor: float = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tau_days", one_curve("decay", self.tau_days, self.half_life_days, 60.0))
+        object.__setattr__(self, "tau_days", check_curve("decay", self.tau_days, self.half_life_days, 60.0))
         check_number("decay.floor", self.floor, 0.0, 1.0)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not (self.tau_days or self.half_life_days) or not len(ranking):
             return ranking
         if query.at is None:
-            return ranking.noted(Note("skipped", "the query is not as of a moment; cure: say when (--at, or at=)"))
-        fresh = freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
-        left = self.floor + (1.0 - self.floor) * known_or(fresh, 1.0)
+            return ranking.noted(Note("skipped", "the query is not as of a moment", cure="say when (--at, or at=)"))
+        fresh = compute_freshness(ranking, snapshot, query.at, self.tau_days, self.half_life_days)
+        left = self.floor + (1.0 - self.floor) * fill_nan(fresh, 1.0)
         return arrange(ranking.scored(Part("decay", "mul", left)))
 
-    def gives(self, given: Range) -> Range:
-        require_positive("decay", given)
-        return Range(given.scale, self.floor * given.lo, given.hi)
+    def gives(self, scores: Range) -> Range:
+        require_positive("decay", scores)
+        return Range(scores.scale, self.floor * scores.lo, scores.hi)

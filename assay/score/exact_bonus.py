@@ -1,4 +1,4 @@
-"""A bonus for chunks that hold what the query says, to the letter."""
+"""Exact bonus: a boost for chunks that hold the query's identifiers and phrases literally."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.engine.checks import check_choice, check_number, check_whole, require
 from assay.engine.facts import rows_of
 from assay.engine.order import arrange
 from assay.protocols import Snapshot
-from assay.text.identifiers import identifiers
+from assay.text.identifiers import extract_identifiers
 from assay.types import Part, Query, Range, Ranking, fold
 
 KEYS = ("all", "codes")
@@ -21,16 +21,16 @@ _CODE = re.compile(r"\A(?=\S+\Z).*[\d_]")
 
 @dataclass(frozen=True, slots=True)
 class ExactBonus:
-    """Adds a bonus for exact matches; 004's recovery for exact queries, which blending with near-ties dilutes.
+    """Adds a bonus for exact matches; weighted fusion's recovery for exact queries, which fusion dilutes.
 
         score = min(1, score + bonus · found / ideal)
 
     `found` is the chunk's score in the snapshot's exact look-up (identifiers and phrases of the query), `ideal`
     the score of a chunk that holds all of them. `keys = "codes"` counts only those with a digit or an underscore
     (CVE-2024-1234, v1.29.3, JINA_API_KEY): they name one thing, while a phrase or a name such as TechCrunch is also
-    mentioned in passing; keys that no chunk holds then count for nothing. Reads the look-up's best `depth` chunks;
-    it never adds one to the ranking. A query without identifiers or phrases changes nothing. Needs and gives unit
-    scores; where min bites, a part "clamp" says so.
+    mentioned in passing. With "codes", keys that no chunk holds do not count. Reads the look-up's best `depth` chunks
+    and adds none to the ranking. A query without identifiers or phrases changes nothing. Needs and gives unit scores;
+    where min applies, there is a part "clamp".
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"exact"})
@@ -47,20 +47,20 @@ class ExactBonus:
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not self.bonus or not len(ranking):
             return ranking
-        if self.keys == "codes" and not any(map(_CODE.search, identifiers(query.text))):
-            return ranking  # without asking: a look-up reads every text that holds the words of a key
-        found = snapshot.exact(query, self.depth)
-        parts, ideal = found.parts, found.ideal
+        if self.keys == "codes" and not any(map(_CODE.search, extract_identifiers(query.text))):
+            return ranking  # saves a look-up, which reads every text that holds the words of a key
+        matches = snapshot.exact(query, self.depth)
+        parts, ideal = matches.parts, matches.ideal
         if self.keys == "codes":
             parts = tuple(part for part in parts if _CODE.search(part.name))
             ideal = sum(float(part.column.max(initial=0.0)) for part in parts)
-        if not len(found.rows) or not ideal > 0.0:
-            return ranking.noted(*found.notes)
-        share = dict(zip(found.rows.tolist(), fold(parts, len(found.rows)) / ideal, strict=True))
+        if not len(matches.rows) or not ideal > 0.0:
+            return ranking.noted(*matches.notes)
+        share = dict(zip(matches.rows.tolist(), fold(parts, len(matches.rows)) / ideal, strict=True))
         shares = np.array([share.get(row, 0.0) for row in rows_of(ranking, snapshot).tolist()]).clip(0.0, 1.0)
         boosted = ranking.scored(Part("exact_bonus", "add", self.bonus * shares)).clamped()
-        return arrange(boosted).noted(*found.notes)
+        return arrange(boosted).noted(*matches.notes)
 
-    def gives(self, given: Range) -> Range:
-        require_unit("exact_bonus", given)
-        return Range("unit", given.lo, min(1.0, given.hi + self.bonus))
+    def gives(self, scores: Range) -> Range:
+        require_unit("exact_bonus", scores)
+        return Range("unit", scores.lo, min(1.0, scores.hi + self.bonus))

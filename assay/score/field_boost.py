@@ -1,4 +1,4 @@
-"""A factor for chunks that satisfy a filter."""
+"""Field boost: a factor for chunks that satisfy a filter."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class FieldBoost:
 
         score = score · factor    where `where` matches, e.g. where = 'kind = "policy"', factor = 1.2
 
-    A factor below 1 demotes. Takes any scale without negative scores, and keeps it; unit scores are held to 1,
-    and where that bites a part "clamp" says so.
+    A factor below 1 demotes. Takes any scale without negative scores, and keeps it; unit scores are capped at 1;
+    where that applies, there is a part "clamp".
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -44,9 +44,9 @@ class FieldBoost:
         factor = np.where(matches_of(ranking, snapshot, self.where), self.factor, 1.0)
         return arrange(ranking.scored(Part("field_boost", "mul", factor)).clamped())
 
-    def gives(self, given: Range) -> Range:
-        require_positive("field_boost", given)
-        highest = given.hi * max(1.0, self.factor)
+    def gives(self, scores: Range) -> Range:
+        require_positive("field_boost", scores)
+        highest = scores.hi * max(1.0, self.factor)
         return Range(
-            given.scale, given.lo * min(1.0, self.factor), min(1.0, highest) if given.scale == "unit" else highest
+            scores.scale, scores.lo * min(1.0, self.factor), min(1.0, highest) if scores.scale == "unit" else highest
         )

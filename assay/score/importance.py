@@ -1,4 +1,4 @@
-"""A prior from a chunk's importance."""
+"""Importance: a prior from a chunk's importance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.types import Part, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """Multiplies by a prior after fusion, as 002 and 004 do; importance is not a leg.
+    """Multiplies by a prior after fusion, as the memory pipeline and weighted fusion do.
 
         score = score · (base + (1 − base) · importance)
 
@@ -35,6 +35,6 @@ class Importance:
         importance = numbers_of(ranking, snapshot, "importance", unknown=1.0).clip(0.0, 1.0)
         return arrange(ranking.scored(Part("importance", "mul", self.base + (1.0 - self.base) * importance)))
 
-    def gives(self, given: Range) -> Range:
-        require_positive("importance", given)
-        return Range(given.scale, self.base * given.lo, given.hi)
+    def gives(self, scores: Range) -> Range:
+        require_positive("importance", scores)
+        return Range(scores.scale, self.base * scores.lo, scores.hi)

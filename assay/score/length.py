@@ -1,4 +1,4 @@
-"""A prior against what is long."""
+"""Length norm: a prior that lowers long chunks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.types import Part, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Multiplies by a factor that falls with the logarithm of the length; the length norm of 002.
+    """Multiplies by a factor that falls with the logarithm of the length; the length norm of the memory pipeline.
 
         score = score / (1 + 0.5 · log2(max(chars / anchor, 1)))
 
@@ -38,6 +38,6 @@ class Length:
         factor = 1.0 / (1.0 + 0.5 * np.log2(np.maximum(chars / self.anchor, 1.0)))
         return arrange(ranking.scored(Part("length", "mul", factor)))
 
-    def gives(self, given: Range) -> Range:
-        require_positive("length", given)
-        return Range(given.scale, given.lo if not self.anchor else 0.0, given.hi)
+    def gives(self, scores: Range) -> Range:
+        require_positive("length", scores)
+        return Range(scores.scale, scores.lo if not self.anchor else 0.0, scores.hi)

@@ -1,4 +1,4 @@
-"""How well do two codes agree? A few rungs, from the same lane down to nothing in common (001).
+"""Agreement of two TMD codes: a few levels, from the same lane down to nothing in common (vector cascade).
 
                                     spec     monotone
     same lane                       1.0      1.0
@@ -6,8 +6,8 @@
     another domain, same task       0.2      0.4
     nothing in common               0.4      0.2
 
-`spec` is 001's own order of questions, whose last two rungs stand the wrong way round; `monotone` has them right: more
-agreement never scores lower. A hierarchy of domains replaces all rungs below the lane:
+`spec` is the specification's own order, whose last two values are the wrong way round; with `monotone` more agreement
+never scores lower. A hierarchy of domains replaces all levels below the lane:
 
     same super-domain (the domain itself included) 0.9      a sister of it 0.7      distant 0.3
 """
@@ -65,39 +65,38 @@ class Ladder:
         return DISTANT if self.families else min(LADDERS[self.name])
 
     def align(self, bits: int, lane: int, candidates: ArrayLike, lanes: ArrayLike) -> Floats:
-        """The agreement of one code and lane with many, in [lowest, 1]. The lane is taken as it is given: nothing
-        checks it against the bits."""
+        """Agreement of one code and lane with many, in [lowest, 1]. The lane is not checked against the bits."""
         codes = np.asarray(candidates)
         same_lane = np.asarray(lanes) == lane
         domain, task, _ = self.layout.unpack(bits)
         domains, tasks, _ = self.layout.unpack(codes)
         if self.families:
-            below = self._matrix()[int(domain)][domains]
+            below = self._domain_matrix()[int(domain)][domains]
         else:
             one_task, nothing = LADDERS[self.name]
             below = np.where(domains == domain, SAME_DOMAIN, np.where(tasks == task, one_task, nothing))
         return np.where(same_lane, SAME_LANE, below)
 
-    def _matrix(self) -> Floats:
+    def _domain_matrix(self) -> Floats:
         families = tuple((name, tuple(domains)) for name, domains in self.families.items())
-        return _matrix(self.layout.domain.count, families, tuple(tuple(pair) for pair in self.sisters))
+        return _build_matrix(self.layout.domain.count, families, tuple(tuple(pair) for pair in self.sisters))
 
 
 @cache
-def _matrix(
+def _build_matrix(
     count: int, families: tuple[tuple[str, tuple[int, ...]], ...], sisters: tuple[tuple[str, ...], ...]
 ) -> Floats:
-    """Agreement of every domain with every other; a domain without a family is a family of its own."""
+    """Agreement of every domain with every other; a domain without a family forms its own."""
     family = [str(number) for number in range(count)]
     for name, domains in families:
         for domain in domains:
             family[domain] = f"family {name}"
     near = {frozenset(f"family {name}" for name in pair) for pair in sisters}
-    made = np.full((count, count), DISTANT)
+    matrix = np.full((count, count), DISTANT)
     for one in range(count):
         for other in range(count):
             if family[one] == family[other]:
-                made[one, other] = SAME_FAMILY
+                matrix[one, other] = SAME_FAMILY
             elif frozenset((family[one], family[other])) in near:
-                made[one, other] = SISTER
-    return made
+                matrix[one, other] = SISTER
+    return matrix

@@ -1,4 +1,4 @@
-"""Where domain, task and modifier lie in sixteen bits. Two layouts exist in the wild, so it is a config value.
+"""Bit layouts of TMD codes: where domain, task and modifier lie in sixteen bits. Two are in use, so it is a setting.
 
 spec      dddd ttttt mmmmmm s     domain 15..12, task 11..7, modifier 6..1, bit 0 spare; lane = bits >> 1
 wide      ddddd ttttt mmmmmm      domain << 11 | task << 6 | modifier; lane = domain
@@ -18,11 +18,11 @@ from assay.errors import ConfigError, nearest
 
 Bits = NDArray[np.uint16]
 Numbers = NDArray[np.int64]
-Name = Literal["domain", "task", "modifier"]
+FieldName = Literal["domain", "task", "modifier"]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class BitField:
     """`width` bits from bit `shift` upwards."""
 
     shift: int
@@ -38,19 +38,19 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Three fields of a code, and the field that a lane is. Law: `unpack(pack(d, t, m)) == (d, t, m)`."""
+    """The three fields of a code, and the field that is the lane. Law: `unpack(pack(d, t, m)) == (d, t, m)`."""
 
     name: str
-    domain: Field
-    task: Field
-    modifier: Field
-    lane: Field
+    domain: BitField
+    task: BitField
+    modifier: BitField
+    lane: BitField
 
     def pack(self, domain: ArrayLike, task: ArrayLike, modifier: ArrayLike) -> Bits:
-        """Codes of three numbers each; a number that does not fit its field is refused, not cut."""
+        """Pack numbers into codes; ConfigError for a number that does not fit its field."""
         total = np.zeros(np.broadcast_shapes(*(np.shape(x) for x in (domain, task, modifier))), np.int64)
         for name, values in (("domain", domain), ("task", task), ("modifier", modifier)):
-            place: Field = getattr(self, name)
+            place: BitField = getattr(self, name)
             numbers = np.asarray(values).astype(np.int64)
             if ((numbers < 0) | (numbers >= place.count)).any():
                 raise ConfigError(
@@ -70,18 +70,18 @@ class Layout:
 
 LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     {
-        "spec": Layout("spec", Field(12, 4), Field(7, 5), Field(1, 6), Field(1, 15)),
-        "wide": Layout("wide", Field(11, 5), Field(6, 5), Field(0, 6), Field(11, 5)),
+        "spec": Layout("spec", BitField(12, 4), BitField(7, 5), BitField(1, 6), BitField(1, 15)),
+        "wide": Layout("wide", BitField(11, 5), BitField(6, 5), BitField(0, 6), BitField(11, 5)),
     }
 )
 
 
-def layout(name: str) -> Layout:
+def find_layout(name: str) -> Layout:
     if name not in LAYOUTS:
         raise ConfigError(f"there is no layout {name!r} of TMD bits", nearest(name, LAYOUTS))
     return LAYOUTS[name]
 
 
-def following(bits: ArrayLike, lanes: ArrayLike) -> list[str]:
-    """The layouts under which these lanes are those of these codes; none where somebody numbered lanes otherwise."""
+def matching_layouts(bits: ArrayLike, lanes: ArrayLike) -> list[str]:
+    """Names of the layouts under which the codes have these lanes; empty if lanes are numbered otherwise."""
     return [name for name, place in LAYOUTS.items() if np.array_equal(place.lanes(bits), lanes)]

@@ -1,4 +1,4 @@
-"""What fits, without repeating? Selectors keep, drop or re-tier; every drop has a reason on the record."""
+"""Selectors: each keeps, drops or re-tiers candidates. Every drop has a note with its reason."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What fits into a prompt."""
+"""Token budget: keeps candidates that fit into a prompt."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ class Budget:
                 break
         return keep_only(ranking, keep, f"does not fit: {used:.0f} of {self.tokens} tokens are taken")
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores

@@ -1,4 +1,4 @@
-"""Near-duplicates go to the end."""
+"""Deferral: moves near-duplicates to the end."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from assay.engine.checks import check_number
 from assay.engine.facts import vectors_of
 from assay.engine.order import arrange
 from assay.protocols import Snapshot
-from assay.select.near import cosines
+from assay.select.similarity import cosines
 from assay.types import Note, Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """Moves a candidate behind all others when it is too like one that stands before it; 002's diversity filter.
+    """Moves a candidate too similar to an earlier one behind all others; the memory pipeline's diversity filter.
 
-    In order: a candidate whose cosine with any candidate kept so far is above `cosine` is deferred, the
-    others are kept. Nothing is dropped. Writes `tier`: the deferred ones stand below the lowest tier there was, in
-    the order they had. Scores stay as they are. A chunk without a vector is near nothing.
+    In order: a candidate whose cosine with any candidate selected so far is above `cosine` is deferred, the others are
+    selected. Nothing is dropped. Writes `tier`: deferred candidates get tiers below all present ones, in their order.
+    Scores stay as they are. A chunk without a vector is similar to none.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"dense"})
@@ -35,21 +35,21 @@ class Defer:
         if len(ranking) < 2:
             return ranking
         vectors = vectors_of(ranking, snapshot).astype(np.float64)
-        kept = np.empty_like(vectors)
+        selected = np.empty_like(vectors)
         count = 0
-        late = np.zeros(len(ranking), np.bool_)
+        deferred = np.zeros(len(ranking), np.bool_)
         for place, vector in enumerate(vectors):
-            if (cosines(kept[:count], vector) > self.cosine).any():
-                late[place] = True
+            if (cosines(selected[:count], vector) > self.cosine).any():
+                deferred[place] = True
             else:
-                kept[count] = vector
+                selected[count] = vector
                 count += 1
-        if not late.any():
+        if not deferred.any():
             return ranking
         below = ranking.tier.max() - ranking.tier.min() + 1
-        moved = replace(ranking, tier=(ranking.tier + np.where(late, below, 0)).astype(np.int32))
+        moved = replace(ranking, tier=(ranking.tier + np.where(deferred, below, 0)).astype(np.int32))
         text = f"moved to the end: cosine above {self.cosine:g} with one that stands before it"
-        return arrange(moved).noted(Note("info", text, tuple(ranking.ids[late].tolist())))
+        return arrange(moved).noted(Note("info", text, tuple(ranking.ids[deferred].tolist())))
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores

@@ -1,4 +1,4 @@
-"""Dropping on the record."""
+"""Drops candidates with a note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.types import Note, Ranking
 
 
 def keep_only(ranking: Ranking, keep: NDArray[np.bool_], reason: str) -> Ranking:
-    """The candidates to keep, in the order they had, with a note naming the others and why they left."""
+    """Keep the masked candidates in their order; a note lists the others and the reason."""
     if keep.all():
         return ranking
     return ranking.take(keep).noted(Note("dropped", reason, tuple(ranking.ids[~keep].tolist())))

@@ -1,4 +1,4 @@
-"""A floor under scores."""
+"""Minimum score: drops candidates below a threshold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.types import Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class MinScore:
-    """Keeps score ≥ threshold; the hard minimum of 002.
+    """Keeps score ≥ threshold; the hard minimum of the memory pipeline.
 
     Needs unit scores: a threshold on raw scores is refused when the pipeline is built, and preflight compares
     `threshold` with the scores that can occur, also when legs are skipped.
@@ -29,6 +29,6 @@ class MinScore:
     def select(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         return keep_only(ranking, ranking.score >= self.threshold, f"score below {self.threshold:g}")
 
-    def gives(self, given: Range) -> Range:
-        require_unit("min_score", given)
-        return Range("unit", min(max(given.lo, self.threshold), given.hi), given.hi)
+    def gives(self, scores: Range) -> Range:
+        require_unit("min_score", scores)
+        return Range("unit", min(max(scores.lo, self.threshold), scores.hi), scores.hi)

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance, as in the textbook."""
+"""Maximal marginal relevance, in its textbook form."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from assay.engine.checks import check_number, require_unit
 from assay.engine.facts import vectors_of
 from assay.engine.order import arrange
 from assay.protocols import Snapshot
-from assay.select.near import cosines
+from assay.select.similarity import cosines
 from assay.types import Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Mmr:
-    """Places next whatever is most relevant and least like what is already placed.
+    """Places next the candidate that is most relevant and least similar to those already placed.
 
         next = argmax  lam · score − (1 − lam) · max cosine with those placed      (the first: argmax score)
 
-    Ties go to the candidate that stood first. `lam` = 1 keeps the order, 0 looks at likeness only. A chunk
-    without a vector has cosine 0 with all others. Where the ranking has tiers, an earlier tier is placed whole
-    before the next.
+    Ties go to the earlier candidate. `lam` = 1 keeps the order, 0 uses similarity only. A chunk without a vector has
+    cosine 0 with all others. If the ranking has tiers, each tier is placed completely before the next.
 
-    Writes `tier`: the place, from 0, which alone decides the order; the score column stays the relevance it was,
-    so it no longer falls from place to place. Needs unit scores, so that they compare with cosines.
+    Writes `tier`: the place, from 0, which alone decides the order; the scores stay, so they no longer fall from place
+    to place. Needs unit scores, so that they compare with cosines.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"dense"})
@@ -46,13 +45,13 @@ class Mmr:
         tier = np.empty(size, np.int32)
         for place in range(size):
             gain = ranking.score if place == 0 else self.lam * ranking.score - (1.0 - self.lam) * likeness
-            open_now = waiting & (ranking.tier == ranking.tier[waiting].min())
-            chosen = int(np.argmax(np.where(open_now, gain, -np.inf)))
+            selectable = waiting & (ranking.tier == ranking.tier[waiting].min())
+            chosen = int(np.argmax(np.where(selectable, gain, -np.inf)))
             tier[chosen] = place
             waiting[chosen] = False
             likeness = np.maximum(likeness, cosines(vectors, vectors[chosen]))
         return arrange(replace(ranking, tier=tier))
 
-    def gives(self, given: Range) -> Range:
-        require_unit("mmr", given)
-        return given
+    def gives(self, scores: Range) -> Range:
+        require_unit("mmr", scores)
+        return scores

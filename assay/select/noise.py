@@ -1,4 +1,4 @@
-"""What says nothing goes."""
+"""Noise filter: drops chunks without content."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 
 from assay.engine.facts import chunks_of
 from assay.protocols import Snapshot
-from assay.text.noise import CATEGORIES, noise
+from assay.text.noise_filter import CATEGORIES, classify_noise
 from assay.types import Note, Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Drops chunks whose text is noise from end to end; 002's noise filter at recall time.
+    """Drops chunks whose whole text is noise; the memory pipeline's noise filter at recall time.
 
     Noise is an assistant's denial, a question about the memory itself, boilerplate of a session, or fewer than five
-    characters (English, Chinese, Japanese, Korean; docs/memory.md). One clause that says something keeps the chunk.
-    There is one note for each category that was dropped. A chunk of elsewhere stays. Scores stay as they are.
+    characters (English, Chinese, Japanese, Korean; docs/memory.md). One clause with content keeps the chunk. There is
+    one note per dropped category. A candidate whose text is not in the store stays. Scores stay as they are.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def select(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         chunks = chunks_of(ranking, snapshot)
-        category = np.array(["" if chunk is None else noise(chunk.text).category for chunk in chunks], np.str_)
+        category = np.array(["" if chunk is None else classify_noise(chunk.text).category for chunk in chunks], np.str_)
         notes = [
             Note("dropped", f"noise: {name}", tuple(ranking.ids[category == name].tolist()))
             for name in CATEGORIES
@@ -34,5 +34,5 @@ class Noise:
         ]
         return ranking.take(category == "").noted(*notes) if notes else ranking
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores

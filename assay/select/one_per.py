@@ -1,4 +1,4 @@
-"""At most so many of a kind."""
+"""Group limit: keeps at most a number of candidates per field value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.types import Chunk, Query, Range, Ranking
 
 @dataclass(frozen=True, slots=True)
 class OnePer:
-    """Keeps the first `most` candidates of every group; 000 keeps one per session_id.
+    """Keeps the first `most` candidates of every group; the router policy keeps one per session_id.
 
     A group is one value of `field`: doc_id, or a metadata field (title, section, session_id, …). Chunks without
     a value belong to no group and stay. Scores stay as they are.
@@ -45,8 +45,8 @@ class OnePer:
         reason = f"more than {self.most} of one {self.field}"
         return keep_only(ranking, np.array(keep, np.bool_), reason)
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores
 
     def _group(self, chunk: Chunk | None) -> str:
         if chunk is None:

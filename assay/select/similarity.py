@@ -1,4 +1,4 @@
-"""How alike are chunks? Cosines of stored vectors, the same on any number of threads."""
+"""Cosines of stored vectors, with the same bits on any number of threads."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assay.types import Floats
 
 
 def cosines(many: NDArray[np.float64], one: NDArray[np.float64]) -> Floats:
-    """Dot products of unit vectors, which is their cosine; a zero vector is alike to nothing.
+    """Cosines of unit vectors with one of them; 0 for a zero vector.
 
-    einsum adds in one fixed order, where a matrix product may split its sums by the number of threads.
+    einsum adds in a fixed order; a matrix product may split its sums by the number of threads.
     """
     products: Floats = np.einsum("ij,j->i", many, one)
     return products

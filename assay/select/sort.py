@@ -1,4 +1,4 @@
-"""Another order than relevance."""
+"""Sorting by recency or importance instead of relevance."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ORDERS = ("relevance", "recency", "importance")
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """Puts the first `pool` candidates in the order of a fact, as 004 sorts by recency or importance.
+    """Sorts the first `pool` candidates by a fact, as weighted fusion sorts by recency or importance.
 
     recency: newest first, undated last. importance: largest first, unknown counts as 1. relevance: as they stand.
-    Ties keep their order. What stands behind the pool follows in its own order: sorting hundreds of weak candidates
-    by date would show the newest, not the newest that answer. Writes `tier`, scores stay as they are.
+    Ties keep their order. Candidates behind the pool follow in their own order: sorting hundreds of weak candidates by
+    date would show the newest, not the newest relevant ones. Writes `tier`, scores stay as they are.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -44,5 +44,5 @@ class Sort:
         tier[np.argsort(-facts, kind="stable")] = np.arange(len(pool))
         return arrange(replace(ranking, tier=tier.astype(np.int32)))
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores

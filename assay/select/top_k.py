@@ -1,4 +1,4 @@
-"""The first k."""
+"""Top k: keeps the first k candidates."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class TopK:
     def select(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         return keep_only(ranking, np.arange(len(ranking)) < self.k, f"not among the first {self.k}")
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores

@@ -1,4 +1,4 @@
-"""A filter after ranking."""
+"""Post-filter: drops candidates that do not satisfy a filter."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from assay.where import parse
 class Where:
     """Keeps the candidates that satisfy a filter expression, e.g. where = 'lang = "en"'.
 
-    It filters what the legs found, so it can leave a short list. A filter that belongs to the question goes into
-    `query.where`, which the legs obey while they search. Scores stay as they are.
+    It filters after the legs have searched, so the list can become short. A filter that belongs to the query goes into
+    `query.where`, which the legs apply while they search. Scores stay as they are.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -36,5 +36,5 @@ class Where:
             return ranking
         return keep_only(ranking, matches_of(ranking, snapshot, self.where), f"does not satisfy {self.where}")
 
-    def gives(self, given: Range) -> Range:
-        return given
+    def gives(self, scores: Range) -> Range:
+        return scores

@@ -1,1 +1,1 @@
-"""How do other programs reach us? The memory service for agents, over the Model Context Protocol."""
+"""Servers for other programs: the memory service over the Model Context Protocol, the vector cascade over HTTP."""

@@ -1,4 +1,4 @@
-"""Where we listen: an address of this machine alone, taken before anybody is told."""
+"""Listening sockets on loopback addresses, bound before their address is announced."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ import socket
 from assay.errors import ConfigError
 
 
-def loopback(address: str) -> tuple[str, int]:
-    """HOST:PORT, PORT or :PORT, taken apart; only this machine's own addresses, for nothing here asks who is there."""
-    host, _, said = address.rpartition(":")
+def parse_loopback(address: str) -> tuple[str, int]:
+    """Split HOST:PORT, PORT or :PORT; only loopback addresses, because the servers do not authenticate."""
+    host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     host = "127.0.0.1" if host == "localhost" else host
-    if not (said.isascii() and said.isdigit() and int(said) < 65536):
+    if not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise ConfigError(f"{address!r} names no port", "write HOST:PORT, e.g. 127.0.0.1:8765; 0 takes a free one")
     try:
-        own = ipaddress.ip_address(host).is_loopback
+        is_loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
-        own = False
-    if not own:
+        is_loopback = False
+    if not is_loopback:
         raise ConfigError(
             f"{host!r} is not an address of this machine alone",
             "serve on 127.0.0.1, and let a proxy that asks for credentials stand between it and a network",
         )
-    return host, int(said)
+    return host, int(port)
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes a free one."""
+def listen(host: str, port: int) -> socket.socket:
+    """A listener socket; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
-        listening.listen()  # who is told the address may come at once, and waits
+        listener.bind((host, port))
+        listener.listen()  # clients may connect as soon as the address is announced
     except OSError as error:
-        listening.close()
+        listener.close()
         raise ConfigError(
-            f"cannot listen on {bracketed(host)}:{port}: {error.strerror}", "take another port; 0 takes a free one"
+            f"cannot listen on {bracket_host(host)}:{port}: {error.strerror}", "take another port; 0 takes a free one"
         ) from error
-    return listening
+    return listener
 
 
-def bracketed(host: str) -> str:
-    """A host as it stands in an address."""
+def bracket_host(host: str) -> str:
+    """A host as it is written in a URL."""
     return f"[{host}]" if ":" in host else host

@@ -1,4 +1,4 @@
-"""A query's filter, scope and moment as SQL over the columns of a LanceDB table."""
+"""Compiles a query's filter, scope and moment to SQL over the columns of a LanceDB table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.where import And, Compare, Filter, Missing, Not, Or, Value
 
 FIRST = datetime(1700, 1, 1, tzinfo=UTC).timestamp()
 LAST = datetime(2262, 1, 1, tzinfo=UTC).timestamp()
-"""Moments that nanoseconds in 64 bits can say; a query beyond them is asked at their edge."""
+"""The range of 64-bit nanoseconds; a moment beyond it is clamped."""
 Kind = Literal["plain", "moment", "list"]
-"""What a column holds, as far as SQL must know: moments are compared as timestamps, lists by their members."""
+"""The type of a column, as far as SQL needs it: moments compare as timestamps, lists by their members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +44,34 @@ class TableColumns:
 
     def _column(self, field: str) -> str:
         known = {"doc_id": self.doc, "id": self.id, **({"created": self.created} if self.created else {})}
-        found = known.get(field, field)
-        if found not in self.kinds:
-            raise StoreError(f"the table has no column {found!r} to filter by", nearest(found, self.kinds))
-        return found
+        column = known.get(field, field)
+        if column not in self.kinds:
+            raise StoreError(f"the table has no column {column!r} to filter by", nearest(column, self.kinds))
+        return column
 
-    def _filter(self, found: Filter) -> str:
+    def _filter(self, expression: Filter) -> str:
         """A comparison with a missing value is false in our language, and in this SQL; NOT must not make it unknown."""
-        if isinstance(found, And | Or):
-            word = " AND " if isinstance(found, And) else " OR "
-            return word.join(f"({self._filter(inner)})" for inner in found.inner)
-        if isinstance(found, Not):
-            return f"NOT ({self._filter(found.inner)})"
-        if isinstance(found, Missing):
-            return f"`{self._column(found.field)}` IS NULL"
-        if isinstance(found, Compare):
-            return self._compare(found)
-        raise StoreError(f"the filter {found} cannot be said in SQL", "use comparisons with and, or, not")
+        if isinstance(expression, And | Or):
+            word = " AND " if isinstance(expression, And) else " OR "
+            return word.join(f"({self._filter(inner)})" for inner in expression.inner)
+        if isinstance(expression, Not):
+            return f"NOT ({self._filter(expression.inner)})"
+        if isinstance(expression, Missing):
+            return f"`{self._column(expression.field)}` IS NULL"
+        if isinstance(expression, Compare):
+            return self._compare(expression)
+        raise StoreError(f"the filter {expression} cannot be said in SQL", "use comparisons with and, or, not")
 
-    def _compare(self, found: Compare) -> str:
-        name = self._column(found.field)
-        column, kind, value = f"`{name}`", self.kinds[name], found.value
+    def _compare(self, expression: Compare) -> str:
+        name = self._column(expression.field)
+        column, kind, value = f"`{name}`", self.kinds[name], expression.value
         if kind == "list":
-            if found.op != "=":
-                raise StoreError(f"{name!r} holds lists, and {found.op} cannot be asked of them", f"{name} = …")
+            if expression.op != "=":
+                raise StoreError(f"{name!r} holds lists, and {expression.op} cannot be asked of them", f"{name} = …")
             return f"coalesce(array_has({column}, {_literal(value, kind)}), false)"
-        if found.op == "~":
+        if expression.op == "~":
             return f"coalesce(contains(lower({column}), {_literal(str(value).lower(), kind)}), false)"
-        op = "<>" if found.op == "!=" else found.op
+        op = "<>" if expression.op == "!=" else expression.op
         return f"coalesce({column} {op} {_literal(value, kind)}, false)"
 
 

@@ -1,4 +1,4 @@
-"""A LanceDB table that somebody else writes, opened to read and never written."""
+"""Searches a LanceDB table that another program writes; it is never written here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, MissingExtra, StoreError, nearest
 from assay.protocols import Snapshot
 from assay.sources.lance_sql import Kind, TableColumns
-from assay.sources.listing import SourceHit, ranked
+from assay.sources.listing import SourceHit, build_result
 from assay.types import Chunk, Query, Range, Ranking
 
 Row = Mapping[str, Any]
@@ -36,7 +36,7 @@ class LanceTable:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    elsewhere: ClassVar[bool] = True
+    is_source: ClassVar[bool] = True
 
     path: str
     table: str = "chunks"
@@ -70,12 +70,12 @@ class LanceTable:
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Search:
-        return Search(self, query, k)
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> LanceSearch:
+        return LanceSearch(self, query, k)
 
 
-class Search:
-    """One search in an event loop of its own, which may be cancelled."""
+class LanceSearch:
+    """One search in an event loop of its own, which can be cancelled."""
 
     def __init__(self, source: LanceTable, query: Query, k: int) -> None:
         self._source, self._query, self._k = source, query, k
@@ -86,14 +86,14 @@ class Search:
     def result(self) -> SourceResult:
         source, query = self._source, self._query
         if not query.text.strip() and (source.mode == "text" or query.vector is None):
-            return ranked(source.table, [], source.gives().scale, self._k)
+            return build_result(source.table, [], source.gives().scale, self._k)
         if source.mode == "vector" and query.vector is None:
             raise StoreError(f"{source.table} is searched by vector, and the query has none", "assay model install")
         try:
             rows = asyncio.run(self._search())
         except asyncio.CancelledError:
             raise StoreError("the search was cancelled") from None
-        return ranked(source.table, _best(rows, source), source.gives().scale, self._k)
+        return build_result(source.table, _sort_hits(rows, source), source.gives().scale, self._k)
 
     def cancel(self) -> None:
         self._cancelled = True
@@ -128,12 +128,12 @@ class Search:
             score = "_distance" if source.mode == "vector" else "_score"
             search = search.select([*(name for name in names if name != source.vector), score])
             most = 2 * self._k
-            # Ties at the edge of the list would fall as the table's files lie: look past them, then cut in our order.
+            # Ties at the end of the list would follow the table's file order: fetch past them, then cut in our order.
             while _open_edge(found := await search.limit(most).to_list(), most, self._k, score, source.id):
                 most *= 4
         except (ValueError, RuntimeError, OSError, TypeError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise StoreError(f"{source.table} cannot be searched: {said}", _cure(source, where)) from error
+            text = " ".join(str(error).split())[:200]
+            raise StoreError(f"{source.table} cannot be searched: {text}", _cure(source, where)) from error
         return [row for row in found if row[source.id] is not None]
 
 
@@ -166,17 +166,17 @@ async def _open(source: LanceTable) -> Any:
         if source.version is not None:
             await table.checkout(source.version)
     except (ValueError, RuntimeError, OSError) as error:
-        said = " ".join(str(error).split())[:200]
+        text = " ".join(str(error).split())[:200]
         raise StoreError(
-            f"{source.path} cannot be opened at {source.table!r}: {said}", "name a table of that folder"
+            f"{source.path} cannot be opened at {source.table!r}: {text}", "name a table of that folder"
         ) from error
     return table
 
 
-def _kind(given: Any) -> Kind:
+def _kind(arrow_type: Any) -> Kind:
     """What a column holds, from its Arrow type."""
-    said = str(given)
-    return "moment" if said.startswith(("timestamp", "date")) else "list" if "list" in said else "plain"
+    text = str(arrow_type)
+    return "moment" if text.startswith(("timestamp", "date")) else "list" if "list" in text else "plain"
 
 
 def _cure(source: LanceTable, where: str) -> str:
@@ -187,10 +187,10 @@ def _cure(source: LanceTable, where: str) -> str:
     return f"is {source.vector!r} a vector column of this store's model?"
 
 
-def _best(rows: list[Row], source: LanceTable) -> list[SourceHit]:
-    """The finds by (score desc, id asc)."""
-    found = [_listed(row, source) for row in rows]
-    return sorted(found, key=lambda one: (-one.score, one.chunk.id))
+def _sort_hits(rows: list[Row], source: LanceTable) -> list[SourceHit]:
+    """The hits by (score desc, id asc)."""
+    hits = [_parse_hit(row, source) for row in rows]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
 def _moment(value: object) -> float:
@@ -204,7 +204,7 @@ def _moment(value: object) -> float:
     return math.nan
 
 
-def _listed(row: Row, source: LanceTable) -> SourceHit:
+def _parse_hit(row: Row, source: LanceTable) -> SourceHit:
     score = max(0.0, 1.0 - float(row["_distance"])) if source.mode == "vector" else float(row["_score"])
     own = {source.id, source.text, source.vector, "_distance", "_score", "_relevance_score"}
     meta = {key: value for key, value in row.items() if key not in own and isinstance(value, str | int | float | bool)}

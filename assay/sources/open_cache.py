@@ -1,4 +1,4 @@
-"""What is kept open between questions: opened by whoever comes first, closed when the process ends."""
+"""Caches open resources between queries: opened on first use, closed when the process ends."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ T = TypeVar("T")
 Key = tuple[Any, ...]
 
 _open: dict[Key, Any] = {}
-_turns: dict[Key, threading.RLock] = {}
+_key_locks: dict[Key, threading.RLock] = {}
 _lock = threading.Lock()
 
 
-def opened(key: Key, how: Callable[[], T]) -> T:
-    """The thing under this key, opened once per process (never shared with a forked one).
+def open_once(key: Key, open_resource: Callable[[], T]) -> T:
+    """The resource of this key, opened once per process (never shared with a forked one).
 
-    Whoever opens it holds up those who want the same, and nobody else: a store that hangs costs only its own questions.
+    Opening one key blocks only callers of the same key: a store that hangs delays only its own queries.
     """
-    mine = (os.getpid(), *key)
+    own = (os.getpid(), *key)
     with _lock:
-        turn = _turns.setdefault(mine, threading.RLock())
-    with turn:
-        if mine not in _open:
-            _open[mine] = how()
-        found: T = _open[mine]
-        return found
+        key_lock = _key_locks.setdefault(own, threading.RLock())
+    with key_lock:
+        if own not in _open:
+            _open[own] = open_resource()
+        resource: T = _open[own]
+        return resource
 
 
 @atexit.register
 def close_all() -> None:
-    """Close everything that has a `close`; the next question opens it anew."""
+    """Close everything that has a `close`; the next query reopens it."""
     with _lock:
-        mine = [key for key in list(_open) if key[0] == os.getpid()]
-        left = [_open.pop(key) for key in mine]
-    for one in left:
-        close = getattr(one, "close", None)
+        own = [key for key in list(_open) if key[0] == os.getpid()]
+        resources = [_open.pop(key) for key in own]
+    for resource in resources:
+        close = getattr(resource, "close", None)
         if close is not None:
             close()

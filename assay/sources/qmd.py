@@ -1,4 +1,4 @@
-"""A QMD collection, asked by its command line."""
+"""Asks a QMD collection through its command line."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from typing import IO, Any, ClassVar, cast
 from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
-from assay.sources.listing import ranked, unfiltered
-from assay.sources.qmd_rows import Doc, Id, Mode, listed, one_line
+from assay.sources.listing import build_result, reject_filters
+from assay.sources.qmd_rows import Doc, Id, Mode, one_line, parse_hits
 from assay.types import Query, Range, Ranking
 
 MOST_BYTES = 8_000_000
 TIMEOUT_S = 120.0
-"""Where no cap is given: the first question of `query` loads three models."""
+"""Where no cap is given: the first query in mode "query" loads three models."""
 TICK_S = 0.02
 STARTS = 100
-"""Places where its JSON may begin; rubbish has millions."""
+"""Offsets tried as the start of its JSON; other output may have millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Qmd:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    elsewhere: ClassVar[bool] = True
+    is_source: ClassVar[bool] = True
 
     collection: str = ""
     mode: Mode = "query"
@@ -59,8 +59,8 @@ class Qmd:
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         return self.begin(query, snapshot, k).result()
 
-    def begin(self, query: Query, snapshot: Snapshot, k: int) -> Process:
-        return Process(self, query, k)
+    def begin(self, query: Query, snapshot: Snapshot, k: int) -> QmdProcess:
+        return QmdProcess(self, query, k)
 
     def arguments(self, text: str, k: int) -> list[str]:
         return [
@@ -74,29 +74,31 @@ class Qmd:
         ]
 
 
-class Process:
-    """One run of QMD, which may be killed."""
+class QmdProcess:
+    """One run of QMD, which can be cancelled."""
 
     def __init__(self, source: Qmd, query: Query, k: int) -> None:
         self._source, self._query, self._k = source, query, k
         self._process: subprocess.Popen[bytes] | None = None
-        self._called_off = ""
+        self._cancel_reason = ""
         self._lock = threading.Lock()
 
     def result(self) -> SourceResult:
-        unfiltered("QMD", self._query)
+        reject_filters("QMD", self._query)
         text = one_line(self._query.text)
         if not text.strip():
-            return ranked("qmd", [], "unit", self._k)
+            return build_result("qmd", [], "unit", self._k)
         out, err, code = self._run(self._source.arguments(text, self._k))
         if code != 0:
-            said = " ".join(err.decode("utf-8", "replace").split())[-200:]
-            raise StoreError(f"{self._source.command} ended with {code}: {said or 'it says nothing'}", "run it by hand")
-        return ranked("qmd", listed(_parsed(out), self._source), "unit", self._k)
+            message = " ".join(err.decode("utf-8", "replace").split())[-200:]
+            raise StoreError(
+                f"{self._source.command} ended with {code}: {message or 'it says nothing'}", "run it by hand"
+            )
+        return build_result("qmd", parse_hits(_parse(out), self._source), "unit", self._k)
 
     def _run(self, arguments: list[str]) -> tuple[bytes, bytes, int]:
         with self._lock:
-            if self._called_off:
+            if self._cancel_reason:
                 raise StoreError("QMD was cancelled before it began")
             try:
                 process = self._process = subprocess.Popen(
@@ -107,12 +109,12 @@ class Process:
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
-                said = getattr(error, "strerror", None) or error
+                message = getattr(error, "strerror", None) or error
                 raise StoreError(
-                    f"{arguments[0]} cannot be run: {said}", "install QMD, or give its path as `command`"
+                    f"{arguments[0]} cannot be run: {message}", "install QMD, or give its path as `command`"
                 ) from error
         try:
-            out, err = self._heard(process)
+            out, err = self._read_output(process)
         except BaseException:  # interrupted: it has a session of its own, so that no Ctrl-C reaches it
             self._kill("QMD was interrupted")
             process.wait()
@@ -123,23 +125,23 @@ class Process:
             for pipe in (process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
-        if self._called_off:
-            raise StoreError(self._called_off, "run it by hand: qmd search … --json")
+        if self._cancel_reason:
+            raise StoreError(self._cancel_reason, "run it by hand: qmd search … --json")
         return out, err, process.returncode
 
-    def _heard(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        """What it prints, and the last of its complaints, until it ends or is called off.
+    def _read_output(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        """Its output and the end of its error output, until it ends or is cancelled.
 
-        It is believed for so long and for so much: one that hangs, or never stops printing, ends here. A child that
-        goes on in the background may keep the pipes; nobody waits for it.
+        Time and size are limited: a process that hangs or never stops printing is killed. A child in the background
+        that keeps the pipes open is not waited for.
         """
         out, err = bytearray(), bytearray()
         until = time.monotonic() + TIMEOUT_S
         with selectors.DefaultSelector() as pipes:
             pipes.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, out)
             pipes.register(cast(IO[bytes], process.stderr), selectors.EVENT_READ, err)
-            while not self._called_off:
-                if not _read(pipes, TICK_S) and _ended(process) and not _read(pipes, 0.0):
+            while not self._cancel_reason:
+                if not _read(pipes, TICK_S) and _has_ended(process) and not _read(pipes, 0.0):
                     break
                 del err[:-4096]
                 if len(out) > MOST_BYTES:
@@ -153,22 +155,22 @@ class Process:
         self._kill("QMD was cancelled")
 
     def _kill(self, why: str) -> None:
-        """End it with all that it started: a child of it may hold its pipes open when it has ended itself."""
+        """Kill it with all that it started: a child may hold its pipes open after it has ended."""
         with self._lock:
-            self._called_off = self._called_off or why
+            self._cancel_reason = self._cancel_reason or why
             if self._process is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> bool:
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(TICK_S)
     return process.returncode is not None
 
 
 def _read(pipes: selectors.BaseSelector, seconds: float) -> bool:
-    """What the pipes hold now, or within some seconds; False when that is nothing."""
+    """Read what the pipes hold now, or within some seconds; False when that is nothing."""
     ready = pipes.select(seconds) if pipes.get_map() else []
     for key, _ in ready:
         block = os.read(key.fd, 65_536)
@@ -178,7 +180,7 @@ def _read(pipes: selectors.BaseSelector, seconds: float) -> bool:
     return bool(ready)
 
 
-def _parsed(out: bytes) -> Any:
+def _parse(out: bytes) -> Any:
     """The JSON list; a model that loads may print its progress before it."""
     text = out.decode("utf-8", "replace").strip()
     starts = [0, *(found.end() - 1 for found in islice(re.finditer(r"\n\[", text), STARTS))]

@@ -1,4 +1,4 @@
-"""A QMD collection, asked through its server: `qmd mcp --http` keeps the models loaded between questions."""
+"""Asks a QMD collection through its server: `qmd mcp --http` keeps the models loaded between queries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
-from assay.sources.listing import ranked, unfiltered
-from assay.sources.qmd_rows import Doc, Id, Mode, listed, one_line
+from assay.sources.listing import build_result, reject_filters
+from assay.sources.qmd_rows import Doc, Id, Mode, one_line, parse_hits
 from assay.types import Query, Range, Ranking
 
 MOST_BYTES = 8_000_000
 SEARCHES = {"search": ("lex",), "vsearch": ("vec",), "query": ("lex", "vec")}
 CONNECT_S = 5.0
 TIMEOUT_S = 120.0
-"""For the whole request, where no cap is given: the first question loads three models."""
+"""For the whole request, where no cap is given: the first query loads three models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class QmdHttp:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    elsewhere: ClassVar[bool] = True
+    is_source: ClassVar[bool] = True
 
     collection: str = ""
     mode: Mode = "query"
@@ -68,7 +68,7 @@ class QmdHttp:
 
 
 class QmdRequest:
-    """One request, whose connection may be closed under it."""
+    """One request, which is cancelled by closing its connection."""
 
     def __init__(self, source: QmdHttp, query: Query, k: int) -> None:
         self._source, self._query, self._k = source, query, k
@@ -77,20 +77,20 @@ class QmdRequest:
         self._lock = threading.Lock()
 
     def result(self) -> SourceResult:
-        unfiltered("QMD", self._query)
+        reject_filters("QMD", self._query)
         text = one_line(self._query.text).strip()
         if not text:
-            return ranked("qmd", [], "unit", self._k)
+            return build_result("qmd", [], "unit", self._k)
         status, answer = self._post(json.dumps(self._source.body(text, self._k)).encode())
         if status != http.client.OK:
-            said = " ".join(answer[:200].decode("utf-8", "replace").split())
-            raise StoreError(f"QMD at {self._source.url} answered {status} {said}".rstrip(), "look at its log")
+            message_text = " ".join(answer[:200].decode("utf-8", "replace").split())
+            raise StoreError(f"QMD at {self._source.url} answered {status} {message_text}".rstrip(), "look at its log")
         try:
-            found = json.loads(answer)
+            payload = json.loads(answer)
         except (ValueError, RecursionError):
             raise StoreError(f"QMD at {self._source.url} answered with no JSON", "check the address") from None
-        rows = found.get("results") if isinstance(found, dict) else None
-        return ranked("qmd", listed(rows, self._source), "unit", self._k)
+        rows = payload.get("results") if isinstance(payload, dict) else None
+        return build_result("qmd", parse_hits(rows, self._source), "unit", self._k)
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
         parts = urlsplit(self._source.url)
@@ -111,8 +111,10 @@ class QmdRequest:
             answer = response.read(MOST_BYTES + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: a name no address can have
             self._refuse_when_cancelled()  # a connection that we closed ends in one error or another, or in none
-            said = str(error) or type(error).__name__
-            raise StoreError(f"QMD at {self._source.url} does not answer: {said}", "start it: qmd mcp --http") from None
+            message_text = str(error) or type(error).__name__
+            raise StoreError(
+                f"QMD at {self._source.url} does not answer: {message_text}", "start it: qmd mcp --http"
+            ) from None
         finally:
             watch.cancel()
             with self._lock:

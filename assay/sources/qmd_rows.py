@@ -1,4 +1,4 @@
-"""What QMD says about a find, on its command line and over HTTP alike: docid, file, title, score, snippet."""
+"""Parses QMD's results, the same on its command line and over HTTP: docid, file, title, score, snippet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Mode = Literal["search", "vsearch", "query"]
 
 
 class QmdNames(Protocol):
-    """What a find and its document go by."""
+    """Which fields name a hit and its document."""
 
     @property
     def id(self) -> Id: ...
@@ -25,19 +25,19 @@ class QmdNames(Protocol):
 
 
 def one_line(text: str) -> str:
-    """A question as QMD takes it: one line, since several would be a query document; never read as an option."""
+    """A query as QMD takes it: one line, since several would be a query document; never read as an option."""
     line = " ".join(text.replace("\0", " ").split())
     return f" {line}" if line.startswith("-") else line
 
 
-def listed(rows: Any, names: QmdNames) -> list[SourceHit]:
-    """The finds of an answer; StoreError names what is wrong with it."""
+def parse_hits(rows: Any, names: QmdNames) -> list[SourceHit]:
+    """The hits of an answer; StoreError names what is wrong with it."""
     if not isinstance(rows, list):
         raise StoreError("QMD answered with something that is no list", "look at it: qmd search … --json")
-    return [_listed(row, names, place) for place, row in enumerate(rows, 1)]
+    return [_parse_hit(row, names, place) for place, row in enumerate(rows, 1)]
 
 
-def _listed(row: Any, names: QmdNames, place: int) -> SourceHit:
+def _parse_hit(row: Any, names: QmdNames, place: int) -> SourceHit:
     key = names.id
     named = isinstance(row, dict) and all(isinstance(row.get(name), str) and row[name] for name in ("file", key))
     if not named:

@@ -1,4 +1,4 @@
-"""Answers read from a retrieval report: how 000 itself runs, and how a run is repeated byte for byte."""
+"""Reads answers from a retrieval report: how the router policy's tests run, and how a run is repeated byte for byte."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from assay.engine.foreign_chunks import SourceResult
 from assay.errors import ConfigError, StoreError
 from assay.protocols import Snapshot
-from assay.sources.listing import SourceHit, is_number, ranked
-from assay.sources.opened import opened
+from assay.sources.listing import SourceHit, build_result, is_number
+from assay.sources.open_cache import open_once
 from assay.types import Chunk, Query, Range, Ranking, Scale
 
 _CURE = 'name a report: {"results": [{"question_id", "retrieved_session_ids", "retrieved_scores", "latency_ms"}]}'
@@ -31,7 +31,7 @@ class Recorded:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    elsewhere: ClassVar[bool] = True
+    is_source: ClassVar[bool] = True
 
     path: str
     scale: Scale = "raw"
@@ -46,43 +46,43 @@ class Recorded:
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         row = self._row(query)
         if row is None:
-            asked = query.id or query.text[:60]
+            question = query.id or query.text[:60]
             raise StoreError(
-                f"{self.path} holds no answer to {asked!r}", "record it with this question, or leave it out"
+                f"{self.path} holds no answer to {question!r}", "record it with this question, or leave it out"
             )
-        found = [
+        hits = [
             SourceHit(Chunk(name, name, "", 0, meta={"session_id": name}), score)
             for name, score in zip(row.ids, row.scores, strict=True)
         ]
-        return ranked("recorded", found, self.scale, k)
+        return build_result("recorded", hits, self.scale, k)
 
     def cost_ms(self, query: Query) -> float | None:
         """What the recorded answer took; a missing one costs nothing, since there is nothing to do."""
         row = self._row(query)
         return None if row is None else row.ms
 
-    def _row(self, query: Query) -> _Row | None:
+    def _row(self, query: Query) -> _RecordedAnswer | None:
         report = read_report(self.path)
         return report.get(("id", query.id)) or report.get(("text", query.text))
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RecordedAnswer:
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     ms: float
 
 
-def read_report(path: str) -> Mapping[tuple[str, str], _Row]:
-    """("id", question id) and ("text", question) → its row. A file that changed is read anew."""
+def read_report(path: str) -> Mapping[tuple[str, str], _RecordedAnswer]:
+    """("id", question id) and ("text", question) → its row. A file that changed is read again."""
     try:
-        seen = os.stat(path)
-        return opened(("report", path, seen.st_mtime_ns, seen.st_size), lambda: _parsed(path))
+        stat = os.stat(path)
+        return open_once(("report", path, stat.st_mtime_ns, stat.st_size), lambda: _parse_report(path))
     except OSError as error:
         raise StoreError(f"the report {path} cannot be read: {error.strerror}", _CURE) from error
 
 
-def _parsed(path: str) -> Mapping[tuple[str, str], _Row]:
+def _parse_report(path: str) -> Mapping[tuple[str, str], _RecordedAnswer]:
     try:
         report = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
@@ -90,23 +90,23 @@ def _parsed(path: str) -> Mapping[tuple[str, str], _Row]:
     results = report.get("results") if isinstance(report, dict) else None
     if not isinstance(results, list):
         raise StoreError(f"the report {path} has no list `results`", _CURE)
-    found: dict[tuple[str, str], _Row] = {}
-    for place, given in enumerate(results, 1):
-        row = _read(given, f"{path}, result {place}")
-        for key in (("id", given.get("question_id")), ("text", given.get("question"))):
+    answers: dict[tuple[str, str], _RecordedAnswer] = {}
+    for place, entry in enumerate(results, 1):
+        row = _parse_row(entry, f"{path}, result {place}")
+        for key in (("id", entry.get("question_id")), ("text", entry.get("question"))):
             if isinstance(key[1], str) and key[1]:
-                found.setdefault((key[0], key[1]), row)
-    return found
+                answers.setdefault((key[0], key[1]), row)
+    return answers
 
 
-def _read(given: Any, where: str) -> _Row:
-    if not isinstance(given, dict):
+def _parse_row(entry: Any, where: str) -> _RecordedAnswer:
+    if not isinstance(entry, dict):
         raise StoreError(f"{where} is no table", _CURE)
-    ids, scores = given.get("retrieved_session_ids"), given.get("retrieved_scores") or []
-    ms = given.get("latency_ms") or 0.0
+    ids, scores = entry.get("retrieved_session_ids"), entry.get("retrieved_scores") or []
+    ms = entry.get("latency_ms") or 0.0
     if not isinstance(ids, list) or not all(isinstance(name, str) and name for name in ids):
         raise StoreError(f"{where}: retrieved_session_ids is no list of ids", _CURE)
     if not isinstance(scores, list) or not all(is_number(score) for score in scores) or not is_number(ms):
         raise StoreError(f"{where}: a score or latency_ms is no number", _CURE)
     padded = [*map(float, scores), *([0.0] * len(ids))][: len(ids)]
-    return _Row(tuple(ids), tuple(padded), max(float(ms), 0.0))
+    return _RecordedAnswer(tuple(ids), tuple(padded), max(float(ms), 0.0))

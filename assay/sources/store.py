@@ -1,4 +1,4 @@
-"""Another Assay store, asked with a pipeline of its own."""
+"""Asks another Assay store with a pipeline of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.backend.addresses import hidden
+from assay.backend.addresses import redact_password
 from assay.config.load import load
 from assay.config.preflight import check_scales
 from assay.engine.foreign_chunks import SourceResult, source_result
@@ -15,8 +15,8 @@ from assay.errors import ConfigError, ModelError
 from assay.kb import KnowledgeBase
 from assay.kb import open as open_kb
 from assay.protocols import Snapshot
-from assay.sources.opened import opened
-from assay.types import Note, Query, Range, Ranking
+from assay.sources.open_cache import open_once
+from assay.types import Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class AnotherStore:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    elsewhere: ClassVar[bool] = True
+    is_source: ClassVar[bool] = True
 
     path: str
     pipeline: str = "default"
@@ -38,7 +38,7 @@ class AnotherStore:
     def __post_init__(self) -> None:
         if not self.path:
             raise ConfigError("store.path is empty", "name the other store's folder or address")
-        if hidden(self.path) != self.path:
+        if redact_password(self.path) != self.path:
             raise ConfigError("store.path holds a password, and pipelines are printed", "keep it in PGPASSWORD")
 
     def gives(self) -> Range:
@@ -55,16 +55,16 @@ class AnotherStore:
 
     def prepare(self) -> None:
         """Open the store and load its model."""
-        with contextlib.suppress(ModelError):  # the search will say it, and go on with words
+        with contextlib.suppress(ModelError):  # the search reports it, and goes on with words
             _ = self._base().embedder
 
     def find(self, query: Query, snapshot: Snapshot, k: int, seeds: Ranking | None = None) -> SourceResult:
         answer = self._base().search(
             query.text, k, pipeline=self.pipeline, where=query.where, at=query.at, scope=query.scope
         )
-        notes = [Note("degraded", said) for said in answer.verdict.degraded]
-        view, found = answer.snapshot, answer.chosen.noted(*notes)
-        return source_result(found, view.chunks(view.rows(found.ids)))
+        notes = [problem.as_note() for problem in answer.status.problems]
+        view, ranking = answer.snapshot, answer.chosen.noted(*notes)
+        return source_result(ranking, view.chunks(view.rows(ranking.ids)))
 
     def _base(self) -> KnowledgeBase:
-        return opened(("store", self.path), lambda: open_kb(self.path, create=False))
+        return open_once(("store", self.path), lambda: open_kb(self.path, create=False))

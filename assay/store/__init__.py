@@ -1,1 +1,1 @@
-"""What is true? One SQLite file holds every chunk, vector and version; everything else is derived from it."""
+"""Chunk stores: the contract that every backend implements, and SQLite. Indexes are derived from a store."""

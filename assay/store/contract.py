@@ -1,7 +1,7 @@
-"""What every record of truth offers, whatever keeps it: SQLite, Lance, PostgreSQL. Knows no index and no model.
+"""The contract of a chunk store: SQLite, Lance and PostgreSQL implement it. It knows no index and no model.
 
-Rows are append-only: born in one version, perhaps dead in a later one. `seq` grows with every row, over all versions,
-and is never used again; one `write` is one version, all of it or nothing.
+Rows are append-only: inserted in one version, perhaps deleted in a later one. `seq` grows with every row, over all
+versions, and is never reused; one `write` is one version, all of it or nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from assay.errors import StoreError
-from assay.store.rows import ChunkRow, FileFacts, Stored
-from assay.types import Chunk, Vector, Vectors
+from assay.store.rows import ChunkRow, FileState, StoredRow
+from assay.types import Chunk, Progress, Vector, Vectors
 
 
 class OriginExtent(NamedTuple):
@@ -27,7 +27,7 @@ class OriginExtent(NamedTuple):
 
 
 class ChunkHead(NamedTuple):
-    """One live chunk by its first words."""
+    """One live chunk with the first words of its text."""
 
     id: str
     doc_id: str
@@ -37,7 +37,7 @@ class ChunkHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoreCounts:
-    """A store in numbers; `languages` counts live chunks, most first, "" where none was told."""
+    """A store in numbers; `languages` counts live chunks, most first, "" where none is known."""
 
     chunks: int
     documents: int
@@ -47,30 +47,30 @@ class StoreCounts:
 
 
 class StoreState(NamedTuple):
-    """A row of any version with the notes of the versions that bore it and ended it ("" while it lives)."""
+    """A row with the notes of the versions that inserted and deleted it ("" while it is live)."""
 
     row: ChunkRow
-    began: str
-    ended: str
+    insert_note: str
+    delete_note: str
 
 
 class ChunkWriter(Protocol):
-    """What may be done inside one transaction. Counts are of this transaction alone."""
+    """The operations of one transaction. Counts are of this transaction alone."""
 
     version: int
-    born: int
-    died: int
-    kept: int
+    inserted: int
+    deleted: int
+    unchanged: int
 
     @property
     def changed(self) -> bool: ...
-    def root_of(self, source: str) -> str | None:
+    def folder_root(self, name: str) -> str | None:
         """The folder a source's name stands for; "" for records given as data, None for an unknown name."""
         ...
 
-    def put_source(self, name: str, root: str) -> None: ...
-    def remove_source(self, name: str) -> bool: ...
-    def put_file(self, facts: FileFacts, rows: Iterable[tuple[Stored, Vector | None]]) -> None:
+    def put_folder(self, name: str, root: str) -> None: ...
+    def remove_folder(self, name: str) -> bool: ...
+    def put_file(self, facts: FileState, rows: Iterable[tuple[StoredRow, Vector | None]]) -> None:
         """Make a file's live chunks exactly these. IdInUse when another file has a live chunk of the same id."""
         ...
 
@@ -86,39 +86,39 @@ class ChunkWriter(Protocol):
 COPYING = "copying"
 """The setting of a copy that is not whole yet: the address that it is a copy of."""
 STAGED = "staged"
-"""The setting that says which model is on its way in: embedder, model, dim, and what a record needs beside."""
+"""The setting of a move to another model: embedder, model, dim, and what a backend adds."""
 
 
-def still_staged(staged: Mapping[str, Any] | None, model: str, address: str) -> Mapping[str, Any]:
-    """What is on its way in, if it is this model: vectors of two models never mix, in no table."""
+def require_staged(staged: Mapping[str, Any] | None, model: str, address: str) -> Mapping[str, Any]:
+    """The staged model, if it is this one; StoreError otherwise, because vectors of two models never mix."""
     if not staged or staged["model"] != model:
-        whose = f" to {staged['embedder']}" if staged else ""
+        target = f" to {staged['embedder']}" if staged else ""
         raise StoreError(
-            f"another process moves {address} to another model meanwhile{whose}",
+            f"another process moves {address} to another model meanwhile{target}",
             "let it end, then say again which model you want: assay reembed --embedder SPEC",
         )
     return staged
 
 
 class ChunkStore(Protocol):
-    """A store's truth. Safe for threads; processes, where there are several, wait for each other."""
+    """Holds chunks, vectors and versions. Safe for threads; processes wait for each other."""
 
     settings: dict[str, Any]
-    """As they were when it was opened, and as we changed them: format, embedder, model, dim, language, profile."""
+    """As they were when it was opened, with our own changes: format, embedder, model, dim, language, profile."""
 
     @property
     def address(self) -> str:
-        """What a person would type to open it."""
+        """What a user types to open it."""
         ...
 
     @property
     def place(self) -> Path | None:
-        """The file or folder of this machine it lives in; None for a server's."""
+        """Its file or folder on this machine; None for a server's."""
         ...
 
     @property
     def scratch(self) -> Path | None:
-        """Where its temporary files belong; None for the system's place."""
+        """The folder for its temporary files; None for the system's."""
         ...
 
     @property
@@ -134,7 +134,7 @@ class ChunkStore(Protocol):
 
     # -- rows
     def reading(self) -> AbstractContextManager[None]:
-        """Several reads of one moment."""
+        """Several reads of one version."""
         ...
 
     def live_at(self, version: int) -> Iterator[tuple[str, int]]:
@@ -143,35 +143,35 @@ class ChunkStore(Protocol):
 
     def rows(self, seqs: Sequence[int]) -> list[ChunkRow]: ...
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors: ...
-    def lacking_vectors(self) -> list[int]: ...
-    def live_in(self, origin: str) -> dict[str, tuple[int, bytes]]: ...
+    def rows_without_vector(self) -> list[int]: ...
+    def live_chunks_of(self, origin: str) -> dict[str, tuple[int, bytes]]: ...
 
-    # -- moving to another model: its vectors wait beside the present ones, which serve meanwhile
+    # -- moving to another model: its vectors are staged beside the present ones, which serve meanwhile
     def stage(self, embedder: str, model: str, dim: int) -> int:
-        """Begin a move to a model, or go on with it; how many rows still lack a vector of it."""
+        """Start or resume a move to a model; how many rows still lack a vector of it."""
         ...
 
-    def lacking_staged(self, after: int, most: int) -> list[int]:
-        """Rows behind `after`, dead or alive, that have no vector of the next model yet, ascending."""
+    def rows_without_staged_vector(self, after: int, most: int) -> list[int]:
+        """Rows after `after`, live or dead, without a vector of the staged model, ascending; at most `most`."""
         ...
 
     def put_staged(self, model: str, vectors: Sequence[tuple[int, Vector]]) -> None:
-        """Keep vectors of this model; StoreError when it is not, or no longer, the one on its way in."""
+        """Stage vectors of this model; StoreError when another model, or none, is staged."""
         ...
 
     def adopt(self, model: str, note: str) -> bool:
-        """Make the next model the store's own, all at once; False when rows without its vector have come meanwhile."""
+        """Make the staged model the store's own, at once; False when rows without its vector were added meanwhile."""
         ...
 
-    # -- where they came from
-    def files(self, source: str | None = None) -> dict[str, FileFacts]: ...
-    def sources(self) -> dict[str, str]: ...
+    # -- files and sources
+    def files(self, folder: str | None = None) -> dict[str, FileState]: ...
+    def folders(self) -> dict[str, str]: ...
 
     # -- counting
-    def tally(self) -> StoreCounts: ...
-    def extents(self, prefix: str) -> Iterator[OriginExtent]: ...
+    def count_chunks(self) -> StoreCounts: ...
+    def origin_extents(self, prefix: str) -> Iterator[OriginExtent]: ...
     def heads(self, origin: str) -> Iterator[ChunkHead]: ...
-    def reach(self, target: str) -> tuple[int, int]:
+    def count_target(self, target: str) -> tuple[int, int]:
         """Live documents and chunks of a source, file or document of this name."""
         ...
 
@@ -179,25 +179,38 @@ class ChunkStore(Protocol):
         """Bytes by what they hold."""
         ...
 
+    def check_outside(self, target: Path) -> None:
+        """Refuse a path that is one of the store's own files, by whatever name."""
+        ...
+
     # -- documents through time
     def has_document(self, doc_id: str) -> bool: ...
-    def states(self, beginning: str) -> list[StoreState]:
-        """Every row, dead or alive, of the documents whose id begins so, by (born, seq)."""
+    def states(self, prefix: str) -> list[StoreState]:
+        """Every row, live or dead, of the documents whose id has this prefix, by (inserted_in, seq)."""
         ...
 
-    def buried(self, beginning: str) -> Iterator[tuple[str, Any]]:
-        """(document, its scope) of documents whose id begins so that live no more but have rows left."""
+    def deleted_documents(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        """(document, its scope) of deleted documents whose id has this prefix and that have rows left."""
         ...
 
-    # -- keeping
-    def damage(self, deep: bool) -> str:
-        """What is wrong with it, "" when nothing; `deep` reads everything."""
+    # -- upkeep
+    def find_damage(self, deep: bool) -> str:
+        """A description of the damage, "" when there is none; `deep` reads everything."""
         ...
 
-    def turn(self, name: str) -> AbstractContextManager[None]:
-        """Wait until nobody else, in any process, holds this turn, and hold it."""
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Hold a lock between all threads and processes; waits for it."""
         ...
 
     def write(self, note: str) -> AbstractContextManager[ChunkWriter]:
         """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
+        ...
+
+
+@runtime_checkable
+class BackupStore(ChunkStore, Protocol):
+    """A store that can copy itself to one file while others read and write it."""
+
+    def write_backup(self, target: Path, progress: Progress) -> None:
+        """Write the file; it appears whole and checked, or not at all."""
         ...

@@ -1,4 +1,4 @@
-"""How many bytes lie there? Asked beside processes that write and sweep: what vanishes meanwhile weighs nothing."""
+"""Counts bytes on disk while other processes write and delete; a file that vanishes meanwhile counts 0."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def weight(*paths: Path) -> int:
+def count_bytes(*paths: Path) -> int:
     """Bytes of these files, and of everything under these folders; 0 for what is not there."""
     total = 0
-    for file in _files(paths):
+    for file in _walk_files(paths):
         with contextlib.suppress(FileNotFoundError):
             total += os.stat(file).st_size
     return total
 
 
-def _files(paths: tuple[Path, ...]) -> Iterator[str]:
+def _walk_files(paths: tuple[Path, ...]) -> Iterator[str]:
     for path in paths:
         if not path.is_dir():
             yield str(path)

@@ -1,23 +1,26 @@
-"""Erasing: rows go from every version, and no byte of them stays in the file or in its log. Works on backups too."""
+"""Erases rows from every version and from the bytes of the database file and its log; backups too."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from assay.errors import StoreError
-from assay.store.sqlite import SqliteStore
 from assay.store.writer import sweep_staged
 
-PATIENCE = 5.0
-"""Seconds to wait for readers of an older moment, which keep the write-ahead log from being emptied."""
+if TYPE_CHECKING:
+    from assay.store.sqlite import SqliteStore
+
+CHECKPOINT_SECONDS = 5.0
+"""Seconds to wait for readers of an older version, which keep the write-ahead log from being emptied."""
 
 
 def erase(db: sqlite3.Connection, doc_ids: Iterable[str]) -> int:
-    """Remove every row of documents, dead or alive, with its vector; how many. Within the caller's transaction.
+    """Remove every row of documents, live or dead, with its vector; how many. Within the caller's transaction.
 
-    The index must already be without them: a reader learns of a death from the row that died.
+    The index must already be without them: a reader learns of a deletion from the deleted row.
     """
     gone = 0
     for name in doc_ids:
@@ -29,12 +32,12 @@ def erase(db: sqlite3.Connection, doc_ids: Iterable[str]) -> int:
 
 
 def rewrite(db: sqlite3.Connection) -> str:
-    """Write the file anew without its free pages and empty its log; "" or the reason why something may linger."""
+    """Rewrite the file without its free pages and empty its log; "" or the reason why something may linger."""
     try:
         db.execute("VACUUM")
     except sqlite3.OperationalError as error:
         return f"its free pages could not be removed ({error})"
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + CHECKPOINT_SECONDS
     while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if time.monotonic() > until:
             return "its write-ahead log could not be emptied, for somebody is reading an older moment"
@@ -50,7 +53,7 @@ def erase_rows(
     unreached: list[str],
     before: Callable[[], None] = lambda: None,
 ) -> None:
-    """`erase` in a store, which is written anew, after `before` is done; what was done and what may linger are said."""
+    """Erase documents from a store, call `before`, rewrite the file; append what happened to the lists."""
     name = store.database(store.place).name
     store.db.execute("PRAGMA secure_delete = ON")
     with store.write(note):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def only_one(path: Path) -> Iterator[bool]:
-    """Hold a lock while the block runs; yields False at once when another holds it."""
+def try_lock_file(path: Path) -> Iterator[bool]:
+    """Hold a lock while the block runs; yields False at once when another process holds it."""
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -23,16 +23,16 @@ def only_one(path: Path) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def in_turn(path: Path) -> Iterator[None]:
-    """Hold a lock while the block runs; waits while another holds it."""
+def lock_file(path: Path) -> Iterator[None]:
+    """Hold a lock while the block runs; waits while another process holds it."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 @contextlib.contextmanager
-def in_turn_of(folder: Path) -> Iterator[None]:
-    """`in_turn` on a folder itself, which leaves nothing behind."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Like `lock_file`, on the folder itself: leaves no lock file behind."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -41,7 +41,7 @@ def in_turn_of(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-class InUse:
+class SharedFileLock:
     """Marks a file as in use for as long as this object lives; OSError when it is missing or being removed."""
 
     def __init__(self, path: Path) -> None:
@@ -55,8 +55,8 @@ class InUse:
 
 
 @contextlib.contextmanager
-def unused(path: Path) -> Iterator[bool]:
-    """Yields True, and keeps newcomers out, when nobody marked the file as in use."""
+def lock_if_unused(path: Path) -> Iterator[bool]:
+    """Hold an exclusive lock while the block runs; yields False at once when the file is marked as in use."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

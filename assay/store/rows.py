@@ -1,4 +1,4 @@
-"""What the store keeps of a chunk and of a file, and the digest by which it sees that nothing changed."""
+"""The rows of a store: chunks, the state of a file, and the digest that shows whether a chunk changed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from math import isfinite
 from assay.errors import StoreError
 from assay.types import Chunk
 
-Stored = tuple[str, str, str, int, float | None, float, str, bytes]
+StoredRow = tuple[str, str, str, int, float | None, float, str, bytes]
 """A chunk as its row holds it: id, doc_id, text, tokens, created, importance, metadata as JSON, facts."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileState:
     """What identifies the state of one file."""
 
     origin: str
-    source: str
+    folder: str
     hash: str
     size: int
 
@@ -33,65 +33,67 @@ class ChunkRow:
     seq: int
     chunk: Chunk
     facts: bytes
-    born: int
-    died: int | None
+    inserted_in: int
+    deleted_in: int | None
 
 
 # As JSON spells it; an escaped backslash before u0000 is another thing.
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-# Made once: they run per chunk.
-_WRITTEN = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False).encode
-_META = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False).encode
+# Built once: they run per chunk.
+_ENCODE_ALL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False).encode
+_ENCODE_META = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False).encode
 
 
-def facts_of(chunk: Chunk) -> bytes:
-    """A digest of all that a chunk says except its vector. TypeError or ValueError for what JSON cannot hold."""
+def digest_chunk(chunk: Chunk) -> bytes:
+    """The digest of a chunk without its vector. TypeError or ValueError for what JSON cannot hold."""
     created = None if chunk.created != chunk.created else chunk.created + 0.0  # SQLite keeps no negative zero
-    return _digest(_WRITTEN([chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta]))
+    return _digest(
+        _ENCODE_ALL([chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, chunk.meta])
+    )
 
 
-def stored(chunk: Chunk) -> Stored:
-    """A chunk as its row holds it; StoreError for one that could be written and never be searched again."""
+def encode_row(chunk: Chunk) -> StoredRow:
+    """A chunk as its row holds it; StoreError for one that could not be read back."""
     _check(chunk)
     created = None if chunk.created != chunk.created else chunk.created
     try:
-        meta = _META(chunk.meta)
-        facts = _facts(chunk, created, meta)
+        meta = _ENCODE_META(chunk.meta)
+        facts = _digest_ascii(chunk, created, meta)
     except (TypeError, ValueError) as error:
         raise StoreError(
             f"chunk {chunk.id!r} cannot be stored: {error}",
             "its numbers must be finite, its metadata text, numbers, true or false, and lists and tables of them",
         ) from error
     if "\\u0000" in meta and _NUL.search(meta):
-        raise _holds_nul(chunk, "its metadata")
+        raise _nul_error(chunk, "its metadata")
     return chunk.id, chunk.doc_id, chunk.text, chunk.tokens, created, chunk.importance, meta, facts
 
 
-def _facts(chunk: Chunk, created: float | None, meta: str) -> bytes:
-    """`facts_of` without writing the metadata a second time, where both ways of writing them agree: in ASCII."""
+def _digest_ascii(chunk: Chunk, created: float | None, meta: str) -> bytes:
+    """`digest_chunk` without encoding the metadata a second time, where both encodings agree: in ASCII."""
     plain = type(chunk.tokens) is int and type(chunk.importance) is float and meta.isascii() and "\x7f" not in meta
     if not plain or not (created is None or (type(created) is float and isfinite(created))):
-        return facts_of(chunk)
+        return digest_chunk(chunk)
     names = f"{_text(chunk.id)}, {_text(chunk.doc_id)}, {_text(chunk.text)}"
     moment = "null" if created is None else repr(created + 0.0)
     return _digest(f"[{names}, {chunk.tokens}, {moment}, {chunk.importance!r}, {meta}]")
 
 
-def _digest(said: str) -> bytes:
-    return hashlib.blake2b(said.encode(), digest_size=16).digest()
+def _digest(content: str) -> bytes:
+    return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
 def _check(chunk: Chunk) -> None:
     if not chunk.id or "\0" in chunk.id:
         raise StoreError(f"{chunk.id!r} cannot be a chunk's id", "use a text without NUL")
     if "\0" in chunk.text or "\0" in chunk.doc_id:
-        raise _holds_nul(chunk, "its text" if "\0" in chunk.text else "its document's id")
+        raise _nul_error(chunk, "its text" if "\0" in chunk.text else "its document's id")
     if not 0.0 <= chunk.importance <= 1.0:
         raise StoreError(f"chunk {chunk.id!r}: importance {chunk.importance} is not in [0, 1]", "give 0 to 1")
     if not 0 <= chunk.tokens < 1 << 63:
         raise StoreError(f"chunk {chunk.id!r}: {chunk.tokens} tokens", "count the tokens of its text")
 
 
-def _holds_nul(chunk: Chunk, where: str) -> StoreError:
+def _nul_error(chunk: Chunk, where: str) -> StoreError:
     """SQLite's JSON ends a text at a NUL, so a scope "a\\0b" would pass for "a"; PostgreSQL holds none at all."""
     return StoreError(f"chunk {chunk.id!r}: {where} holds a NUL, which no store keeps", "replace it, e.g. by U+FFFD")

@@ -1,4 +1,4 @@
-"""Where the rows of one file wait until all of them are there: a file is taken whole or not at all."""
+"""Buffers the rows of one file until it is complete: a file is committed whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import IO
 
 from assay.store.db_errors import translate_errors
-from assay.store.rows import Stored
+from assay.store.rows import StoredRow
 from assay.types import Vector
 
-IN_MEMORY = 16_384
-"""Rows of one file held in memory; a larger file waits for its commit on disk."""
+MAX_ROWS_IN_MEMORY = 16_384
+"""Rows of one file held in memory; the rows of a larger file are spilled to disk."""
 _BLOCK = 512
 
 
@@ -21,25 +21,25 @@ class Spool:
     """Rows of one file with their vectors, in memory up to a bound, then in a temporary file that vanishes with the
     process.
 
-    `wanting` are the places in memory whose vectors are still to be made, each with its text; they are made before
-    anything is spilled.
+    `unembedded` are the positions in memory whose vectors are still to be computed, each with its text; that happens
+    before anything is spilled.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self.rows: list[Stored] = []
+        self.rows: list[StoredRow] = []
         self.vectors: dict[int, Vector] = {}
-        self.wanting: list[tuple[int, str]] = []
+        self.unembedded: list[tuple[int, str]] = []
         self._file: IO[bytes] | None = None
         self.size = 0
 
     @property
-    def is_long(self) -> bool:
-        return len(self.rows) > IN_MEMORY
+    def is_full(self) -> bool:
+        return len(self.rows) > MAX_ROWS_IN_MEMORY
 
     def spill(self) -> None:
         """Move what is in memory to disk, once it is too much."""
-        if not self.is_long:
+        if not self.is_full:
             return
         with translate_errors(self._folder or Path(tempfile.gettempdir())):
             if self._file is None:
@@ -50,7 +50,7 @@ class Spool:
             self._file.flush()
         self.rows, self.vectors = [], {}
 
-    def __iter__(self) -> Iterator[tuple[Stored, Vector | None]]:
+    def __iter__(self) -> Iterator[tuple[StoredRow, Vector | None]]:
         if self._file is not None:
             self._file.seek(0)
             while True:
@@ -58,8 +58,8 @@ class Spool:
                     yield from pickle.load(self._file)
                 except EOFError:
                     break
-        for place, row in enumerate(self.rows):
-            yield row, self.vectors.get(place)
+        for position, row in enumerate(self.rows):
+            yield row, self.vectors.get(position)
 
     def close(self) -> None:
         if self._file is not None:

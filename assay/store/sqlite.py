@@ -1,4 +1,4 @@
-"""The record of truth: SQLite, write-ahead log, synchronous FULL. A commit that returned survives a killed process."""
+"""The chunk store in SQLite: write-ahead log, synchronous FULL. A commit that returned survives a killed process."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.errors import StoreError
-from assay.store import statistics as tallies
-from assay.store.connections import READING, WRITING, SqliteConnections
+from assay.errors import StoreError, install_hint
+from assay.store import statistics
+from assay.store.backup_file import write_backup
+from assay.store.connections import READER_CACHE, WRITER_CACHE, SqliteConnections
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
-from assay.store.db_errors import COMPLAINTS, in_words, telling, translate_errors
-from assay.store.disk_usage import weight
-from assay.store.locks import in_turn
-from assay.store.rows import ChunkRow, FileFacts, facts_of, stored
+from assay.store.db_errors import DATABASE_ERRORS, to_store_error, translate_errors, translate_read_errors
+from assay.store.disk_usage import count_bytes
+from assay.store.locks import lock_file
+from assay.store.rows import ChunkRow, FileState, digest_chunk
 from assay.store.schema import FORMAT, TABLES
 from assay.store.staging import SqliteStaging
-from assay.store.statistics import COLUMNS, as_row
-from assay.store.validation import embedded_anew, forgotten, version_of
+from assay.store.statistics import COLUMNS, decode_row
+from assay.store.validation import model_changed_error, resolve_version, rows_forgotten_error
 from assay.store.writer import SqliteWriter
-
-__all__ = ["DATABASE", "ChunkRow", "FileFacts", "SqliteStore", "facts_of", "stored"]
+from assay.types import Progress
 
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
-"""What every store remembers of how it was made."""
-_ENDS = ("", "-wal", "-shm")
-"""What SQLite appends to a database's name for the files beside it."""
+"""Settings that every store has."""
+_SUFFIXES = ("", "-wal", "-shm")
+"""Suffixes of a database's files."""
 
 
 class SqliteStore(SqliteStaging):
-    """The record of truth in a folder. Safe for threads (a connection each) and processes (SQLite's own locks)."""
+    """The chunk store in a folder. Safe for threads (a connection each) and processes (SQLite's own locks)."""
 
     TABLES: ClassVar[str] = TABLES
     KIND: ClassVar[str] = "folder"
@@ -54,7 +54,7 @@ class SqliteStore(SqliteStaging):
         return place / DATABASE
 
     def prepare(self, db: sqlite3.Connection) -> None:
-        """What a new connection needs to know."""
+        """Set up a new connection."""
 
     @property
     def folder(self) -> Path:
@@ -75,17 +75,17 @@ class SqliteStore(SqliteStaging):
 
     @classmethod
     def create(cls, place: Path, settings: Mapping[str, Any]) -> Self:
-        """A new, empty store. Written aside and renamed, so a killed process leaves no half-made store."""
+        """A new, empty store. Written to a draft and linked, so a killed process leaves no half-made store."""
         path = cls.database(place)
-        aside = path.with_name(f".{path.name}-{threading.get_ident()}.{os.getpid()}")
+        draft = path.with_name(f".{path.name}-{threading.get_ident()}.{os.getpid()}")
         with translate_errors(place):
             path.parent.mkdir(parents=True, exist_ok=True)
-            aside.unlink(missing_ok=True)
-            db = sqlite3.connect(aside)
+            draft.unlink(missing_ok=True)
+            db = sqlite3.connect(draft)
             try:
                 db.executescript(cls.TABLES)
-                said = {"format": FORMAT, **settings}
-                db.executemany("INSERT INTO setting VALUES (?, ?)", [(k, json.dumps(v)) for k, v in said.items()])
+                rows = [(key, json.dumps(value)) for key, value in {"format": FORMAT, **settings}.items()]
+                db.executemany("INSERT INTO setting VALUES (?, ?)", rows)
                 db.execute("INSERT INTO version VALUES (0, 'made')")
                 db.commit()
                 # Here, where we are alone: two processes that both switch modes get in each other's way.
@@ -93,11 +93,11 @@ class SqliteStore(SqliteStaging):
             finally:
                 db.close()
             try:
-                os.link(aside, path)  # unlike rename, fails when another process made the store first
+                os.link(draft, path)  # unlike rename, fails when another process made the store first
             except FileExistsError:
                 pass
             finally:
-                aside.unlink(missing_ok=True)
+                draft.unlink(missing_ok=True)
         return cls(place, readonly=False)
 
     @classmethod
@@ -114,25 +114,25 @@ class SqliteStore(SqliteStaging):
     @property
     def db(self) -> sqlite3.Connection:
         """This thread's connection."""
-        return self._connections.mine()
+        return self._connections.get()
 
     def _check_format(self) -> dict[str, Any]:
         try:
             settings = {key: json.loads(value) for key, value in self.db.execute("SELECT key, value FROM setting")}
             found = int(settings.pop("format"))
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
-            raise self._strange(str(error)) from error
+            raise self._damaged_error(str(error)) from error
         if found > FORMAT:
             raise StoreError(
-                f"this store has format {found}; this Assay reads up to {FORMAT}", "upgrade: pip install -U assay"
+                f"this store has format {found}; this Assay reads up to {FORMAT}", f"upgrade: {install_hint()}"
             )
         if settings.get("kind", SqliteStore.KIND) != self.KIND:
-            raise self._strange(f"it says that it is a {settings.get('kind', SqliteStore.KIND)} store")
+            raise self._damaged_error(f"it says that it is a {settings.get('kind', SqliteStore.KIND)} store")
         if not settings.keys() >= SETTINGS:
-            raise self._strange(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
+            raise self._damaged_error(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
         return {"format": found, **settings}
 
-    def _strange(self, why: str) -> StoreError:
+    def _damaged_error(self, why: str) -> StoreError:
         return StoreError(
             f"{self.database(self.place)} is not an Assay store, or it is damaged: {why}",
             "restore a backup with: assay restore BACKUP --store NEW",
@@ -140,41 +140,41 @@ class SqliteStore(SqliteStaging):
 
     # -- reading
 
-    @telling
+    @translate_read_errors
     def version(self) -> int:
         """The newest committed version."""
         return int(self.db.execute("SELECT max(number) FROM version").fetchone()[0])
 
-    @telling
+    @translate_read_errors
     def state(self) -> tuple[int, str | None, str]:
-        """(newest version, the generation in use, the model) in one look: what tells a reader that it is behind."""
+        """(newest version, the generation in use, the model) in one query, so that a reader sees that it is behind."""
         version, generation, model = self.db.execute(
             "SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key = 'generation'), "
             "(SELECT value FROM setting WHERE key = 'model')"
         ).fetchone()
         return version, None if generation is None else json.loads(generation), json.loads(model)
 
-    @telling
+    @translate_read_errors
     def oldest(self) -> int:
         """The oldest version that can still be read."""
         return int(self.db.execute("SELECT min(number) FROM version").fetchone()[0])
 
-    @telling
+    @translate_read_errors
     def count_since(self, seq: int) -> int:
         return int(self.db.execute("SELECT count(*) FROM chunk WHERE seq > ?", (seq,)).fetchone()[0])
 
-    @telling
+    @translate_read_errors
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        return version_of(snapshot, self.tags(), self.oldest(), self.version())
+        return resolve_version(snapshot, self.tags(), self.oldest(), self.version())
 
-    @telling
+    @translate_read_errors
     def setting(self, key: str) -> Any:
         """A setting as it is now (`settings` is as it was when the store was opened, and as we changed it)."""
         row = self.db.execute("SELECT value FROM setting WHERE key = ?", (key,)).fetchone()
         return json.loads(row[0]) if row else None
 
-    @telling
+    @translate_read_errors
     def tags(self) -> dict[str, int]:
         return dict(self.db.execute("SELECT name, version FROM tag ORDER BY name"))
 
@@ -185,7 +185,7 @@ class SqliteStore(SqliteStaging):
                 "SELECT id, seq FROM chunk WHERE born <= ?1 AND (died IS NULL OR died > ?1) ORDER BY id", (version,)
             )
 
-    @telling
+    @translate_read_errors
     def rows(self, seqs: Sequence[int]) -> list[ChunkRow]:
         """Rows in the order asked."""
         found: dict[int, ChunkRow] = {}
@@ -193,29 +193,29 @@ class SqliteStore(SqliteStaging):
             part = [int(s) for s in seqs[start : start + 500]]
             marks = ",".join("?" * len(part))
             for row in self.db.execute(f"SELECT {COLUMNS}, facts, born, died FROM chunk WHERE seq IN ({marks})", part):
-                found[row[0]] = as_row(row)
+                found[row[0]] = decode_row(row)
         try:
             return [found[int(s)] for s in seqs]
         except KeyError as error:
-            raise forgotten(self.place) from error
+            raise rows_forgotten_error(self.place) from error
 
-    @telling
+    @translate_read_errors
     def rows_since(self, seq: int) -> list[ChunkRow]:
         return [
-            as_row(r)
+            decode_row(r)
             for r in self.db.execute(
                 f"SELECT {COLUMNS}, facts, born, died FROM chunk WHERE seq > ? ORDER BY seq", (seq,)
             )
         ]
 
-    @telling
+    @translate_read_errors
     def deaths_since(self, version: int) -> list[tuple[str, int, int]]:
         """(id, seq, version of death) of everything that died after a version."""
         return self.db.execute(
             "SELECT id, seq, died FROM chunk INDEXED BY dead WHERE died > ? ORDER BY died", (version,)
         ).fetchall()
 
-    @telling
+    @translate_read_errors
     def last_seq(self, version: int) -> int:
         """The newest row born at or before a version."""
         newest = self.db.execute(
@@ -223,7 +223,7 @@ class SqliteStore(SqliteStaging):
         ).fetchone()
         return int(newest[0]) if newest else 0
 
-    @telling
+    @translate_read_errors
     def vectors(self, seqs: Sequence[int], dim: int) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Vectors in the order asked; zero rows where a chunk has none."""
         out = np.zeros((len(seqs), dim), np.float32)
@@ -235,8 +235,8 @@ class SqliteStore(SqliteStaging):
                 out[place[seq]] = np.frombuffer(value, "<f4")
         return out
 
-    @telling
-    def lacking_vectors(self) -> list[int]:
+    @translate_read_errors
+    def rows_without_vector(self) -> list[int]:
         """Live rows without a vector, oldest first."""
         rows = self.db.execute(
             "SELECT c.seq FROM chunk c LEFT JOIN vector v ON v.seq = c.seq "
@@ -244,78 +244,82 @@ class SqliteStore(SqliteStaging):
         )
         return [int(r[0]) for r in rows]
 
-    @telling
-    def files(self, source: str | None = None) -> dict[str, FileFacts]:
+    @translate_read_errors
+    def files(self, folder: str | None = None) -> dict[str, FileState]:
         rows = self.db.execute(
             "SELECT origin, source, hash, size FROM file WHERE ?1 IS NULL OR source = ?1 ORDER BY origin",
-            (source,),
+            (folder,),
         )
-        return {row[0]: FileFacts(*row) for row in rows}
+        return {row[0]: FileState(*row) for row in rows}
 
-    @telling
-    def sources(self) -> dict[str, str]:
+    @translate_read_errors
+    def folders(self) -> dict[str, str]:
         return dict(self.db.execute("SELECT name, root FROM source ORDER BY name"))
 
-    @telling
-    def live_in(self, origin: str) -> dict[str, tuple[int, bytes]]:
+    @translate_read_errors
+    def live_chunks_of(self, origin: str) -> dict[str, tuple[int, bytes]]:
         """id → (seq, facts) of a file's live chunks."""
         rows = self.db.execute("SELECT id, seq, facts FROM chunk WHERE origin = ? AND died IS NULL", (origin,))
         return {name: (seq, facts) for name, seq, facts in rows}
 
     # -- counting and looking back
 
-    @telling
-    def tally(self) -> StoreCounts:
-        return tallies.tally(self.db)
+    @translate_read_errors
+    def count_chunks(self) -> StoreCounts:
+        return statistics.count_chunks(self.db)
 
-    @telling
-    def extents(self, prefix: str) -> Iterator[OriginExtent]:
-        return tallies.extents(self.db, prefix)
+    @translate_read_errors
+    def origin_extents(self, prefix: str) -> Iterator[OriginExtent]:
+        return statistics.origin_extents(self.db, prefix)
 
-    @telling
+    @translate_read_errors
     def heads(self, origin: str) -> Iterator[ChunkHead]:
-        return tallies.heads(self.db, origin)
+        return statistics.heads(self.db, origin)
 
-    @telling
-    def reach(self, target: str) -> tuple[int, int]:
-        return tallies.reach(self.db, target)
+    @translate_read_errors
+    def count_target(self, target: str) -> tuple[int, int]:
+        return statistics.count_target(self.db, target)
 
     def sizes(self) -> dict[str, int]:
         path = self.database(self.place)
-        return {"database": weight(*(path.with_name(path.name + end) for end in _ENDS))}
+        return {"database": count_bytes(*(path.with_name(path.name + suffix) for suffix in _SUFFIXES))}
 
-    def check_elsewhere(self, target: Path) -> None:
-        """Refuse to write over the files this store lives in, by whatever path they are reached."""
+    def check_outside(self, target: Path) -> None:
         own = self.database(self.place).resolve()
-        if target.resolve() in [own.with_name(own.name + end) for end in _ENDS]:
+        if target.resolve() in [own.with_name(own.name + suffix) for suffix in _SUFFIXES]:
             raise StoreError(f"{target} belongs to the store itself", "give another name")
 
-    @telling
+    def write_backup(self, target: Path, progress: Progress) -> None:
+        write_backup(self.db, target, progress)
+
+    @translate_read_errors
     def has_document(self, doc_id: str) -> bool:
-        return tallies.has_document(self.db, doc_id)
+        return statistics.has_document(self.db, doc_id)
 
-    @telling
-    def states(self, beginning: str) -> list[StoreState]:
-        return tallies.states(self.db, beginning)
+    @translate_read_errors
+    def states(self, prefix: str) -> list[StoreState]:
+        return statistics.states(self.db, prefix)
 
-    @telling
-    def buried(self, beginning: str) -> Iterator[tuple[str, Any]]:
-        return tallies.buried(self.db, beginning)
+    @translate_read_errors
+    def deleted_documents(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        return statistics.deleted_documents(self.db, prefix)
 
-    def damage(self, deep: bool) -> str:
+    def find_damage(self, deep: bool) -> str:
         """SQLite's own check of every page; `deep` adds its indexes and every chunk against the digest of its facts."""
         try:
-            said = [row[0] for row in self.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")]
-            if said != ["ok"] or not deep:
-                return "" if said == ["ok"] else f"it is damaged: {'; '.join(said)}"
-            wrong = [row.chunk.id for row in self.rows_since(0) if facts_of(row.chunk) != row.facts]
+            problems = [
+                row[0] for row in self.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")
+            ]
+            if problems != ["ok"] or not deep:
+                return "" if problems == ["ok"] else f"it is damaged: {'; '.join(problems)}"
+            wrong = [row.chunk.id for row in self.rows_since(0) if digest_chunk(row.chunk) != row.facts]
         except (sqlite3.DatabaseError, ValueError, StoreError) as error:
             return f"it is damaged: {error}"
         return f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}" if wrong else ""
 
     @contextlib.contextmanager
-    def turn(self, name: str) -> Iterator[None]:
-        with translate_errors(self.place), in_turn(self._lock_file(name)):
+    def lock(self, name: str) -> Iterator[None]:
+        with translate_errors(self.place), lock_file(self._lock_file(name)):
             yield
 
     def _lock_file(self, name: str) -> Path:
@@ -344,7 +348,7 @@ class SqliteStore(SqliteStaging):
         if db.in_transaction:
             raise StoreError(f"a transaction within a transaction on {self.place}", "end the first one before")
         try:
-            db.execute(WRITING)
+            db.execute(WRITER_CACHE)
             db.execute("BEGIN IMMEDIATE")
             self._check_model()
             version = self.version() + 1
@@ -357,14 +361,14 @@ class SqliteStore(SqliteStaging):
         except BaseException as error:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
-            if isinstance(error, COMPLAINTS):
-                raise in_words(error, self.place) from error
+            if isinstance(error, DATABASE_ERRORS):
+                raise to_store_error(error, self.place) from error
             raise
         finally:
             with contextlib.suppress(sqlite3.Error):
-                db.execute(READING)
+                db.execute(READER_CACHE)
 
     def _check_model(self) -> None:
-        """Vectors of two models never mix: whoever opened the store before it was embedded anew must open it again."""
+        """Vectors of two models never mix: a store opened before it was embedded anew must be opened again."""
         if self.setting("model") != self.settings["model"]:
-            raise embedded_anew(self.place)
+            raise model_changed_error(self.place)

@@ -1,4 +1,4 @@
-"""Counting and looking back, in SQL: what an owner asks of a record of truth that no search asks."""
+"""Counts and history of a store in SQL, for listings and statistics."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assay.types import Chunk
 COLUMNS = "seq, id, doc_id, text, tokens, created, importance, meta"
 
 
-def as_row(row: tuple[Any, ...]) -> ChunkRow:
+def decode_row(row: tuple[Any, ...]) -> ChunkRow:
     seq, name, doc_id, text, tokens, created, importance, meta, facts, born, died = row
     moment = float("nan") if created is None else created
     return ChunkRow(seq, Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta)), facts, born, died)
 
 
-def tally(db: sqlite3.Connection) -> StoreCounts:
+def count_chunks(db: sqlite3.Connection) -> StoreCounts:
     chunks, documents, tokens = db.execute(
         "SELECT count(*), count(DISTINCT doc_id), coalesce(sum(tokens), 0) FROM chunk WHERE died IS NULL"
     ).fetchone()
@@ -32,13 +32,13 @@ def tally(db: sqlite3.Connection) -> StoreCounts:
     return StoreCounts(chunks, documents, tokens, dead, {str(name): number for name, number in languages})
 
 
-def extents(db: sqlite3.Connection, prefix: str) -> Iterator[OriginExtent]:
-    found = db.execute(
+def origin_extents(db: sqlite3.Connection, prefix: str) -> Iterator[OriginExtent]:
+    rows = db.execute(
         "SELECT origin, count(DISTINCT doc_id), count(*), sum(tokens) FROM chunk "
         "WHERE died IS NULL AND substr(origin, 1, ?) = ? GROUP BY origin",
         (len(prefix), prefix),
     )
-    return (OriginExtent(*row) for row in found)
+    return (OriginExtent(*row) for row in rows)
 
 
 def heads(db: sqlite3.Connection, origin: str) -> Iterator[ChunkHead]:
@@ -49,7 +49,7 @@ def heads(db: sqlite3.Connection, origin: str) -> Iterator[ChunkHead]:
     return (ChunkHead(*row) for row in rows)
 
 
-def reach(db: sqlite3.Connection, target: str) -> tuple[int, int]:
+def count_target(db: sqlite3.Connection, target: str) -> tuple[int, int]:
     below = f"{target}/"
     documents, chunks = db.execute(
         "SELECT count(DISTINCT doc_id), count(*) FROM chunk "
@@ -64,21 +64,21 @@ def has_document(db: sqlite3.Connection, doc_id: str) -> bool:
     return found.fetchone() is not None
 
 
-def states(db: sqlite3.Connection, beginning: str) -> list[StoreState]:
-    found = db.execute(
+def states(db: sqlite3.Connection, prefix: str) -> list[StoreState]:
+    rows = db.execute(
         f"SELECT {COLUMNS}, facts, born, died, b.note, d.note FROM chunk "
         "LEFT JOIN version b ON b.number = born LEFT JOIN version d ON d.number = died "
         "WHERE substr(doc_id, 1, ?) = ? ORDER BY born, seq",
-        (len(beginning), beginning),
+        (len(prefix), prefix),
     )
-    return [StoreState(as_row(row[:11]), row[11] or "", row[12] or "") for row in found]
+    return [StoreState(decode_row(row[:11]), row[11] or "", row[12] or "") for row in rows]
 
 
-def buried(db: sqlite3.Connection, beginning: str) -> Iterator[tuple[str, Any]]:
+def deleted_documents(db: sqlite3.Connection, prefix: str) -> Iterator[tuple[str, Any]]:
     return iter(
         db.execute(
             "SELECT DISTINCT doc_id, json_extract(meta, '$.scope') FROM chunk WHERE died IS NOT NULL "
             "AND substr(doc_id, 1, ?) = ? AND doc_id NOT IN (SELECT doc_id FROM chunk WHERE died IS NULL)",
-            (len(beginning), beginning),
+            (len(prefix), prefix),
         )
     )

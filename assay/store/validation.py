@@ -1,4 +1,4 @@
-"""What every record of truth refuses alike, in the same words, whatever keeps it."""
+"""Checks and errors that every chunk store shares."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ _NORM = 1e-3  # by how much a unit vector's length may differ from 1
 
 
 class RefusedWrite(StoreError):
-    """What one file or record holds cannot be written; others can."""
+    """The content of one file or record cannot be written; that of others can."""
 
 
 class IdInUse(RefusedWrite):
     """A live chunk of another file or record has this id already."""
 
 
-def in_use(name: str) -> IdInUse:
+def id_in_use_error(name: str) -> IdInUse:
     return IdInUse(f"chunk id {name!r} is already in use by another file or record", "ids must be unique in a store")
 
 
-def embedded_anew(where: object) -> StoreError:
-    """Vectors of two models never mix: whoever opened a store before it was embedded anew must open it again."""
+def model_changed_error(where: object) -> StoreError:
+    """Vectors of two models never mix: a store opened before it was embedded anew must be opened again."""
     return StoreError(f"{where} has been embedded with another model meanwhile", "open it again")
 
 
-def forgotten(where: object) -> StoreError:
+def rows_forgotten_error(where: object) -> StoreError:
     return StoreError(f"chunks that this view of {where} shows have been forgotten since", "take a new snapshot")
 
 
 def check_version(version: int, oldest: int, newest: int) -> None:
-    """Can this version still be read?"""
+    """Refuse a version that cannot be read any more, or not yet."""
     if not oldest <= version <= newest:
         raise StoreError(f"this store has no version {version}", f"it keeps v{oldest} to v{newest}")
 
 
-def version_of(snapshot: str, tags: Mapping[str, int], oldest: int, newest: int) -> int:
+def resolve_version(snapshot: str, tags: Mapping[str, int], oldest: int, newest: int) -> int:
     """A version from its tag or its number (`12` or `v12`)."""
     if snapshot in tags:
         return tags[snapshot]
@@ -53,21 +53,21 @@ def version_of(snapshot: str, tags: Mapping[str, int], oldest: int, newest: int)
     )
 
 
-def storable(whose: str, vector: Vector, dim: int) -> Vector:
-    """A vector as it is stored; one that no search could use is refused, before anything is written."""
-    given: Vector = np.asarray(vector, "<f4")
-    if given.shape != (dim,):
+def check_vector(owner: str, vector: Vector, dim: int) -> Vector:
+    """A vector as it is stored; StoreError for another length and for numbers that are not finite."""
+    stored: Vector = np.asarray(vector, "<f4")
+    if stored.shape != (dim,):
         raise StoreError(
-            f"{whose}: a vector of shape {given.shape}; this store holds vectors of length {dim}",
+            f"{owner}: a vector of shape {stored.shape}; this store holds vectors of length {dim}",
             "embed with the store's own model, or move the store to yours: assay reembed",
         )
-    if not np.isfinite(given).all():
-        raise StoreError(f"{whose}: its vector is not finite", "give finite numbers, or no vector")
-    return given
+    if not np.isfinite(stored).all():
+        raise StoreError(f"{owner}: its vector is not finite", "give finite numbers, or no vector")
+    return stored
 
 
-def check_unit(name: str, vector: Vector | None, dim: int) -> Vector | None:
-    """A store takes vectors of its own model only; length and norm are what can be seen of that."""
+def check_unit_vector(name: str, vector: Vector | None, dim: int) -> Vector | None:
+    """Refuse a vector of another model, as far as its length and norm show it."""
     if vector is not None and (vector.shape != (dim,) or abs(float(np.linalg.norm(vector)) - 1.0) > _NORM):
         raise StoreError(
             f"chunk {name}: its vector (shape {vector.shape}) is no unit vector of length {dim}",

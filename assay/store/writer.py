@@ -1,4 +1,4 @@
-"""What may be done inside one transaction of the store."""
+"""The operations of one transaction on a SQLite store."""
 
 from __future__ import annotations
 
@@ -7,134 +7,134 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assay.store.rows import FileFacts, Stored, stored
-from assay.store.validation import in_use, storable
+from assay.store.rows import FileState, StoredRow, encode_row
+from assay.store.validation import check_vector, id_in_use_error
 from assay.types import Chunk, Vector
 
-_BEAR = (
+_INSERT = (
     "INSERT INTO chunk (id, doc_id, text, tokens, created, importance, meta, facts, origin, born) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
 class SqliteWriter:
-    """Counts are of this transaction alone. `dim` is the length of the store's vectors, 0 for none."""
+    """Implements `ChunkWriter`; `dim` is the length of the store's vectors, 0 for none."""
 
     def __init__(self, db: sqlite3.Connection, version: int, dim: int) -> None:
         self._db = db
         self._dim = dim
         self.version = version
-        self.born = 0
-        self.died = 0
-        self.kept = 0
+        self.inserted = 0
+        self.deleted = 0
+        self.unchanged = 0
         self.settings: dict[str, Any] = {}
         """Settings changed here."""
-        self._other = False
+        self._other_changes = False
 
     @property
     def changed(self) -> bool:
-        return bool(self.born or self.died or self._other)
+        return bool(self.inserted or self.deleted or self._other_changes)
 
     # -- sources and files
 
-    def root_of(self, source: str) -> str | None:
-        """The folder a source's name stands for; "" for records given as data, None for an unknown name."""
-        row = self._db.execute("SELECT root FROM source WHERE name = ?", (source,)).fetchone()
+    def folder_root(self, name: str) -> str | None:
+        """The path of a named folder; "" for records given as data, None for an unknown name."""
+        row = self._db.execute("SELECT root FROM source WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
-    def put_source(self, name: str, root: str) -> None:
+    def put_folder(self, name: str, root: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO source VALUES (?, ?)", (name, root))
 
-    def put_file(self, facts: FileFacts, rows: Iterable[tuple[Stored, Vector | None]]) -> None:
+    def put_file(self, file: FileState, rows: Iterable[tuple[StoredRow, Vector | None]]) -> None:
         """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, missing ones die."""
         live = {
-            name: (seq, said)
-            for name, seq, said in self._db.execute(
-                "SELECT id, seq, facts FROM chunk WHERE origin = ? AND died IS NULL", (facts.origin,)
+            name: (seq, digest)
+            for name, seq, digest in self._db.execute(
+                "SELECT id, seq, facts FROM chunk WHERE origin = ? AND died IS NULL", (file.origin,)
             )
         }
-        count = self._update(facts.origin, rows, live) if live or self._dim else self._fill(facts.origin, rows)
+        count = self._update(file.origin, rows, live) if live or self._dim else self._insert_all(file.origin, rows)
         self._db.execute(
             "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)",
-            (facts.origin, facts.source, facts.hash, facts.size, count),
+            (file.origin, file.folder, file.hash, file.size, count),
         )
 
     def _update(
-        self, origin: str, rows: Iterable[tuple[Stored, Vector | None]], live: dict[str, tuple[int, bytes]]
+        self, origin: str, rows: Iterable[tuple[StoredRow, Vector | None]], live: dict[str, tuple[int, bytes]]
     ) -> int:
-        """Compare each with what is there; how many there are."""
+        """Compare rows with the live ones of a file; how many rows."""
         count = 0
         for row, vector in rows:
             count += 1
             seq, before = live.pop(row[0], (0, b""))
             if before == row[-1]:
-                self.kept += 1
+                self.unchanged += 1
                 if vector is not None:
-                    self._fill_vector(seq, row[0], vector)
+                    self._add_missing_vector(seq, row[0], vector)
                 continue
             if seq:
-                self._die(seq)
-            self._bear(row, origin, vector)
+                self._delete(seq)
+            self._insert(row, origin, vector)
         for seq, _ in live.values():
-            self._die(seq)
+            self._delete(seq)
         return count
 
-    def _fill(self, origin: str, rows: Iterable[tuple[Stored, Vector | None]]) -> int:
-        """All of them are new and none has a vector: written in one go, which takes half the time."""
-        behind = (origin, self.version)
+    def _insert_all(self, origin: str, rows: Iterable[tuple[StoredRow, Vector | None]]) -> int:
+        """Insert rows of a new file without vectors with `executemany`, which takes half the time."""
+        suffix = (origin, self.version)
         name, count = "", 0
 
-        def given() -> Iterator[tuple[Any, ...]]:
+        def values() -> Iterator[tuple[Any, ...]]:
             nonlocal name, count
             for row, vector in rows:
                 if vector is not None:
                     self._bytes(f"chunk {row[0]!r}", vector)  # a store without vectors says so
                 name, count = row[0], count + 1
-                yield row + behind
+                yield row + suffix
 
         try:
-            self._db.executemany(_BEAR, given())
+            self._db.executemany(_INSERT, values())
         except sqlite3.IntegrityError as error:
-            raise in_use(name) from error
-        self.born += count
+            raise id_in_use_error(name) from error
+        self.inserted += count
         return count
 
     def remove_file(self, origin: str) -> None:
         self._remove("origin", origin)
         self._db.execute("DELETE FROM file WHERE origin = ?", (origin,))
 
-    def remove_source(self, name: str) -> bool:
+    def remove_folder(self, name: str) -> bool:
         """Forget a source's name; False when it was unknown."""
         return self._db.execute("DELETE FROM source WHERE name = ?", (name,)).rowcount > 0
 
     # -- documents and chunks
 
     def put(self, chunk: Chunk, vector: Vector | None, origin: str) -> bool:
-        """Add or replace one chunk by id; False when the very same already stands there."""
-        row = stored(chunk)
+        """Add or replace one chunk by id; False when it is already there, unchanged."""
+        row = encode_row(chunk)
         before = self._db.execute("SELECT seq, facts FROM chunk WHERE id = ? AND died IS NULL", (chunk.id,)).fetchone()
         if before is not None:
             if before[1] == row[-1] and self._has_vector(before[0], chunk.id, vector):
-                self.kept += 1
+                self.unchanged += 1
                 return False
-            self._die(before[0])
-        self._bear(row, origin, vector)
+            self._delete(before[0])
+        self._insert(row, origin, vector)
         return True
 
     def remove_document(self, doc_id: str) -> None:
         origins = self._db.execute("SELECT DISTINCT origin FROM chunk WHERE doc_id = ? AND died IS NULL", (doc_id,))
-        touched = [row[0] for row in origins]
+        affected = [row[0] for row in origins]
         self._remove("doc_id", doc_id)
-        for origin in touched:
-            self._touched(origin)
+        for origin in affected:
+            self._mark_incomplete(origin)
 
     def remove_chunk(self, chunk_id: str) -> None:
         row = self._db.execute("SELECT origin FROM chunk WHERE id = ? AND died IS NULL", (chunk_id,)).fetchone()
         self._remove("id", chunk_id)
         if row:
-            self._touched(row[0])
+            self._mark_incomplete(row[0])
 
-    def _touched(self, origin: str) -> None:
+    def _mark_incomplete(self, origin: str) -> None:
         """Part of a file was removed: the next `add` must not think that nothing changed."""
         self._db.execute("UPDATE file SET hash = '' WHERE origin = ?", (origin,))
         left = "SELECT 1 FROM chunk WHERE origin = ?1 AND died IS NULL"
@@ -155,7 +155,7 @@ class SqliteWriter:
         for seq, vector in vectors:
             raw = self._bytes(f"row {seq}", vector)
             self._db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (seq, raw))
-            self._other = True
+            self._other_changes = True
 
     def tag(self, name: str, version: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO tag VALUES (?, ?)", (name, version))
@@ -169,50 +169,50 @@ class SqliteWriter:
     # -- rows
 
     def _remove(self, column: str, value: str) -> None:
-        self.died += self._db.execute(
+        self.deleted += self._db.execute(
             f"UPDATE chunk SET died = ? WHERE {column} = ? AND died IS NULL", (self.version, value)
         ).rowcount
 
-    def _die(self, seq: int) -> None:
-        self.died += self._db.execute("UPDATE chunk SET died = ? WHERE seq = ?", (self.version, seq)).rowcount
+    def _delete(self, seq: int) -> None:
+        self.deleted += self._db.execute("UPDATE chunk SET died = ? WHERE seq = ?", (self.version, seq)).rowcount
 
-    def _bear(self, row: Stored, origin: str, vector: Vector | None) -> None:
+    def _insert(self, row: StoredRow, origin: str, vector: Vector | None) -> None:
         raw = None if vector is None else self._bytes(f"chunk {row[0]!r}", vector)
         try:
-            cursor = self._db.execute(_BEAR, (*row, origin, self.version))
+            cursor = self._db.execute(_INSERT, (*row, origin, self.version))
         except sqlite3.IntegrityError as error:
-            raise in_use(row[0]) from error
+            raise id_in_use_error(row[0]) from error
         if raw is not None:
             self._db.execute("INSERT INTO vector VALUES (?, ?)", (cursor.lastrowid, raw))
-        self.born += 1
+        self.inserted += 1
 
     def _has_vector(self, seq: int, name: str, vector: Vector | None) -> bool:
-        """Is this the row's vector already? None asks for no change."""
+        """Whether the row has this vector already; True for None, which asks for no change."""
         if vector is None:
             return True
         row = self._db.execute("SELECT value FROM vector WHERE seq = ?", (seq,)).fetchone()
         return row is not None and row[0] == self._bytes(f"chunk {name!r}", vector)
 
-    def _fill_vector(self, seq: int, name: str, vector: Vector) -> None:
-        """Give a row its vector where it has none; it counts as a change, or the index would never learn of it."""
+    def _add_missing_vector(self, seq: int, name: str, vector: Vector) -> None:
+        """Give a row its vector where it has none; a change, so that the index takes it in."""
         raw = self._bytes(f"chunk {name!r}", vector)
         added = self._db.execute("INSERT OR IGNORE INTO vector VALUES (?, ?)", (seq, raw)).rowcount
-        self._other = self._other or added > 0
+        self._other_changes = self._other_changes or added > 0
 
     def touch(self) -> None:
-        """Something that readers must learn of has changed, though no chunk was born or died."""
-        self._other = True
+        """Make a new version although no chunk was inserted or deleted, so that readers notice."""
+        self._other_changes = True
 
-    def _bytes(self, whose: str, vector: Vector) -> bytes:
-        return self.raw(whose, vector, self._dim)
+    def _bytes(self, owner: str, vector: Vector) -> bytes:
+        return self.raw(owner, vector, self._dim)
 
     @staticmethod
-    def raw(whose: str, vector: Vector, dim: int) -> bytes:
+    def raw(owner: str, vector: Vector, dim: int) -> bytes:
         """A vector as it is stored."""
-        return storable(whose, vector, dim).tobytes()
+        return check_vector(owner, vector, dim).tobytes()
 
 
 def sweep_staged(db: sqlite3.Connection) -> None:
-    """Vectors of a next model (`staging`) go with the rows they were made of. Within the caller's transaction."""
+    """Delete staged vectors whose rows are gone. Within the caller's transaction."""
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vector_next'").fetchone():
         db.execute("DELETE FROM vector_next WHERE seq NOT IN (SELECT seq FROM chunk)")

@@ -1,7 +1,7 @@
-"""The contract of a backend: whatever is put, replaced, removed and compacted, it answers as brute force does.
+"""The contract of a backend: after any puts, replacements, removals and compactions it answers as brute force does.
 
     def test_contract(tmp_path):
-        check_backend(lambda: MyBackend(tmp_path))      # a factory: it is called again to open the same store anew
+        check_backend(lambda: MyBackend(tmp_path))      # a factory: it is called again to reopen the same store
 
 The oracle is `MemorySnapshot` over the chunks that should be alive. What a backend's snapshots do not list in
 `capabilities` is not asked of it, but they must say why (`lacks`) and refuse it. A snapshot with `all_first` matches
@@ -18,7 +18,8 @@ from typing import Literal, cast
 import numpy as np
 
 from assay.errors import LawBroken, QueryError, StoreError
-from assay.protocols import Backend, Found, Related, Snapshot, Walk
+from assay.protocols import Backend, GraphSnapshot, Matches, Snapshot, WalkSettings
+from assay.testing.components import check_members
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.types import DAY, Chunk, Query, Vector, fold
 from assay.where import parse
@@ -80,21 +81,27 @@ def random_vector(rng: random.Random) -> Vector | None:
     return unit
 
 
-def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12) -> None:
-    """Put, replace, remove, compact and reopen at random; after each round compare every look-up with the oracle."""
+def check_backend(
+    make: Callable[[], Backend], seed: int = 0, rounds: int = 12, *, k1: float = 1.2, b: float = 0.75
+) -> None:
+    """Put, replace, remove, compact and reopen at random; after each round compare every look-up with the oracle.
+
+    `k1` and `b` are those of the backend's BM25.
+    """
     rng = random.Random(seed)
     alive: dict[str, tuple[Chunk, Vector | None]] = {}
     history: list[tuple[int, dict[str, tuple[Chunk, Vector | None]]]] = []
     backend = make()
+    _check_members(backend)
     dense = "dense" in backend.snapshot().capabilities
     for step in range(rounds):
-        fresh = {c.id: (c, random_vector(rng) if dense else None) for c in _some(rng)}
-        version = backend.put(fresh.values())
-        alive.update(fresh)
+        inserted = {c.id: (c, random_vector(rng) if dense else None) for c in _random_chunks(rng)}
+        version = backend.put(inserted.values())
+        alive.update(inserted)
         if alive and rng.random() < 0.7:
-            gone = rng.sample(sorted(alive), min(len(alive), rng.randrange(1, 12)))
-            version = backend.remove(gone)
-            for name in gone:
+            deleted = rng.sample(sorted(alive), min(len(alive), rng.randrange(1, 12)))
+            version = backend.remove(deleted)
+            for name in deleted:
                 del alive[name]
         if rng.random() < 0.4:
             backend.compact()
@@ -102,28 +109,43 @@ def check_backend(make: Callable[[], Backend], seed: int = 0, rounds: int = 12) 
             backend.close()
             backend = make()
         history.append((version, dict(alive)))
-        compare(backend.snapshot(), alive, f"seed {seed}, round {step}", rng)
+        compare(backend.snapshot(), alive, f"seed {seed}, round {step}", rng, (k1, b))
     if "graph" in backend.snapshot().capabilities:
         backend.compact()  # a graph's statistics may be those of the last index
         compare_walks(backend.snapshot(), alive, f"seed {seed}, compacted", rng)
     for version, then in rng.sample(history, min(3, len(history))):
         past = backend.snapshot(version)
-        compare(past, then, f"seed {seed}, version {version}", rng)
+        compare(past, then, f"seed {seed}, version {version}", rng, (k1, b))
         if "graph" in past.capabilities:  # older than the index, so with statistics of its own
             compare_walks(past, then, f"seed {seed}, version {version}", rng)
     backend.close()
 
 
-def _some(rng: random.Random) -> list[Chunk]:
+def _check_members(backend: Backend) -> None:
+    """A method that the backend or its snapshots lack is named before anything is written."""
+    check_members(backend, Backend, "backend")
+    snapshot = backend.snapshot()
+    check_members(snapshot, Snapshot, "backend's snapshot")
+    if "graph" in snapshot.capabilities:
+        check_members(snapshot, GraphSnapshot, "snapshot with a graph")
+
+
+def _random_chunks(rng: random.Random) -> list[Chunk]:
     return [random_chunk(rng, number) for number in rng.sample(range(120), rng.randrange(1, 40))]
 
 
-def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], where: str, rng: random.Random) -> None:
+def compare(
+    snapshot: Snapshot,
+    alive: dict[str, tuple[Chunk, Vector | None]],
+    where: str,
+    rng: random.Random,
+    bm25: tuple[float, float] = (1.2, 0.75),
+) -> None:
     """Every kind of look-up against the oracle: same ids in the same order, same parts to the last bit but one."""
     chunks = [alive[name][0] for name in sorted(alive)]
     vectors = [alive[name][1] for name in sorted(alive)]
     matrix = np.array([np.zeros(DIM) if v is None else v for v in vectors], np.float32).reshape(len(chunks), DIM)
-    oracle = MemorySnapshot(chunks, matrix, all_first=getattr(snapshot, "all_first", False))
+    oracle = MemorySnapshot(chunks, matrix, all_first=getattr(snapshot, "all_first", False), k1=bm25[0], b=bm25[1])
     _expect(snapshot.size == len(chunks), f"{where}: {snapshot.size} chunks, not {len(chunks)}")
     for text in _QUERIES:
         for k in (1, 5, 200):
@@ -140,7 +162,7 @@ def compare(snapshot: Snapshot, alive: dict[str, tuple[Chunk, Vector | None]], w
     ids = np.array([c.id for c in chunks], np.str_)
     rows = snapshot.rows(ids)
     _expect(snapshot.ids(rows).tolist() == ids.tolist(), f"{where}: rows and ids disagree")
-    _expect(_alike(snapshot.chunks(rows), chunks), f"{where}: chunks differ")
+    _expect(_are_equal(snapshot.chunks(rows), chunks), f"{where}: chunks differ")
     _expect(bool((snapshot.rows(np.array(["nobody"])) == -1).all()), f"{where}: found an id that is not there")
     for name in ("created", "importance", "tokens", "chars", "n"):
         same = np.array_equal(snapshot.numbers(name, rows), oracle.numbers(name, oracle.rows(ids)), equal_nan=True)
@@ -153,7 +175,6 @@ def compare_walks(
     """Walks over the graph against the solved system: the same chunks, the same scores but for rounding."""
     chunks = [alive[name][0] for name in sorted(alive)]
     oracle = MemorySnapshot(chunks)
-    _expect(isinstance(snapshot, Related), f"{where}: says it has a graph, but cannot walk it")
     for text in _QUERIES:
         names = np.array(rng.sample(sorted(alive), min(len(alive), rng.randrange(4))), np.str_)
         expression = rng.choice(_FILTERS)
@@ -163,28 +184,28 @@ def compare_walks(
             at=rng.choice((None, 50.0 * DAY)),
             scope=rng.choice((None, None, "x")),
         )
-        told = f"{where}, query {text!r} where {expression} scope {query.scope} from {names.tolist()}"
+        context = f"{where}, query {text!r} where {expression} scope {query.scope} from {names.tolist()}"
         damping, keep = rng.choice((0.2, 0.5, 0.8)), rng.choice(KEEP)
-        walks = [Walk(view.rows(names), damping, 0.5, keep, 0.0) for view in (snapshot, oracle)]
+        walks = [WalkSettings(view.rows(names), damping, 0.5, keep, 0.0) for view in (snapshot, oracle)]
         try:
             expected = oracle.related(query, oracle.size + 1, walks[1])
         except QueryError:
             continue  # a field that no live chunk has
-        found = cast(Related, snapshot).related(query, snapshot.size + 1, walks[0])
-        mine, theirs = _scores(snapshot, found), _scores(oracle, expected)
-        _expect(mine.keys() == theirs.keys(), f"{told}: reached {sorted(mine)}, not {sorted(theirs)}")
-        _expect(all(abs(mine[n] - theirs[n]) < _LOST for n in mine), f"{told}: scores {mine}, not {theirs}")
-        fewer = cast(Related, snapshot).related(query, 3, walks[0])
-        _expect(fewer.rows.tolist() == found.rows[:3].tolist(), f"{told}: three are no prefix of all")
+        found = cast(GraphSnapshot, snapshot).related(query, snapshot.size + 1, walks[0])
+        got, want = _scores(snapshot, found), _scores(oracle, expected)
+        _expect(got.keys() == want.keys(), f"{context}: reached {sorted(got)}, not {sorted(want)}")
+        _expect(all(abs(got[n] - want[n]) < _LOST for n in got), f"{context}: scores {got}, not {want}")
+        fewer = cast(GraphSnapshot, snapshot).related(query, 3, walks[0])
+        _expect(fewer.rows.tolist() == found.rows[:3].tolist(), f"{context}: three are no prefix of all")
 
 
-def _scores(snapshot: Snapshot, found: Found) -> dict[str, float]:
+def _scores(snapshot: Snapshot, found: Matches) -> dict[str, float]:
     score = fold(found.parts, len(found.rows)).tolist()
     return {name: value for name, value in zip(snapshot.ids(found.rows).tolist(), score, strict=True) if value > _LOST}
 
 
 def _check_lacking(snapshot: Snapshot, where: str) -> None:
-    """What a backend cannot do it explains, and refuses; it never answers with nothing."""
+    """What a backend cannot do it explains and refuses; it never answers with an empty list."""
     for capability in ("lexical", "dense", "exact", "graph"):
         lacking = capability not in snapshot.capabilities
         _expect(bool(snapshot.lacks(capability)) == lacking, f"{where}: lacks({capability!r}) is wrong")
@@ -197,31 +218,32 @@ def _check_lacking(snapshot: Snapshot, where: str) -> None:
 
 
 def _compare_query(snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: int, where: str) -> None:
-    verbs = [("lexical", snapshot.lexical, oracle.lexical), ("exact", snapshot.exact, oracle.exact)]
+    lookups = [("lexical", snapshot.lexical, oracle.lexical), ("exact", snapshot.exact, oracle.exact)]
     if query.vector is not None:
-        verbs.append(("nearest", snapshot.nearest, oracle.nearest))
-    for name, mine, theirs in verbs:
+        lookups.append(("nearest", snapshot.nearest, oracle.nearest))
+    for name, search, search_oracle in lookups:
         try:
-            expected = theirs(query, k)
+            expected = search_oracle(query, k)
         except QueryError:
             continue  # a field that no live chunk has; a backend may still know it from a dead one
-        found = mine(query, k)
+        found = search(query, k)
         got, want = snapshot.ids(found.rows).tolist(), oracle.ids(expected.rows).tolist()
         _expect(got == want, f"{where}: {name} gave {got}, brute force {want}")
         _expect(_close(found, expected), f"{where}: {name} scores differ")
-    rows, theirs_rows = snapshot.rows(oracle.ids(np.arange(oracle.size))), np.arange(oracle.size)
+    oracle_rows = np.arange(oracle.size)
+    rows = snapshot.rows(oracle.ids(oracle_rows))
     rated = snapshot.lexical_at(query, rows)
-    _expect(_close(rated, oracle.lexical_at(query, theirs_rows)), f"{where}: lexical_at differs from brute force")
+    _expect(_close(rated, oracle.lexical_at(query, oracle_rows)), f"{where}: lexical_at differs from brute force")
 
 
-def _close(found: Found, expected: Found) -> bool:
+def _close(found: Matches, expected: Matches) -> bool:
     if not len(found.rows):
         return True
-    mine, theirs = ({p.name: p.column for p in f.parts} for f in (found, expected))
-    return mine.keys() == theirs.keys() and all(np.allclose(mine[n], theirs[n], rtol=1e-12, atol=0) for n in mine)
+    got, want = ({p.name: p.column for p in matches.parts} for matches in (found, expected))
+    return got.keys() == want.keys() and all(np.allclose(got[n], want[n], rtol=1e-12, atol=0) for n in got)
 
 
-def _alike(one: Sequence[Chunk], other: Sequence[Chunk]) -> bool:
+def _are_equal(one: Sequence[Chunk], other: Sequence[Chunk]) -> bool:
     """Equal chunks, where undated equals undated (NaN is not equal to itself)."""
     undated = [replace(c, created=-1.0) if c.created != c.created else c for c in one]
     return undated == [replace(c, created=-1.0) if c.created != c.created else c for c in other]

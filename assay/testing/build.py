@@ -1,4 +1,4 @@
-"""Rankings written by hand."""
+"""Builds rankings from literal scores."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from assay.types import Part, Ranking, Scale
 
 
 def found(scores: Mapping[str, float], scale: Scale = "unit", priority: int = 0) -> Ranking:
-    """What a leg found: ids with their scores, brought into the one order and stamped as that leg's."""
+    """A leg's ranking of ids with their scores, in the one order, with the leg's priority and ranks."""
     column = np.array(list(scores.values()), np.float64)
     return as_source(arrange(Ranking.of(list(scores), [Part("found", "add", column)], scale)), priority)

@@ -1,6 +1,6 @@
-"""A snapshot held in memory, searched by brute force: slow, plain, and the oracle of every real backend.
+"""A snapshot in memory, searched by brute force: slow and plain, the oracle of every real backend.
 
-    BM25     Σ_t idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · dl / avgdl))      k1 = 1.2, b = 0.75
+    BM25     Σ_t idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · dl / avgdl))      k1 = 1.2, b = 0.75 unless given
     idf      ln(1 + (N − df + ½) / (df + ½))                  N, df and avgdl over all chunks, filtered or not
     cosine   Σ_i q_i · v_i in float64, rounded to float32
     exact    Σ weight of the query's keys that a chunk holds / Σ weight of all; a key weighs its rarest term's idf
@@ -19,17 +19,18 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.errors import QueryError, StoreError, nearest
-from assay.protocols import Found, Walk
+from assay.errors import QueryError, Reason, StoreError, nearest
+from assay.protocols import Matches, WalkSettings
 from assay.testing.memory_graph import MemoryGraph
-from assay.text.analyse import Analyser, identifiers, normal
-from assay.text.entities import as_written
+from assay.text.analyser import Analyser
+from assay.text.entities import find_spelling
+from assay.text.identifiers import extract_identifiers
+from assay.text.normalisation import normalise
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vectors
 from assay.where import Mask, Value, compare_values, parse
 
-K1, B = 1.2, 0.75
 FACTS = ("created", "importance", "tokens", "chars")
-NO_VECTORS = "this snapshot has no vectors; cure: pass them to MemorySnapshot"
+NO_VECTORS = Reason("this snapshot has no vectors", "pass them to MemorySnapshot")
 
 
 class MemorySnapshot:
@@ -41,8 +42,11 @@ class MemorySnapshot:
         vectors: Vectors | None = None,
         analyser: Analyser | None = None,
         all_first: bool = False,
+        k1: float = 1.2,
+        b: float = 0.75,
     ) -> None:
         self.all_first = all_first
+        self._k1, self._b = k1, b
         self._chunks = list(chunks)
         self._vectors = vectors
         self._analyser = analyser or Analyser()
@@ -52,9 +56,10 @@ class MemorySnapshot:
 
     @property
     def digest(self) -> str:
-        said = repr([(c.id, c.doc_id, c.text, c.tokens, c.created, c.importance, dict(c.meta)) for c in self._chunks])
+        text = repr([(c.id, c.doc_id, c.text, c.tokens, c.created, c.importance, dict(c.meta)) for c in self._chunks])
         vectors = b"" if self._vectors is None else np.asarray(self._vectors, "<f4").tobytes()
-        body = f"{self._analyser.digest}|{said}".encode("utf-8", "surrogatepass") + vectors
+        parameters = "" if (self._k1, self._b) == (1.2, 0.75) else f"|{self._k1}|{self._b}"
+        body = f"{self._analyser.digest}|{text}{parameters}".encode("utf-8", "surrogatepass") + vectors
         return hashlib.sha256(body).hexdigest()
 
     @property
@@ -65,69 +70,69 @@ class MemorySnapshot:
     def size(self) -> int:
         return len(self._chunks)
 
-    def lacks(self, capability: str) -> str:
+    def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
-            return ""
-        return NO_VECTORS if capability == "dense" else f"a memory snapshot cannot do {capability!r}"
+            return None
+        return NO_VECTORS if capability == "dense" else Reason(f"a memory snapshot cannot do {capability!r}")
 
     # -- finding
 
-    def lexical(self, query: Query, k: int) -> Found:
+    def lexical(self, query: Query, k: int) -> Matches:
         found = self.lexical_at(query, np.array(self._visible(query), np.int64))
-        given = {row: [float(part.column[i]) for part in found.parts] for i, row in enumerate(found.rows.tolist())}
-        hits = {row: column for row, column in given.items() if any(column)}
+        columns = {row: [float(part.column[i]) for part in found.parts] for i, row in enumerate(found.rows.tolist())}
+        hits = {row: column for row, column in columns.items() if any(column)}
         whole = {row: column for row, column in hits.items() if all(column)}
         if self.all_first and len(whole) >= k:
             hits = whole
         return self._found(hits, [part.name for part in found.parts], k, ideal=found.ideal)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
         weights = {term: self._idf(term) for term in self._analyser.query_terms(query.text)}
         columns = {t: [w * self._saturation(t, row) for row in rows.tolist()] for t, w in weights.items()}
         parts = tuple(Part(term, "add", np.array(column, np.float64)) for term, column in columns.items())
-        return Found(rows, parts, (K1 + 1.0) * sum(weights.values()))
+        return Matches(rows, parts, (self._k1 + 1.0) * sum(weights.values()))
 
-    def nearest(self, query: Query, k: int) -> Found:
+    def nearest(self, query: Query, k: int) -> Matches:
         if self._vectors is None:
-            raise StoreError(NO_VECTORS)
-        asked = query.vector
-        if asked is None or asked.shape != self._vectors.shape[1:]:
+            raise NO_VECTORS.as_error(StoreError)
+        vector = query.vector
+        if vector is None or vector.shape != self._vectors.shape[1:]:
             raise QueryError(f"nearest needs a query vector of length {self._vectors.shape[1]}")
         products = {
-            row: math.fsum(float(q) * float(v) for q, v in zip(asked, self._vectors[row], strict=True))
+            row: math.fsum(float(q) * float(v) for q, v in zip(vector, self._vectors[row], strict=True))
             for row in self._visible(query)
             if self._vectors[row].any()
         }
         return self._found({row: [float(np.float32(p))] for row, p in products.items()}, ["cosine"], k, ideal=1.0)
 
-    def exact(self, query: Query, k: int) -> Found:
-        keys = [key for key in identifiers(query.text)[:32] if self._analyser.terms(key)]
+    def exact(self, query: Query, k: int) -> Matches:
+        keys = [key for key in extract_identifiers(query.text)[:32] if self._analyser.terms(key)]
         weights = [max(self._idf(term) for term in self._analyser.terms(key)) for key in keys]
-        given = {
+        columns = {
             row: [w / sum(weights) if self._holds(row, key) else 0.0 for key, w in zip(keys, weights, strict=True)]
             for row in self._visible(query)
         }
-        return self._found({row: column for row, column in given.items() if any(column)}, keys, k, ideal=1.0)
+        return self._found({row: column for row, column in columns.items() if any(column)}, keys, k, ideal=1.0)
 
     def spelling(self, text: str, key: str) -> str:
-        return as_written(text, key)
+        return find_spelling(text, key)
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
         """What a walk reaches (see `memory_graph`), in parts: where it began, each way it came, and what stays."""
-        names, flow, begun = self._graph.walked(query.text, walk, self._visible(query))
+        names, flow, begun = self._graph.walk_all(query.text, walk, self._visible(query))
         begun = begun if walk.keep == "all" else np.zeros(self.size)
-        kept = [row for row in range(self.size) if walk.keep != "new" or row not in walk.seeds]
+        rows = [row for row in range(self.size) if walk.keep != "new" or row not in walk.seeds]
         whole = [begun, *flow]
-        hits = {row: [float(part[row]) for part in whole] for row in kept if any(part[row] > 0.0 for part in whole)}
+        hits = {row: [float(part[row]) for part in whole] for row in rows if any(part[row] > 0.0 for part in whole)}
         found = self._found(hits, ["seed", *names], k, ideal=1.0)
         settled = Part("settled", "mul", np.full(len(found.rows), 1.0 - walk.damping))
-        return Found(found.rows, (*found.parts, settled) if len(found.rows) else (), ideal=1.0)
+        return Matches(found.rows, (*found.parts, settled) if len(found.rows) else (), ideal=1.0)
 
     @cached_property
     def _graph(self) -> MemoryGraph:
         return MemoryGraph(self._chunks, self._terms, self._analyser)
 
-    def _found(self, hits: Mapping[int, Sequence[float]], names: Sequence[str], k: int, ideal: float) -> Found:
+    def _found(self, hits: Mapping[int, Sequence[float]], names: Sequence[str], k: int, ideal: float) -> Matches:
         def place(row: int) -> tuple[float, str]:
             score = 0.0
             for value in hits[row]:
@@ -137,7 +142,7 @@ class MemorySnapshot:
         best = sorted(hits, key=place)[:k]
         columns = [np.array([hits[row][i] for row in best], np.float64) for i in range(len(names))]
         parts = tuple(Part(name, "add", column) for name, column in zip(names, columns, strict=True))
-        return Found(np.array(best, np.int64), parts, ideal)
+        return Matches(np.array(best, np.int64), parts, ideal)
 
     def _visible(self, query: Query) -> list[int]:
         """Rows the query may see: its filter holds, its scope is theirs, and they were not created after `at`."""
@@ -156,11 +161,15 @@ class MemorySnapshot:
 
     def _saturation(self, term: str, row: int) -> float:
         tf, dl = self._terms[row].count(term), len(self._terms[row])
-        return tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * dl / self._average))
+        if not tf:
+            return 0.0
+        return tf * (self._k1 + 1.0) / (tf + self._k1 * (1.0 - self._b + self._b * dl / self._average))
 
     def _holds(self, row: int, key: str) -> bool:
         """A chunk holds a key when it has all its terms, and the key itself, letter for letter."""
-        return set(self._analyser.terms(key)) <= set(self._terms[row]) and key in normal(self._chunks[row].indexed_text)
+        return set(self._analyser.terms(key)) <= set(self._terms[row]) and key in normalise(
+            self._chunks[row].indexed_text
+        )
 
     # -- facts by row
 

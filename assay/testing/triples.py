@@ -1,4 +1,4 @@
-"""The contract of a reader of triples: whatever a chunk holds, it says (subject, relation, object), or nothing.
+"""The contract of a reader of triples: it gives (subject, relation, object) or nothing, whatever a chunk holds.
 
 def test_contract() -> None:
     check_triple_reader(MyReader("gpt"))
@@ -10,8 +10,9 @@ import copy
 from collections.abc import Sequence
 
 from assay.errors import BadFile, LawBroken
-from assay.ingest.triples import BY, FIELD, with_triples
+from assay.ingest.triples import READER_FIELD, TRIPLES_FIELD, add_triples
 from assay.protocols import TripleReader
+from assay.testing.components import check_members, class_name
 from assay.testing.sample import CHUNKS
 from assay.types import Chunk
 
@@ -31,16 +32,16 @@ HOSTILE = (
 
 def check_triple_reader(reader: TripleReader, chunks: Sequence[Chunk] = HOSTILE) -> None:
     """Three texts with something in them, each time; the same twice (law 5); the chunk itself is left as it was."""
-    name = type(reader).__name__
-    if not isinstance(reader, TripleReader):
-        raise LawBroken(f"{name} has no method `triples`")
+    check_members(reader, TripleReader, "reader of triples")
+    name = class_name(reader)
     for chunk in chunks:
         before = copy.deepcopy(chunk.meta)
         try:
-            said, again = (with_triples(chunk, name, reader, {}).meta for _ in range(2))
+            first, second = (add_triples(chunk, name, reader, {}).meta for _ in range(2))
         except BadFile as error:
             raise LawBroken(f"{name}, chunk {chunk.id}: {error.message}") from error
         if chunk.meta != before:
             raise LawBroken(f"{name}, chunk {chunk.id}: changed the chunk's metadata")
-        if said[FIELD] != again[FIELD]:
-            raise LawBroken(f"{name}, chunk {chunk.id}: two runs differ (law 5): {said[BY]} should say the same twice")
+        if first[TRIPLES_FIELD] != second[TRIPLES_FIELD]:
+            by = first[READER_FIELD]
+            raise LawBroken(f"{name}, chunk {chunk.id}: two runs differ (law 5): {by} should say the same twice")

@@ -1,12 +1,12 @@
-"""What is in a text? Words, sentences, tokens, language: counted and cut in one way for everything above.
+"""Text analysis: terms, sentences, tokens, language.
 
-    analyse    text → index terms, for chunks, queries, the tail and highlights alike
-    highlight  the window of a text that shows why it was found
-    sentences  where sentences begin and end
-    tokens     how much of a token budget a text takes
-    wordpiece  what the default embedding model sees
-    language   which language a document is in
-    noise      whether a text says anything worth remembering (utterance, phrases, small_talk, commands: how it knows)
+    analyser      text → index terms, for chunks, queries, the tail and highlights
+    highlight     the excerpt of a text that shows why it matches a query
+    sentences     the spans of sentences
+    token_count   the tokens of a budget that a text takes
+    wordpiece     the tokens of the default embedding model
+    language      the language of a document
+    noise_filter  whether a text is worth remembering (from phrases, phrase_units, phrase_tables, commands)
 
 Nothing heavy is imported until it is used.
 """

@@ -1,4 +1,4 @@
-"""A bounded memory of what was computed for short strings; what it forgets changes no result."""
+"""A bounded cache of values computed for short strings."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Generic, TypeVar
 K = TypeVar("K", str, bytes)
 V = TypeVar("V")
 
-ENTRIES = 1 << 17  # about 40 MB of words with their terms
-LONGEST = 64  # characters; longer strings hardly ever come back
+MAX_ENTRIES = 1 << 17  # about 40 MB of words with their terms
+MAX_KEY_LENGTH = 64  # characters; longer strings hardly ever repeat
 
 
-class Memo(dict[K, V], Generic[K, V]):
-    """`memo[key]` is `compute(key)`, remembered.
+class BoundedCache(dict[K, V], Generic[K, V]):
+    """`cache[key]` is `compute(key)`, cached.
 
-    When full it forgets the younger half: the words of a language are met early, what comes late is rare.
-    Threads may share it: at worst two of them compute the same value.
+    When full it drops the younger half: common words are met early, late ones are rare. Threads may share it: at worst
+    two of them compute the same value.
     """
 
-    def __init__(self, compute: Callable[[K], V], entries: int = ENTRIES) -> None:
+    def __init__(self, compute: Callable[[K], V], entries: int = MAX_ENTRIES) -> None:
         super().__init__()
         self._compute: Callable[[K], V] = compute
         self._entries = entries
 
     def __missing__(self, key: K) -> V:
         value = self._compute(key)
-        if len(key) <= LONGEST:
+        if len(key) <= MAX_KEY_LENGTH:
             if len(self) >= self._entries:
-                for young in list(self)[self._entries // 2 :]:
-                    self.pop(young, None)
+                for newer in list(self)[self._entries // 2 :]:
+                    self.pop(newer, None)
             self[key] = value
         return value

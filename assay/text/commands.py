@@ -1,6 +1,6 @@
-"""Is this an order to a machine? Slash commands, shell commands, messages of the system itself.
+"""Recognises slash commands, shell commands and system messages.
 
-A shell command is told from a sentence that begins with the same word by what follows it: "find . -name x" against
+What follows the first word separates a shell command from a sentence: "find . -name x" against
 "find the policy for travel", "test it" against "test results from last week".
 
     alone                       the name of a command, nothing else                       build
@@ -8,8 +8,8 @@ A shell command is told from a sentence that begins with the same word by what f
     a known sub-command         of a tool that has them, then at most two plain words     git push origin main
     marks of a command line     an option, a path, a file, a pipe, a variable             cat notes.txt
 
-The last two hold only without the small words of a sentence (the, of, our, …) outside quotes and without a question
-mark; a pipe or && settles it. Every expression here reads a text once.
+The last two apply only without the small words of a sentence (the, of, our, …) outside quotes and without a question
+mark; a pipe or && is enough. Every expression here runs in linear time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
-from assay.text.phrases import tables
-from assay.text.utterance import READ, units
+from assay.text.phrase_units import MAX_READ, split_units
+from assay.text.phrases import load_tables
 
-_TABLES = tables("commands.toml")
-TOOLS = {tool: frozenset(named.split()) for tool, named in _TABLES["tools"].items()}
+_TABLES = load_tables("commands.toml")
+TOOLS = {tool: frozenset(names.split()) for tool, names in _TABLES["tools"].items()}
 PLAIN, MARKED, ORDERS, WORKED, PROSE = (
     frozenset(_TABLES[table].split()) for table in ("plain", "marked", "orders", "worked", "prose")
 )
@@ -36,34 +36,34 @@ _MARK = re.compile(r"--?\w|\.{1,2}\Z|.*[/\\~$*=|<>{}]|.*&&|.*\w\.\w|.*\w@\w|.*:\
 _CHAIN = re.compile(r"[|>]|&&")
 
 
-def is_slash(text: str) -> bool:
+def is_slash_command(text: str) -> bool:
     """/new and /model fast, but not /etc/hosts: a path is no command."""
     return _SLASH.match(text) is not None
 
 
-def is_system(text: str) -> bool:
+def is_system_message(text: str) -> bool:
     """[System …] at the beginning, or HEARTBEAT in capitals; "heartbeat" in a sentence is a word like any other."""
-    if _SYSTEM.match(text) or ("heartbeat" in text.lower() and units(text) == ("heartbeat",)):
+    if _SYSTEM.match(text) or ("heartbeat" in text.lower() and split_units(text) == ("heartbeat",)):
         return True
-    return _HEARTBEAT.search(text[:READ]) is not None and not text.rstrip().endswith("?")
+    return _HEARTBEAT.search(text[:MAX_READ]) is not None and not text.rstrip().endswith("?")
 
 
-def is_shell(text: str) -> bool:
-    """Does it read as a command line, or as the order to run, build or test?"""
-    words = text[:READ].split()
-    bare = list(dropwhile(lambda word: word == "sudo", words))
-    if not bare:
+def is_shell_command(text: str) -> bool:
+    """Is it a command line, or an order to run, build or test?"""
+    words = text[:MAX_READ].split()
+    command = list(dropwhile(lambda word: word == "sudo", words))
+    if not command:
         return bool(words)
-    first, rest = bare[0], " ".join(bare[1:])
+    first, rest = command[0], " ".join(command[1:])
     name = first.lower().rstrip(".!;:,")
     known = name in TOOLS or name in PLAIN or name in MARKED or name in ORDERS
     if words[-1].endswith("?") or not (known or first.startswith("./")):
-        return len(bare) < len(words) <= MOST_PLAIN + 1  # sudo with any one or two words
-    if not rest or (name in ORDERS and WORKED.issuperset(units(rest))):
+        return len(command) < len(words) <= MOST_PLAIN + 1  # sudo with any one or two words
+    if not rest or (name in ORDERS and WORKED.issuperset(split_units(rest))):
         return True
     arguments = _QUOTED.sub("''", rest).split()
     plain = [argument for argument in arguments if argument != "''" and not _MARK.match(argument)]
-    if not PROSE.isdisjoint(units(" ".join(plain))):
+    if not PROSE.isdisjoint(split_units(" ".join(plain))):
         return False
     if name in TOOLS and plain and plain[0] == arguments[0]:
         return plain[0].lower() in TOOLS[name] and len(plain) <= MOST_PLAIN + 1

@@ -1,4 +1,4 @@
-"""Which terms does one run of characters give, and where in it does each stand?
+"""Derives the terms of one run of characters, with their places in it.
 
 A plain word gives its stem. A compound gives itself whole, unstemmed, and its parts as words:
 
@@ -15,7 +15,7 @@ A plain word gives its stem. A compound gives itself whole, unstemmed, and its p
     C++17             c++17  c++
     日本語             日本  本語  and, for the index only, 日  本  語
 
-One-letter parts of a compound, and parts of what is no name (hashes, base64), are left out.
+One-letter parts of a compound, and parts of hashes and base64, are left out.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from assay.text.fold import bare, fold
-from assay.text.tokenise import clusters, is_simple, is_unspaced
+from assay.text.normalisation import fold, strip_marks
+from assay.text.tokeniser import is_simple, is_unspaced, split_clusters
 
 Forms = Callable[[str], tuple[str, ...]]
 Span = tuple[int, int]
 
-LONGEST_COMPOUND = 128  # characters; a longer one is a line of data: parts only
-LONGEST_NAME = 64  # characters of a camelCase or alphanumeric name that is still taken apart
+LONGEST_COMPOUND = 128  # characters; a longer one gives its parts only
+LONGEST_NAME = 64  # characters of a camelCase or alphanumeric name that is still split
 MOST_PARTS = 8
 YEAR_DIGITS = 4
 MOST_CHANGES = 2  # from letters to digits or back; sha256sum has two, a hash has many
 
 Term = tuple[str, int, int, bool]
-"""A term, its start and end, and whether it is one character of a longer unspaced run, which queries leave out."""
+"""A term, its start and end, and whether it is one character of a longer unspaced run, which queries omit."""
 
 _LEADS = frozenset(".-#")
 _DIGITS = re.compile(r"\d+")
@@ -55,175 +55,175 @@ _PAIR = re.compile(r"[^\W\d_]+['’‘＇׳״·‐‑\-][^\W\d_]+")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
 
-def shape(run: str, forms: Forms, pairs: bool = True) -> list[Term]:
-    """The terms of one run, each once per place. `forms` gives the terms of a plain word."""
+def derive_terms(run: str, forms: Forms, pairs: bool = True) -> list[Term]:
+    """Return the terms of one run, each once per place. `forms` gives the terms of a plain word."""
     if run.isascii() and is_plain(run):
         return [(term, 0, len(run), False) for term in forms(run)]
     if is_unspaced(run):
-        return _grams(run, pairs)
-    shaper = _Shaper(run, forms)
-    shaper.signed()
-    return [(term, start, end, False) for term, start, end in dict.fromkeys(shaper.found) if term]
+        return _character_grams(run, pairs)
+    splitter = _CompoundSplitter(run, forms)
+    splitter.add_signed()
+    return [(term, start, end, False) for term, start, end in dict.fromkeys(splitter.terms) if term]
 
 
-def segments(run: str) -> tuple[tuple[str, ...], list[str]]:
-    """A path or address in ASCII without signs: what it is as a whole, and the runs it is made of, whose terms are
-    its terms too. Nothing of both for any other run."""
+def split_segments(run: str) -> tuple[tuple[str, ...], list[str]]:
+    """Return a path or address in ASCII without signs as a whole term and as the runs it is made of, whose terms are
+    its terms too; two empty values for any other run."""
     if not run.isascii() or run[0] in _LEADS or "+" in run or run[-1] == "#":
         return (), []
-    found = _TOP.findall(run)
-    if len(found) == 1 or _NUMERIC.fullmatch(run):
+    parts = _TOP.findall(run)
+    if len(parts) == 1 or _NUMERIC.fullmatch(run):
         return (), []
     whole = (run.lower().replace("\\", "/"),) if len(run) <= LONGEST_COMPOUND else ()
-    return whole, [part for part in found if len(part) > 1 or not part.isalpha()]
+    return whole, [part for part in parts if len(part) > 1 or not part.isalpha()]
 
 
-def _grams(run: str, pairs: bool) -> list[Term]:
-    """Overlapping pairs of characters, and each character for the sake of one-character queries."""
-    spans = clusters(run)
+def _character_grams(run: str, pairs: bool) -> list[Term]:
+    """Return overlapping pairs of characters, and each character for one-character queries."""
+    spans = split_clusters(run)
     units = list(run) if is_simple(run) else [fold(run[start:end]) for start, end in spans]
     inner = pairs and len(units) > 1
-    found: list[Term] = []
+    terms: list[Term] = []
     for place, (unit, (start, end)) in enumerate(zip(units, spans, strict=True)):
         if unit:
-            found.append((unit, start, end, inner))
+            terms.append((unit, start, end, inner))
         if inner and place + 1 < len(units) and unit and units[place + 1]:
-            found.append((unit + units[place + 1], start, spans[place + 1][1], False))
-    return found
+            terms.append((unit + units[place + 1], start, spans[place + 1][1], False))
+    return terms
 
 
-class _Shaper:
-    """Takes one run apart, from the largest unit to the smallest; `found` collects (term, start, end)."""
+class _CompoundSplitter:
+    """Splits one run, from the largest unit to the smallest; `terms` collects (term, start, end)."""
 
     def __init__(self, run: str, forms: Forms) -> None:
         self.run = run
         self.forms = forms
-        self.found: list[tuple[str, int, int]] = []
+        self.terms: list[tuple[str, int, int]] = []
 
-    def signed(self) -> None:
+    def add_signed(self) -> None:
         """.NET --dry-run #34524 C++ C#, and what they are without their sign."""
         signs = _SIGNED.fullmatch(self.run)
         if signs is None or not (signs["lead"] or signs["tail"]):
-            self.compound(0, len(self.run))
+            self.add_compound(0, len(self.run))
             return
-        self.whole(0, len(self.run))
+        self.add_whole(0, len(self.run))
         if signs["version"]:
-            self.whole(0, signs.start("version"))
+            self.add_whole(0, signs.start("version"))
         start, end = signs.span("body")
         if not self.is_letter(start, end):
-            self.compound(start, end)
+            self.add_compound(start, end)
 
-    def compound(self, start: int, end: int) -> None:
+    def add_compound(self, start: int, end: int) -> None:
         """Paths and addresses: whole, and each segment."""
-        segments = [found.span() for found in _TOP.finditer(self.run, start, end)]
+        segments = [match.span() for match in _TOP.finditer(self.run, start, end)]
         if len(segments) == 1:
-            self.segment(start, end)
+            self.add_segment(start, end)
         elif _NUMERIC.fullmatch(self.run, start, end):
-            self.number(start, end)
+            self.add_number(start, end)
         else:
-            self.whole(start, end)
+            self.add_whole(start, end)
             for first, last in segments:
                 if not self.is_letter(first, last):
-                    self.segment(first, last)
+                    self.add_segment(first, last)
 
-    def segment(self, start: int, end: int) -> None:
+    def add_segment(self, start: int, end: int) -> None:
         """Words joined by . - ' and their kin."""
         run = self.run
         possessive = _POSSESSIVE.match(run, max(start + 1, end - 2), end)
         if possessive:
             end = possessive.start()
-        atoms = [found.span() for found in _ATOM.finditer(run, start, end)]
+        atoms = [match.span() for match in _ATOM.finditer(run, start, end)]
         if len(atoms) == 1:
-            self.atom(*atoms[0])
+            self.add_atom(*atoms[0])
             return
         if _NUMERIC.fullmatch(run, start, end):
-            self.number(start, end)
+            self.add_number(start, end)
             return
-        self.whole(start, end)
+        self.add_whole(start, end)
         if _CONTRACTION.fullmatch(run, start, end):
             return
         if _ACRONYM.fullmatch(run, start, end) or _PAIR.fullmatch(run, start, end):
-            self.word("".join([run[first:last] for first, last in atoms]), start, end)
-        done = start
+            self.add_word("".join([run[first:last] for first, last in atoms]), start, end)
+        position = start
         for first, last in atoms:
-            if first < done:
+            if first < position:
                 continue  # inside a version
             version = _VERSION.match(run, first, end)
             if version:
-                done = version.end()
-                self.number(first, done)
+                position = version.end()
+                self.add_number(first, position)
             elif not self.is_letter(first, last):
-                self.atom(first, last)
+                self.add_atom(first, last)
 
-    def number(self, start: int, end: int) -> None:
+    def add_number(self, start: int, end: int) -> None:
         """Versions, dates, amounts: whole, without a leading v, prefixes, and later parts that may be years."""
         run = self.run
         grouped = _THOUSANDS.fullmatch(run, start, end) is not None
-        parts = [found.span() for found in _DIGITS.finditer(run, start, end)]
+        parts = [match.span() for match in _DIGITS.finditer(run, start, end)]
         ends = [last for _, last in parts if not (grouped and run[last : last + 1] == ",")]
-        self.whole(start, end)
+        self.add_whole(start, end)
         for last in ends[:MOST_PARTS]:
-            self.whole(parts[0][0], last)
+            self.add_whole(parts[0][0], last)
         for first, last in parts[1:]:
             if not grouped and (last - first >= YEAR_DIGITS or run[first - 1] == ","):
-                self.whole(first, last)
+                self.add_whole(first, last)
 
-    def atom(self, start: int, end: int) -> None:
+    def add_atom(self, start: int, end: int) -> None:
         """A word between connectors: snake_case, or a name."""
         run = self.run
         if "_" not in run[start:end]:
-            self.name(start, end)
+            self.add_name(start, end)
             return
-        parts = [found.span() for found in _SNAKE.finditer(run, start, end)]
+        parts = [match.span() for match in _SNAKE.finditer(run, start, end)]
         if parts and run.startswith("__", start):
-            self.whole(start, end)  # __init__
+            self.add_whole(start, end)  # __init__
         elif len(parts) > 1:
-            self.whole(parts[0][0], parts[-1][1])  # without the _ of Markdown emphasis
+            self.add_whole(parts[0][0], parts[-1][1])  # without the _ of Markdown emphasis
         for first, last in parts:
             if len(parts) == 1 or not self.is_letter(first, last):
-                self.name(first, last)
+                self.add_name(first, last)
 
-    def name(self, start: int, end: int) -> None:
+    def add_name(self, start: int, end: int) -> None:
         """camelCase, letters with digits, or a plain word."""
         text = self.run[start:end]
         if is_plain(text):
-            self.word(text, start, end)
+            self.add_word(text, start, end)
             return
-        humps = _humps(text) if len(text) <= LONGEST_NAME else []
-        taken_apart = 1 < len(humps) <= MOST_PARTS
+        parts = _split_camel_case(text) if len(text) <= LONGEST_NAME else []
+        is_split = 1 < len(parts) <= MOST_PARTS
         numeric = any(map(str.isnumeric, text))
-        if taken_apart or numeric:
-            self.found.append((bare(fold(text)), start, end))
-        if not numeric:  # lower case hides that a name has humps: it is also what a plain word would be
-            self.word(text, start, end)
-        if taken_apart:
-            for first, last in humps:
+        if is_split or numeric:
+            self.terms.append((strip_marks(fold(text)), start, end))
+        if not numeric:  # in lower case the name looks like a plain word, so it is also indexed as one
+            self.add_word(text, start, end)
+        if is_split:
+            for first, last in parts:
                 if not self.is_letter(start + first, start + last):
-                    self.word(text[first:last], start + first, start + last)
+                    self.add_word(text[first:last], start + first, start + last)
 
-    def word(self, text: str, start: int, end: int) -> None:
+    def add_word(self, text: str, start: int, end: int) -> None:
         """A plain word, in all its forms."""
         for term in self.forms(text):
-            self.found.append((term, start, end))
+            self.terms.append((term, start, end))
 
-    def whole(self, start: int, end: int) -> None:
-        """A compound as it stands, unless it is too long to be a name."""
+    def add_whole(self, start: int, end: int) -> None:
+        """A compound unsplit, unless it is too long to be a name."""
         if end - start <= LONGEST_COMPOUND:
-            term = bare(fold(self.run[start:end])).replace("\\", "/")
+            term = strip_marks(fold(self.run[start:end])).replace("\\", "/")
             grouped = _THOUSANDS.fullmatch(self.run, start, end)
-            self.found.append((term.replace(",", "") if grouped else term, start, end))
+            self.terms.append((term.replace(",", "") if grouped else term, start, end))
 
     def is_letter(self, start: int, end: int) -> bool:
-        """One letter alone, which says nothing as a part."""
+        """Is it one letter alone, which is no useful part?"""
         return end - start == 1 and self.run[start].isalpha()
 
 
 def is_plain(text: str) -> bool:
-    """word, Word or WORD."""
+    """Is it word, Word or WORD?"""
     return text.isalpha() and (text.islower() or text[1:].islower() or text.isupper())
 
 
-class _Kinds(dict[int, str]):
+class _CharacterKinds(dict[int, str]):
     """A character's kind, by code: U(pper), l(ower), d(igit), m(ark) or x."""
 
     def __missing__(self, code: int) -> str:
@@ -233,7 +233,7 @@ class _Kinds(dict[int, str]):
         return kind
 
 
-_KINDS = _Kinds()
+_KINDS = _CharacterKinds()
 _CUT = re.compile(r"(?<=l)(?=U)|(?<=U)(?=Ul)|(?P<change>(?<=d)(?=[^dm])|(?<=[^d])(?=d))")
 
 _ASCII_CUT = re.compile(
@@ -241,7 +241,7 @@ _ASCII_CUT = re.compile(
 )
 
 
-def _humps(name: str) -> list[Span]:
+def _split_camel_case(name: str) -> list[Span]:
     """camelCaseName → camel Case Name; HTMLParser → HTML Parser; sha256sum → sha 256 sum; [] for a hash."""
     if _PLURAL_ACRONYM.fullmatch(name):
         return []

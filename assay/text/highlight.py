@@ -1,8 +1,8 @@
-"""Which part of a text shows why it was found?
+"""Finds the excerpt of a text that shows why it matches a query.
 
-`evidence(text, terms, analyser, width)` is the window of at most `width` characters that holds the most distinct
-terms of a query, the earliest of equals, drawn out to sentence boundaries where they fit and to word boundaries
-otherwise. Its marks are the places of the terms, as the analyser itself found them.
+`find_excerpt(text, terms, analyser, width)` is the window of at most `width` characters that holds the most distinct
+terms of a query, the earliest of equals, extended to sentence boundaries where they fit and to word boundaries
+otherwise. Its marks are the places of the terms, as the analyser finds them.
 """
 
 from __future__ import annotations
@@ -10,35 +10,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from assay.text.analyse import Analyser
-from assay.text.sentences import sentences
+from assay.text.analyser import Analyser
+from assay.text.sentences import split_sentences
+from assay.types import Excerpt
 
 LONGEST_WORD = 40  # characters; a longer run without white space may be cut (CJK, base64)
 Span = tuple[int, int]
-Hit = tuple[str, int, int]
+TermSpan = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A stretch of a text, `text == original[start:end]`, with what to highlight in it.
-
-    `marks` are (start, end) within the excerpt, in order and not overlapping; `terms` the distinct query terms
-    they show, sorted; `cut_before` and `cut_after` say whether more text stands on that side.
-    """
-
-    text: str
-    start: int
-    end: int
-    marks: tuple[Span, ...]
-    terms: tuple[str, ...]
-    cut_before: bool
-    cut_after: bool
-
-
-def evidence(text: str, terms: Collection[str], analyser: Analyser, width: int) -> Excerpt:
-    """The best window of a text for the terms of a query; its beginning if it holds none of them."""
+def find_excerpt(text: str, terms: Collection[str], analyser: Analyser, width: int) -> Excerpt:
+    """Return the best window of a text for the terms of a query; its beginning if it holds none of them."""
     width = max(width, 1)
     wanted = frozenset(terms)
     hits = [hit for hit in analyser.spans(text) if hit[0] in wanted and hit[2] - hit[1] <= width]
@@ -55,7 +38,7 @@ def evidence(text: str, terms: Collection[str], analyser: Analyser, width: int) 
     )
 
 
-def _window(hits: list[Hit], width: int) -> Span:
+def _window(hits: list[TermSpan], width: int) -> Span:
     """From the first to the last hit of the best window: the most distinct terms, the earliest of equals."""
     seen: Counter[str] = Counter()
     entering = sorted(hits, key=lambda hit: hit[2])
@@ -73,8 +56,8 @@ def _window(hits: list[Hit], width: int) -> Span:
 
 
 def _snap(text: str, first: int, last: int, width: int) -> Span:
-    """Draw a window out to sentences, else to words, without exceeding the width."""
-    spans = sentences(text)
+    """Extend a window to sentences, else to words, without exceeding the width."""
+    spans = split_sentences(text)
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
     start = starts[max(bisect_right(starts, first) - 1, 0)] if starts else 0
     if start > first or last - start > width:
@@ -107,7 +90,7 @@ def _word_end(text: str, earliest: int, latest: int) -> int:
     return latest if latest - earliest >= LONGEST_WORD else earliest
 
 
-def _marks(hits: list[Hit], offset: int) -> tuple[Span, ...]:
+def _marks(hits: list[TermSpan], offset: int) -> tuple[Span, ...]:
     """The places of hits, overlapping ones merged, from `offset` on."""
     merged: list[Span] = []
     for start, end in sorted((start - offset, end - offset) for _, start, end in hits):

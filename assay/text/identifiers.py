@@ -1,6 +1,6 @@
-"""What in a query must be found exactly? Identifiers and quoted phrases.
+"""Extracts the identifiers and quoted phrases of a query, which must match exactly.
 
-`identifiers(text)` gives, in normal form and order of appearance, each once: quoted phrases ("like this",
+`extract_identifiers(text)` returns, normalised and in order of appearance, each once: quoted phrases ("like this",
 `like this`, “like this”, «like this»), and tokens that look like names rather than words:
 
     digits with letters or signs   v1.29.3  CVE-2024-1234  gpt-4  sha256  #34524  10.0.0.1  99999
@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 
-from assay.text.fold import normal
-from assay.text.tokenise import pattern
+from assay.text.normalisation import normalise
+from assay.text.tokeniser import run_pattern
 
-# A phrase is short: the bound keeps a stray quote from swallowing the query, and the search linear.
+# The bound on a phrase keeps a stray quote from matching the rest of the query, and the search linear.
 _QUOTED = re.compile(
     r'"([^"]{1,200})"|“([^”]{1,200})”|«([^»]{1,200})»|`([^`]{1,200})`|„([^“”]{1,200})[“”]|「([^」]{1,200})」'
 )
@@ -42,21 +42,21 @@ _NAME = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def identifiers(text: str) -> list[str]:
-    """The phrases and identifiers of a query, in normal form, in order, each once."""
+def extract_identifiers(text: str) -> list[str]:
+    """Return the phrases and identifiers of a query, normalised, in order, each once."""
     found: list[tuple[int, str]] = []
 
-    def take(quoted: re.Match[str]) -> str:
-        found.append((quoted.start(), normal(next(group for group in quoted.groups() if group))))
+    def take_phrase(quoted: re.Match[str]) -> str:
+        found.append((quoted.start(), normalise(next(group for group in quoted.groups() if group))))
         return " " * len(quoted[0])
 
-    rest = _QUOTED.sub(take, text)
-    for token in pattern(rest).finditer(rest):
+    rest = _QUOTED.sub(take_phrase, text)
+    for token in run_pattern(rest).finditer(rest):
         start, end = token.span()
         before = rest[max(start - 2, 0) : start]
         rooted = before.endswith(("/", "\\")) and before not in ("//", "</")  # /etc/hosts, not ://host or </tag>
         if rooted or is_name(token[0]):
-            found.append((start, normal(rest[start - rooted : end])))
+            found.append((start, normalise(rest[start - rooted : end])))
     return list(dict.fromkeys(name for _, name in sorted(found) if name))
 
 

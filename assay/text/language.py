@@ -1,6 +1,6 @@
-"""Which language is a document in?
+"""Detects the language of a document.
 
-`language_of(text)` is an ISO 639-1 code, or "" when the text is too short or the model is not sure. It reads
+`detect_language(text)` returns an ISO 639-1 code, or "" when the text is too short or the model is not sure. It reads
 the first 1,000 characters without addresses and code. A script that only one language uses decides alone;
 otherwise a naive Bayes model over byte n-grams does, if it gives its first choice more than half of the
 probability. Never raises; the same text has the same language on every run.
@@ -13,10 +13,10 @@ from functools import cache
 from typing import Protocol
 
 READ = 1_000  # characters
-FEWEST_LETTERS = 20  # below this a model guesses
-SURE = 0.5  # probability
+FEWEST_LETTERS = 20  # with fewer the model is unreliable
+MIN_PROBABILITY = 0.5  # probability
 
-# Scripts that give a language away, with the share of letters that is enough. Japanese mixes kana with Han,
+# Scripts that identify a language, with the share of letters that is enough. Japanese mixes kana with Han,
 # so any fair share of kana is Japanese.
 _SCRIPTS = (
     ("ja", re.compile("[\u3041-\u30ff\uff66-\uff9f]"), 0.1),
@@ -52,16 +52,16 @@ class _Model(Protocol):
     def classify(self, text: str) -> tuple[str, float]: ...
 
 
-def language_of(text: str) -> str:
-    """The ISO 639-1 code of a text's language, or "" if it is too short or unclear."""
+def detect_language(text: str) -> str:
+    """Return the ISO 639-1 code of a text's language, or "" if it is too short or unclear."""
     prose = _NOT_PROSE.sub(" ", text[:READ])
     if prose.isascii():  # one alphabet, which many languages use
         letters = len(prose.encode().translate(None, _NO_LETTERS))
     else:
         letters = len(_LETTER.findall(prose))
         for code, script, share in _SCRIPTS:
-            found = len(script.findall(prose))
-            if found > 1 and found >= share * letters:
+            count = len(script.findall(prose))
+            if count > 1 and count >= share * letters:
                 return code
     if letters < FEWEST_LETTERS:
         return ""
@@ -69,7 +69,7 @@ def language_of(text: str) -> str:
         code, probability = _model().classify(prose)
     except OSError:  # the model unpacks itself into a temporary file; a full disk there must not stop an add
         return ""
-    return code if probability > SURE else ""
+    return code if probability > MIN_PROBABILITY else ""
 
 
 @cache
@@ -79,6 +79,6 @@ def _model() -> _Model:
     model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     # Without dialects and the label for "no language", whose shares would make a clear answer look unsure.
     model.set_languages([code for code in model.labels if len(code) == 2])
-    model.nb_ptc = model.nb_ptc.astype("float32")  # as which it is used; from half as wide it would be made each time
-    found: _Model = model
-    return found
+    model.nb_ptc = model.nb_ptc.astype("float32")  # converted once; else every call would convert it from float16
+    identifier: _Model = model
+    return identifier

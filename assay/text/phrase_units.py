@@ -1,8 +1,8 @@
-"""What somebody said, as units that phrases are compared with.
+"""Splits a text into the units that phrases are compared with.
 
-    units(text)     words, folded; in Chinese, Japanese and Korean every character (phrases there have no spaces around)
-    weight(text)    length in Latin characters; a Chinese, Japanese or Korean one counts as CJK_WEIGHT of them
-    is_emoji(text)  nothing but emoji; digits are none, keycaps are
+    split_units(text)  words, folded; in Chinese, Japanese and Korean every character
+    weigh_text(text)   length in Latin characters; a Chinese, Japanese or Korean one counts as CJK_WEIGHT of them
+    is_emoji(text)     nothing but emoji; digits are none, keycaps are
 
 Only the first READ characters are read, so the work is bounded whatever is sent: normalising alone would take time
 in the square of a run of combining marks.
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 
-from assay.text.fold import normal
-from assay.text.tokenise import is_unspaced, runs
+from assay.text.normalisation import normalise
+from assay.text.tokeniser import find_runs, is_unspaced
 
-READ = 4_000
-"""Characters of a text that are looked at."""
+MAX_READ = 4_000
+"""Characters of a text that are read."""
 CJK_WEIGHT = 2.5
-"""002 sets 15 Latin characters against 6 Chinese ones: 15 / 6."""
+"""The memory pipeline counts 6 Chinese characters as 15 Latin ones: 15 / 6."""
 
 Units = tuple[str, ...]
 
@@ -26,7 +26,7 @@ _CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u2fd5\u3005-\u3007\u3041-\u30ff\u3131-\u318e\u3400-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_DRAWN = re.compile(r"([^\W\d_])\1{2,}")  # yesss, hiii
+_REPEATED = re.compile(r"([^\W\d_])\1{2,}")  # yesss, hiii
 _QUOTES = str.maketrans("", "", "'")
 _EMOJI = re.compile(
     "(?:[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u231a-\u23ff\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b55"
@@ -34,34 +34,34 @@ _EMOJI = re.compile(
 )
 
 
-def units(text: str) -> Units:
-    """The units of a text, in order; apostrophes, punctuation and emoji are left out, yesss is yes."""
-    found: list[str] = []
-    plain = normal(text[:READ]).translate(_QUOTES)
-    drawn = _DRAWN.search(plain) is not None
-    for run in runs(plain):
+def split_units(text: str) -> Units:
+    """Return the units of a text, in order; apostrophes, punctuation and emoji are left out, yesss is yes."""
+    units: list[str] = []
+    plain = normalise(text[:MAX_READ]).translate(_QUOTES)
+    has_repeats = _REPEATED.search(plain) is not None
+    for run in find_runs(plain):
         if is_unspaced(run):
-            found.extend(run)
+            units.extend(run)
         elif run.isalnum() or any(map(str.isalnum, run)):
-            found.append(_DRAWN.sub(r"\1", run) if drawn else run)
-    return tuple(found)
+            units.append(_REPEATED.sub(r"\1", run) if has_repeats else run)
+    return tuple(units)
 
 
-def spelled(said: Units) -> str:
-    """Units as a person would write them."""
+def join_units(units: Units) -> str:
+    """Return units as readable text."""
     text = ""
-    for unit in said:
+    for unit in units:
         glued = not text or (_CJK.match(unit) and _CJK.match(text[-1]))
         text += unit if glued else f" {unit}"
     return text
 
 
-def weight(text: str) -> float:
-    """The length of a text, white space at its ends left out."""
-    said = " ".join(text[:READ].split())
-    return len(said) + (CJK_WEIGHT - 1.0) * len(_CJK.findall(said))
+def weigh_text(text: str) -> float:
+    """Return the length of a text, with white space collapsed."""
+    compact = " ".join(text[:MAX_READ].split())
+    return len(compact) + (CJK_WEIGHT - 1.0) * len(_CJK.findall(compact))
 
 
 def is_emoji(text: str) -> bool:
     """Is it made of emoji and white space, with at least one emoji?"""
-    return bool(text.strip()) and _EMOJI.fullmatch(text[:READ]) is not None
+    return bool(text.strip()) and _EMOJI.fullmatch(text[:MAX_READ]) is not None

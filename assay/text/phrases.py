@@ -1,11 +1,11 @@
-"""Phrases in tables: written once with alternatives, found by whole units.
+"""Looks up phrases from tables: written once with alternatives, matched by whole units.
 
     (a|b)   one of them
     [a|b]   one of them, or nothing
     ^ $     the beginning and the end of what is searched
 
-A table is a mapping from category to lines of such phrases (small_talk.toml). They are expanded when they are read and
-looked up in a dictionary: a search takes one look-up per unit and phrase length, whatever the text. Nothing backtracks.
+A table maps a category to lines of such phrases (small_talk.toml). They are expanded when they are loaded and looked up
+in a dictionary: a search takes one look-up per unit and phrase length. Nothing backtracks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib import resources
 from itertools import chain, product
 from typing import Any
 
-from assay.text.utterance import Units, spelled, units
+from assay.text.phrase_units import Units, join_units, split_units
 
 BEGIN, END = "^", "$"
 _PIECE = re.compile(r"\(([^)]*)\)|\[([^\]]*)\]|([^(\[]+)")
@@ -26,7 +26,7 @@ _PIECE = re.compile(r"\(([^)]*)\)|\[([^\]]*)\]|([^(\[]+)")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A phrase that was found: its category, where it stands, how it is spelled."""
+    """A matched phrase: its category, its place in units, its spelling."""
 
     category: str
     start: int
@@ -34,59 +34,61 @@ class Match:
     phrase: str
 
 
-def tables(file: str) -> dict[str, Any]:
-    """A file of tables beside this one."""
+def load_tables(file: str) -> dict[str, Any]:
+    """Load a file of tables from this folder."""
     return tomllib.loads(resources.files("assay.text").joinpath(file).read_text("utf-8"))
 
 
 class Phrases:
-    """A table of phrases, ready to be looked up. Of several phrases at one place the longest wins."""
+    """A table of phrases. Of several phrases at one place the longest wins."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self._category: dict[Units, str] = {}
         for category, lines in table.items():
             for line in filter(None, map(str.strip, lines.splitlines())):
-                for phrase in _expand(line):
+                for phrase in _expand_line(line):
                     self._category.setdefault(phrase, category)
-        self._longest: dict[str, int] = {}  # by the unit a phrase begins with: most units begin none
+        self._longest: dict[str, int] = {}  # by first unit: most units begin no phrase
         for phrase in self._category:
             self._longest[phrase[0]] = max(self._longest.get(phrase[0], 0), len(phrase))
 
-    def at(self, said: Units, start: int) -> Match | None:
-        """The longest phrase that begins at this place."""
-        longest = self._longest.get(said[start], 0) if start < len(said) else 0
-        for end in range(min(len(said), start + longest), start, -1):
-            category = self._category.get(said[start:end])
+    def match_at(self, units: Units, start: int) -> Match | None:
+        """Return the longest phrase that begins at this place."""
+        longest = self._longest.get(units[start], 0) if start < len(units) else 0
+        for end in range(min(len(units), start + longest), start, -1):
+            category = self._category.get(units[start:end])
             if category is not None:
-                return Match(category, start, end, spelled(tuple(u for u in said[start:end] if u not in (BEGIN, END))))
+                return Match(
+                    category, start, end, join_units(tuple(u for u in units[start:end] if u not in (BEGIN, END)))
+                )
         return None
 
-    def inside(self, said: Units) -> Match | None:
-        """The first phrase anywhere."""
-        return next(filter(None, (self.at(said, start) for start in range(len(said)))), None)
+    def search(self, units: Units) -> Match | None:
+        """Return the first phrase anywhere."""
+        return next(filter(None, (self.match_at(units, start) for start in range(len(units)))), None)
 
-    def lead(self, said: Units) -> list[Match]:
-        """Phrases that follow each other from the beginning, without a gap."""
-        found: list[Match] = []
-        while (match := self.at(said, found[-1].end if found else 0)) is not None:
-            found.append(match)
-        return found
+    def match_prefix(self, units: Units) -> list[Match]:
+        """Return the phrases that follow each other from the beginning, without a gap."""
+        matches: list[Match] = []
+        while (match := self.match_at(units, matches[-1].end if matches else 0)) is not None:
+            matches.append(match)
+        return matches
 
 
-def _expand(line: str) -> Iterator[Units]:
-    """Every phrase that a line stands for."""
+def _expand_line(line: str) -> Iterator[Units]:
+    """Expand a line into all its phrases."""
     choices: list[list[Units]] = []
     for alternatives, optional, plain in _PIECE.findall(line):
-        choices.append([_spoken(option) for option in (alternatives or optional or plain).split("|")])
+        choices.append([_parse_piece(option) for option in (alternatives or optional or plain).split("|")])
         if optional:
             choices[-1].append(())
-    for chosen in product(*choices):
-        phrase = tuple(chain.from_iterable(chosen))
+    for selection in product(*choices):
+        phrase = tuple(chain.from_iterable(selection))
         if phrase:
             yield phrase
 
 
-def _spoken(text: str) -> Units:
-    """The units of a piece of a line, its marks for beginning and end included."""
-    said = text.strip()
-    return (BEGIN,) * said.startswith(BEGIN) + units(said) + (END,) * said.endswith(END)
+def _parse_piece(text: str) -> Units:
+    """Return the units of a piece of a line, its marks for beginning and end included."""
+    piece = text.strip()
+    return (BEGIN,) * piece.startswith(BEGIN) + split_units(piece) + (END,) * piece.endswith(END)

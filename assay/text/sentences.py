@@ -1,11 +1,11 @@
-"""Where do the sentences of a text begin and end?
+"""Splits a text into sentences.
 
-`sentences(text)` gives spans (start, end) in characters: in order, not overlapping, without surrounding white
+`split_sentences(text)` returns spans (start, end) in characters: in order, not overlapping, without surrounding white
 space, and together covering every character that is not white space. Linear time, any string.
 
 First the lines decide: a blank line, a list item, a heading, a table row, a quote or a line of code ends what
-came before it; other line breaks are soft wraps. Within such a block a sentence ends at 。！？ and their kin
-wherever they stand, and at . ! ? … before white space, unless the dot belongs to an abbreviation, an initial
+came before it; other line breaks are soft wraps. Within such a block a sentence ends at 。！？ and similar marks
+anywhere, and at . ! ? … before white space, unless the dot belongs to an abbreviation, an initial
 or a list number.
 """
 
@@ -40,7 +40,7 @@ _KIND = re.compile(
 )
 _CODE_TAIL = ("{", "}", "\\", ");", "};", "];", '";', "';")
 
-_STRONG = "。！？｡।॥؟۔።။։"  # end a sentence wherever they stand; the others only before white space
+_STRONG = "。！？｡।॥؟۔።။։"  # end a sentence anywhere; the others only before white space
 _MARKS = f"[.!?…{_STRONG}]"
 _CLOSERS = r"[\"'”’»›)\]}*_`」』）】》〉]"
 _END = re.compile(
@@ -85,15 +85,15 @@ _STARTERS = _table(
 )
 
 
-def sentences(text: str) -> list[Span]:
-    """The sentences of a text as (start, end) character spans."""
+def split_sentences(text: str) -> list[Span]:
+    """Return the sentences of a text as (start, end) character spans."""
     spans: list[Span] = []
     for begin, end in _blocks(text):
-        for found in _END.finditer(text, begin, end):
-            how = found.lastgroup or ""
-            if found.end() < end and (how == "hard" or _ends(text, begin, found, end)):
-                spans.append((begin, found.end(how)))
-                begin = found.end()
+        for match in _END.finditer(text, begin, end):
+            ending = match.lastgroup or ""
+            if match.end() < end and (ending == "hard" or _ends(text, begin, match, end)):
+                spans.append((begin, match.end(ending)))
+                begin = match.end()
         spans.append((begin, begin + len(text[begin:end].rstrip())))
     return spans
 
@@ -103,17 +103,17 @@ def _blocks(text: str) -> Iterator[Span]:
     start = end = -1  # the open block; start < 0: none is open
     alone = fenced = False
     for line in _LINE.finditer(text):
-        here, there = line.span()
-        kind = _KIND.match(text, here, there)
+        first, last = line.span()
+        kind = _KIND.match(text, first, last)
         name = kind.lastgroup if kind else None
         fenced ^= name == "fence"
-        was_alone, alone = alone, fenced or name in _ALONE or text.endswith(_CODE_TAIL, here, there)
-        if start >= 0 and (alone or was_alone or name == "opens" or _is_blank(text[end:here])):
+        was_alone, alone = alone, fenced or name in _ALONE or text.endswith(_CODE_TAIL, first, last)
+        if start >= 0 and (alone or was_alone or name == "opens" or _is_blank(text[end:first])):
             yield start, end
             start = -1
         if start < 0:
-            start = here
-        end = there
+            start = first
+        end = last
     if start >= 0:
         yield start, end
 
@@ -123,17 +123,17 @@ def _is_blank(gap: str) -> bool:
     return len(gap) > 1 and (gap.count("\n") > 1 or gap.count("\r") > 1)
 
 
-def _ends(text: str, begin: int, found: re.Match[str], end: int) -> bool:
+def _ends(text: str, begin: int, match: re.Match[str], end: int) -> bool:
     """Do these marks before white space end the sentence that began at `begin`?"""
-    mark = found["mark"]
-    after = _NEXT.match(text, found.end(), end)
+    mark = match["mark"]
+    after = _NEXT.match(text, match.end(), end)
     following = after["word"] if after else ""
     small = following[:1].islower()
     if "!" in mark or "?" in mark:
-        return not small or found.start("soft") == found.end("mark")  # "Really?" he asked.
+        return not small or match.start("soft") == match.end("mark")  # "Really?" he asked.
     if mark != ".":
         return not small  # Wait ... for it.
-    dot = found.start()
+    dot = match.start()
     before = text[max(begin, dot - _WORD_BEFORE) : dot].split()
     word = before[-1].lstrip("\"'“‘«([{*_`¿¡").casefold() if before else ""
     if word.isdigit():

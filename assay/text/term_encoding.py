@@ -1,12 +1,12 @@
-"""Terms in letters that every tokeniser agrees about."""
+"""Encodes terms in letters and digits that no tokeniser splits."""
 
 from __future__ import annotations
 
 import re
 
-_ODD = re.compile(rb"[^a-y0-9]")
+_OTHER = re.compile(rb"[^a-y0-9]")
 
 
-def spelt(term: str) -> str:
-    """A term in the letters a to y and digits, with z and two digits for every other byte; no two terms alike."""
-    return _ODD.sub(lambda found: b"z%02x" % found[0][0], term.encode()).decode()
+def encode_term(term: str) -> str:
+    """Return a term in the letters a to y and digits, with z and two hex digits for every other byte; injective."""
+    return _OTHER.sub(lambda match: b"z%02x" % match[0][0], term.encode()).decode()

@@ -1,4 +1,4 @@
-"""How many tokens of a budget does a text take? One tokeniser for every budget: o200k_base, offline.
+"""Counts the tokens of a budget that a text takes, with one tokeniser for every budget: o200k_base, offline.
 
 Special tokens written in a text count as the ordinary characters they are. A lone surrogate counts as U+FFFD,
 the character it becomes in any valid encoding. There is no batch call: the encoder holds the interpreter lock,
@@ -14,7 +14,7 @@ from importlib.util import find_spec, module_from_spec
 from threading import Lock
 from typing import Any, Protocol
 
-from assay.errors import AssayError
+from assay.errors import AssayError, install_hint
 
 TOKENISER = "o200k_base"
 
@@ -27,7 +27,7 @@ class _Encoder(Protocol):
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of a text; 0 for the empty one. Linear time, any string, safe to call from many threads."""
+    """Return the tokens of a text; 0 for the empty one. Linear time, any string, safe to call from many threads."""
     try:
         return _encoder().count(text)
     except UnicodeEncodeError:
@@ -41,18 +41,18 @@ def _encoder() -> _Encoder:
 
 
 def _bindings() -> Any:
-    """The compiled half of bpe_openai, without its Python half.
+    """Import the compiled half of bpe_openai without its Python half.
 
-    The package's own import parses every vocabulary it ships into Python objects (half a second, tens of MB,
-    a deprecation warning) which counting never reads. Registered under its own name, so that a program that
-    imports the package later shares it.
+    The package's own import parses every vocabulary into Python objects (half a second, tens of MB, a deprecation
+    warning) which counting never reads. It is registered under its own name, so that a program that imports the
+    package later shares it.
     """
     with _LOADING:  # a compiled module may be initialised only once
         if _NAME not in sys.modules:
             package = find_spec("bpe_openai")
             spec = PathFinder.find_spec(_NAME, package.submodule_search_locations) if package else None
             if spec is None or spec.loader is None:
-                raise AssayError("counting tokens needs the package bpe-openai", "pip install --force-reinstall assay")
+                raise AssayError("counting tokens needs the package bpe-openai", install_hint())
             module = module_from_spec(spec)
             spec.loader.exec_module(module)
             sys.modules[_NAME] = module

@@ -1,6 +1,6 @@
-"""Which runs of characters are words, identifiers or unspaced script?
+"""Finds the runs of characters that are words, identifiers or unspaced script.
 
-`runs(text)` finds them in one pass of one regular expression:
+`find_runs(text)` finds them in one pass of one regular expression:
 
     words        letters, digits, marks and underscores
     compounds    words joined by  . - ' / \\ @ &  and, between digits,  : ,    (v1.29.3, user@example.com, don't)
@@ -39,13 +39,13 @@ _SHAPE = r"""
 _ASCII = re.compile(_SHAPE.format(word="[A-Za-z0-9_]", apostrophes=""), re.VERBOSE | re.ASCII)
 
 
-def runs(text: str) -> list[str]:
-    """Every word, compound, unspaced run and emoji of a text, in order."""
-    return pattern(text).findall(text)
+def find_runs(text: str) -> list[str]:
+    """Return every word, compound, unspaced run and emoji of a text, in order."""
+    return run_pattern(text).findall(text)
 
 
-def pattern(text: str) -> re.Pattern[str]:
-    """The expression for this text."""
+def run_pattern(text: str) -> re.Pattern[str]:
+    """Return the expression for this text."""
     return _ASCII if text.isascii() else _unicode()
 
 
@@ -59,11 +59,11 @@ def is_simple(run: str) -> bool:
     return _SIMPLE.fullmatch(run) is not None
 
 
-def clusters(run: str) -> list[tuple[int, int]]:
-    """The characters of an unspaced run as readers see them: a base with its marks (か + ゛ is one)."""
+def split_clusters(run: str) -> list[tuple[int, int]]:
+    """Return the spans of the visible characters of an unspaced run: a base with its marks (か + ゛ is one)."""
     if is_simple(run):
         return [(place, place + 1) for place in range(len(run))]
-    return [found.span() for found in _cluster().finditer(run)]
+    return [match.span() for match in _cluster().finditer(run)]
 
 
 @cache
@@ -83,8 +83,8 @@ def _unicode() -> re.Pattern[str]:
     letters = [c for c in map(chr, range(0x80, 0x10000)) if c.isalnum() and not unspaced.match(c)]
     marks = [c for c in _marks() if not unspaced.match(c)]
     inside = _ranges(marks) + _JOINERS
-    # Above the first plane nearly all that is assigned below the emoji is letters; a symbol taken for one does
-    # no harm, a list of every script would slow down every character.
+    # Above the first plane nearly everything below the emoji is letters; a list of every script would slow down
+    # every character.
     word = f"[A-Za-z0-9_{_ranges(letters)}{inside}\U00010000-\U0001efff]"
     shape = _SHAPE.format(word=word, apostrophes="’‘＇׳״·‐‑")
     return re.compile(

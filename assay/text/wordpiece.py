@@ -1,8 +1,8 @@
-"""WordPiece as BERT-uncased reads text: what the default embedding model sees, and how long a chunk is for it.
+"""WordPiece tokens of BERT-uncased: the input of the default embedding model, and the length of a chunk for it.
 
-`pieces(text)` equals the reference tokeniser (padding and truncation off, no [CLS] and [SEP] added) id by id;
-`count(text) == len(pieces(text))`. A word is cleaned (control characters dropped, Han characters set apart,
-accents stripped, lower case), cut at punctuation, and covered greedily by the longest vocabulary entries;
+`encode_pieces(text)` equals the reference tokeniser (padding and truncation off, no [CLS] and [SEP] added) id by id;
+`count_pieces(text) == len(encode_pieces(text))`. A word is cleaned (control characters dropped, Han characters
+separated, accents stripped, lower case), split at punctuation, and covered greedily by the longest vocabulary entries;
 a word that cannot be covered, or is longer than 100 characters, is one [UNK]. Lone surrogates are dropped,
 as U+FFFD is.
 """
@@ -17,8 +17,8 @@ from bisect import bisect_right
 from functools import cache
 from importlib.resources import files
 
-from assay.text.marks import bounded
-from assay.text.memo import Memo
+from assay.text.bounded_cache import BoundedCache
+from assay.text.combining_marks import limit_marks
 
 PAD, UNK, CLS, SEP, MASK = 0, 100, 101, 102, 103
 
@@ -36,28 +36,28 @@ _SPECIAL = r"\[(?:PAD|UNK|CLS|SEP|MASK)\]"
 _ASCII_RUN = re.compile(rf"[^ \t\n\r{_PUNCT}]+|{_SPECIAL}|[{_PUNCT}]")
 _SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _APART = bytes.maketrans(string.punctuation.encode() + b"\n", b"\n" * len(string.punctuation) + b" ")
-"""Marks become line ends, which can be counted, and line ends spaces."""
+"""Punctuation becomes line ends, which can be counted, and line ends become spaces."""
 _RUN = re.compile(rf"[^{_SPACE}{_PUNCT}{_HAN}]+|{_SPECIAL}|[{_PUNCT}{_HAN}]")
 
 # Capitals younger than the oldest supported Python whose small letter is in the vocabulary.
 _YOUNG_CAPITALS = {"\ua7cb": "ɤ"}
 
 
-def pieces(text: str) -> list[int]:
-    """The vocabulary ids of a text, without [CLS] and [SEP]."""
+def encode_pieces(text: str) -> list[int]:
+    """Return the vocabulary ids of a text, without [CLS] and [SEP]."""
     ids: list[int] = []
-    for run in _runs(text):
+    for run in _split_runs(text):
         ids.extend(_IDS[run])
     return ids
 
 
-def count(text: str) -> int:
-    """The number of pieces of a text, without [CLS] and [SEP]."""
+def count_pieces(text: str) -> int:
+    """Return the number of pieces of a text, without [CLS] and [SEP]."""
     if text.isascii() and not _is_odd(text):
-        # Each punctuation mark is a piece, and what stands between them and white space is a run.
+        # Each punctuation mark is a piece, and the text between marks and white space is a run.
         apart = text.encode().translate(_APART)
         return apart.count(b"\n") + sum(map(_ASCII_COUNTS.__getitem__, apart.split()))
-    return sum(map(_COUNTS.__getitem__, _runs(text)))
+    return sum(map(_COUNTS.__getitem__, _split_runs(text)))
 
 
 def _is_odd(text: str) -> bool:
@@ -65,21 +65,21 @@ def _is_odd(text: str) -> bool:
     return "\x0b" in text or "\x0c" in text or ("[" in text and any(token in text for token in _SPECIAL_TOKENS))
 
 
-def _runs(text: str) -> list[str]:
+def _split_runs(text: str) -> list[str]:
     return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
 
 
-def _cover(run: str) -> list[int]:
-    """The piece ids of one run: special token, or its words one after another."""
+def _encode_run(run: str) -> list[int]:
+    """Return the piece ids of one run: a special token, or its words one after another."""
     if len(run) > 2 and run[0] == "[":  # only a special token is a run of several characters with punctuation
         return [_vocabulary()[run]]
     ids: list[int] = []
     for word in _words(run):
-        ids.extend(_cover_word(word))
+        ids.extend(_encode_word(word))
     return ids
 
 
-def _cover_word(word: str) -> list[int]:
+def _encode_word(word: str) -> list[int]:
     """Greedy longest match from the left; [UNK] for the whole word if a remainder matches nothing."""
     size = len(word)
     if size > LONGEST_WORD:
@@ -88,9 +88,9 @@ def _cover_word(word: str) -> list[int]:
     known, start = _vocabulary(), 0
     while start < size:
         for end in range(min(size, start + LONGEST_PIECE), start, -1):
-            found = known.get(word[start:end])
-            if found is not None:
-                ids.append(found)
+            number = known.get(word[start:end])
+            if number is not None:
+                ids.append(number)
                 start = end
                 break
         else:
@@ -100,12 +100,12 @@ def _cover_word(word: str) -> list[int]:
 
 
 def _words(run: str) -> list[str]:
-    """The normalised words of a run: every punctuation character is a word of its own."""
+    """Return the normalised words of a run; every punctuation character is a word."""
     if run.isascii() and run.isalnum():
         return [run.lower()]
     clean = "".join([c for c in run if _kind(c) != "drop"])
     spaced: list[str] = []
-    for c in unicodedata.normalize("NFD", bounded(clean)):
+    for c in unicodedata.normalize("NFD", limit_marks(clean)):
         kind = _kind(c)
         if kind == "punct":
             spaced += (" ", c, " ")
@@ -132,8 +132,8 @@ def _continuations() -> dict[str, int]:
 def _kinds() -> tuple[list[int], list[str]]:
     """Character classes of the reference as (starts, kinds) of adjoining ranges.
 
-    Shipped rather than asked of `unicodedata`: the reference knows Unicode 8, and the ids of a text must not
-    change with the Python version.
+    Shipped instead of read from `unicodedata`: the reference knows Unicode 8, and the ids of a text must not change
+    with the Python version.
     """
     ranges: list[tuple[int, int, str]] = []
     for line in files("assay.text").joinpath("data/wordpiece_chars.txt").read_text("ascii").splitlines():
@@ -154,7 +154,7 @@ def _kind(character: str) -> str:
     return kinds[bisect_right(starts, ord(character)) - 1]
 
 
-# Counting a large folder needs no ids, so counts have a memory of their own.
-_IDS: Memo[str, tuple[int, ...]] = Memo(lambda run: tuple(_cover(run)))
-_COUNTS: Memo[str, int] = Memo(lambda run: len(_cover(run)))
-_ASCII_COUNTS: Memo[bytes, int] = Memo(lambda run: len(_cover(run.decode())))
+# Counting a large folder needs no ids, so counts have their own cache.
+_IDS: BoundedCache[str, tuple[int, ...]] = BoundedCache(lambda run: tuple(_encode_run(run)))
+_COUNTS: BoundedCache[str, int] = BoundedCache(lambda run: len(_encode_run(run)))
+_ASCII_COUNTS: BoundedCache[bytes, int] = BoundedCache(lambda run: len(_encode_run(run.decode())))

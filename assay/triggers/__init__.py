@@ -1,6 +1,6 @@
-"""When does a leg run? Triggers read what the legs before it found and the config's k, never the caller's.
+"""Triggers: each decides whether a leg runs, from the rankings of earlier legs and the config's k, never the caller's.
 
-A trigger that reads one leg reads the first of the pipeline, the must-first source, unless `leg` names another.
+A trigger that reads one leg reads the first leg of the pipeline unless `leg` names another.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Triggers of triggers: `when = { use = "any_of", of = [{ use = "fewer_than" }, { use = "margin_below" }] }`."""
+"""Triggers that combine other triggers.
+
+when = { use = "any_of", of = [{ use = "fewer_than" }, { use = "margin_below" }] }
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.errors import ConfigError
-from assay.protocols import Fired, Snapshot, Trigger
+from assay.protocols import Snapshot, Trigger, TriggerDecision
 from assay.types import Query, Range, Ranking
 
 
-def _asked(
+def _evaluate(
     of: tuple[Trigger, ...], query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int
-) -> tuple[list[Fired], list[Fired]]:
-    """All decisions, those that fired and those that did not; every trigger is asked, so that the trace is whole."""
-    every = [trigger.fires(query, rankings, snapshot, k) for trigger in of]
-    return [one for one in every if one.yes], [one for one in every if not one.yes]
+) -> tuple[list[TriggerDecision], list[TriggerDecision]]:
+    """Run every trigger, so that the trace is complete; return the decisions that fired and those that did not."""
+    decisions = [trigger.fires(query, rankings, snapshot, k) for trigger in of]
+    return [decision for decision in decisions if decision.yes], [
+        decision for decision in decisions if not decision.yes
+    ]
 
 
-def _check(who: str, of: tuple[Trigger, ...]) -> None:
+def _check_nested(component: str, of: tuple[Trigger, ...]) -> None:
     if not of:
-        raise ConfigError(f"{who}.of is empty", 'name at least one trigger: of = [{ use = "fewer_than" }]')
+        raise ConfigError(f"{component}.of is empty", 'name at least one trigger: of = [{ use = "fewer_than" }]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,12 @@ class AnyOf:
     of: tuple[Trigger, ...]
 
     def __post_init__(self) -> None:
-        _check("any_of", self.of)
+        _check_nested("any_of", self.of)
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
-        yes, no = _asked(self.of, query, rankings, snapshot, k)
-        first, said = (yes or no)[0], "; ".join(one.why for one in yes or no)
-        return Fired(bool(yes), said, first.name, first.observed)
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision:
+        fired, silent = _evaluate(self.of, query, rankings, snapshot, k)
+        first, why = (fired or silent)[0], "; ".join(decision.why for decision in fired or silent)
+        return TriggerDecision(bool(fired), why, first.name, first.observed)
 
     def check(self, legs: Mapping[str, Range]) -> None:
         for trigger in self.of:
@@ -49,12 +54,12 @@ class AllOf:
     of: tuple[Trigger, ...]
 
     def __post_init__(self) -> None:
-        _check("all_of", self.of)
+        _check_nested("all_of", self.of)
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
-        yes, no = _asked(self.of, query, rankings, snapshot, k)
-        first, said = (no or yes)[0], "; ".join(one.why for one in no or yes)
-        return Fired(not no, said, first.name, first.observed)
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision:
+        fired, silent = _evaluate(self.of, query, rankings, snapshot, k)
+        first, why = (silent or fired)[0], "; ".join(decision.why for decision in silent or fired)
+        return TriggerDecision(not silent, why, first.name, first.observed)
 
     def check(self, legs: Mapping[str, Range]) -> None:
         for trigger in self.of:

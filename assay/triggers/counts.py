@@ -1,4 +1,4 @@
-"""Triggers that count what was found."""
+"""Triggers that count candidates."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.engine.checks import check_whole
-from assay.protocols import Fired, Snapshot
-from assay.triggers.reads import chosen
+from assay.protocols import Snapshot, TriggerDecision
+from assay.triggers.leg_choice import choose_leg
 from assay.types import Query, Range, Ranking
 
 
-def _found(rankings: Mapping[str, Ranking]) -> int:
+def _count_candidates(rankings: Mapping[str, Ranking]) -> int:
     return len({name for ranking in rankings.values() for name in ranking.ids.tolist()})
 
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """Fires for every query: the leg is asked beside the others, and its cap still holds."""
+    """Fires for every query. The leg's cap still applies."""
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
-        return Fired(True, "always", "always", float(_found(rankings)))
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision:
+        return TriggerDecision(True, "always", "always", float(_count_candidates(rankings)))
 
     def check(self, legs: Mapping[str, Range]) -> None:
         """Reads no score."""
@@ -28,28 +28,30 @@ class Always:
 
 @dataclass(frozen=True, slots=True)
 class FewerThan:
-    """Fires when the legs so far found fewer than `count` different candidates (000: min_must_count = 3)."""
+    """Fires when the legs so far found fewer than `count` different candidates (router policy: min_must_count = 3)."""
 
     count: int = 3
 
     def __post_init__(self) -> None:
         check_whole("fewer_than.count", self.count, 1)
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
-        found = _found(rankings)
-        return Fired(found < self.count, f"fewer_than {self.count}, found {found}", "fewer_than", float(found))
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision:
+        count = _count_candidates(rankings)
+        return TriggerDecision(
+            count < self.count, f"fewer_than {self.count}, found {count}", "fewer_than", float(count)
+        )
 
     def check(self, legs: Mapping[str, Range]) -> None:
-        chosen("fewer_than", "", legs)
+        choose_leg("fewer_than", "", legs)
 
 
 @dataclass(frozen=True, slots=True)
 class FillToK:
     """Fires when the legs so far cannot fill the pipeline's k."""
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
-        found = _found(rankings)
-        return Fired(found < k, f"fill_to_k {k}, found {found}", "fill_to_k", float(found))
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision:
+        count = _count_candidates(rankings)
+        return TriggerDecision(count < k, f"fill_to_k {k}, found {count}", "fill_to_k", float(count))
 
     def check(self, legs: Mapping[str, Range]) -> None:
-        chosen("fill_to_k", "", legs)
+        choose_leg("fill_to_k", "", legs)

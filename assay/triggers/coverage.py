@@ -1,4 +1,4 @@
-"""The trigger that reads words: is what the question says in what was found?"""
+"""Trigger on term coverage: how many of the query's terms occur in the best candidates."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from math import fsum
 from assay.engine.checks import check_number, check_whole
 from assay.engine.facts import chunks_of
 from assay.engine.order import top
-from assay.protocols import Fired, Snapshot
-from assay.triggers.reads import chosen
+from assay.protocols import Snapshot, TriggerDecision
+from assay.triggers.leg_choice import choose_leg
 from assay.types import Query, Range, Ranking
 
 
 @dataclass(frozen=True, slots=True)
 class TermCoverageBelow:
-    """Fires when too little of the query's weight stands in a leg's best candidates.
+    """Fires when a leg's best candidates cover too little of the query's term weight.
 
         coverage = Σ idf(t), t in the query and in one of the `top` best / Σ idf(t), t in the query
 
-    A word nobody has weighs the most, so it counts against coverage as it should. A query without terms (empty, or
-    stop words alone) has nothing to cover: its coverage is 1.
+    A term that no chunk has weighs most and counts against coverage. A query without terms (empty, or stop words
+    only) has coverage 1.
     """
 
     share: float = 0.5
@@ -32,17 +32,17 @@ class TermCoverageBelow:
         check_number("term_coverage_below.share", self.share, 0.0, 1.0)
         check_whole("term_coverage_below.top", self.top, 1)
 
-    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> Fired:
-        name, found = chosen("term_coverage_below", self.leg, rankings)
+    def fires(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot, k: int) -> TriggerDecision:
+        name, ranking = choose_leg("term_coverage_below", self.leg, rankings)
         weights = snapshot.term_weights(query.text)
-        held: set[str] = set()
-        for chunk in chunks_of(top(found, self.top), snapshot):
+        terms: set[str] = set()
+        for chunk in chunks_of(top(ranking, self.top), snapshot):
             if chunk is not None:
-                held.update(snapshot.terms(chunk.indexed_text))
+                terms.update(snapshot.terms(chunk.indexed_text))
         total = fsum(weights.values())
-        covered = fsum(weight for term, weight in weights.items() if term in held) / total if total else 1.0
+        covered = fsum(weight for term, weight in weights.items() if term in terms) / total if total else 1.0
         why = f"term_coverage_below {self.share:g}, the best {self.top} of {name} cover {covered:.3f}"
-        return Fired(covered < self.share, why, "term_coverage_below", covered)
+        return TriggerDecision(covered < self.share, why, "term_coverage_below", covered)
 
     def check(self, legs: Mapping[str, Range]) -> None:
-        chosen("term_coverage_below", self.leg, legs)
+        choose_leg("term_coverage_below", self.leg, legs)

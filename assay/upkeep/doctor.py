@@ -1,4 +1,4 @@
-"""Is this store well? A list of checks; each is ok, a warning or a failure, and says what cures it.
+"""Checks a store and reports problems with their cures.
 
 A failure means wrong or missing answers; a warning means slower or poorer ones. Nothing here changes the store.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from assay import embed
 from assay.backend.addresses import open_backend
 from assay.backend.contract import Check, StoreBackend
-from assay.embed.languages import ENGLISH_MODELS, FOREIGN_SHARE
+from assay.embed.model_languages import ENGLISH_MODELS, FOREIGN_SHARE
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.store.contract import COPYING, STAGED, ChunkStore
 
@@ -22,18 +22,19 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
     try:
         backend = open_backend(address)
     except AssayError as error:
-        return [Check("store", "fail", error.message, error.cure), _model_here()]
+        return [Check("store", "fail", error.message, error.cure), _installed_model()]
     store = backend.store
     try:
-        kept = "read-only here" if store.readonly else "readable and writable"
-        found = [Check("store", "ok", f"{store.address} is format {store.settings['format']}, {kept}")]
-        sound = _integrity(store, deep)
-        found.append(sound)
-        if sound.state == "ok":
-            found += [*backend.health(), *(check(backend) for check in CHECKS)]
-        return found
+        access = "read-only here" if store.readonly else "readable and writable"
+        checks = [Check("store", "ok", f"{store.address} is format {store.settings['format']}, {access}")]
+        integrity = _integrity(store, deep)
+        checks.append(integrity)
+        if integrity.state == "ok":
+            own = [*backend.health(), *(check(backend) for check in CHECKS)]
+            checks += sorted(own, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
+        return checks
     except (sqlite3.DatabaseError, AssayError) as error:
-        return [*found, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
+        return [*checks, Check("database", "fail", f"it cannot be read: {error}", _RESTORE)]
     finally:
         backend.close()
 
@@ -42,13 +43,13 @@ _RESTORE = "assay restore BACKUP --store NEW, or add the documents to a new stor
 
 
 def _integrity(store: ChunkStore, deep: bool) -> Check:
-    wrong = store.damage(deep)
-    if wrong:
-        return Check("database", "fail", wrong, _RESTORE)
-    begun = store.setting(COPYING)
-    if begun:
-        text = f"this is a copy of {begun} that is not whole yet"
-        return Check("database", "fail", text, f"go on with it: assay copy {store.address} --store {begun}")
+    damage = store.find_damage(deep)
+    if damage:
+        return Check("database", "fail", damage, _RESTORE)
+    unfinished = store.setting(COPYING)
+    if unfinished:
+        text = f"this is a copy of {unfinished} that is not whole yet"
+        return Check("database", "fail", text, f"go on with it: assay copy {store.address} --store {unfinished}")
     return Check(
         "database",
         "ok",
@@ -59,15 +60,15 @@ def _integrity(store: ChunkStore, deep: bool) -> Check:
 def _vectors(backend: StoreBackend) -> Check:
     store = backend.store
     if backend.no_vectors:
-        return Check("vectors", "ok", backend.no_vectors.partition("; cure: ")[0])
-    lacking = len(store.lacking_vectors()) if store.settings["dim"] else 0
+        return Check("vectors", "ok", backend.no_vectors.text)
+    lacking = len(store.rows_without_vector()) if store.settings["dim"] else 0
     if lacking:
         return Check(
             "vectors", "fail", f"{lacking:,} chunks have none: meaning cannot find them", "assay optimize --embed"
         )
-    begun = store.setting(STAGED)
-    if begun:
-        text = f"a move to {begun['embedder']} has begun and is not done; until then nothing changes"
+    staged = store.setting(STAGED)
+    if staged:
+        text = f"a move to {staged['embedder']} has begun and is not done; until then nothing changes"
         return Check("vectors", "warn", text, "go on with it: assay reembed")
     if not store.settings["dim"]:
         text = "made without an embedding model: words only, meaning is not searched"
@@ -76,46 +77,46 @@ def _vectors(backend: StoreBackend) -> Check:
 
 
 def _model(backend: StoreBackend) -> Check:
-    """Is the store's model here, and is it the one its vectors were made with?"""
+    """Whether the store's model is installed, and is the one its vectors were made with."""
     store = backend.store
     if backend.no_vectors:
         return Check("model", "ok", "none is needed")
     spec, made_with = store.settings["embedder"], store.settings["model"]
     if not store.settings["dim"]:
-        return _model_here()
+        return _installed_model()
     try:
         model = embed.load(spec)
     except (ModelError, MissingExtra, AssayError) as error:
         return Check("model", "fail", f"{spec}: {error.message}", error.cure)
     if model is None or model.digest != made_with:
-        here = model.digest[:12] if model else "none"
-        text = f"the vectors were made with {spec} {made_with[:12]}; the model here is {here}"
+        installed = model.digest[:12] if model else "none"
+        text = f"the vectors were made with {spec} {made_with[:12]}; the model here is {installed}"
         return Check("model", "fail", text, "install that model, or move to this one: assay reembed")
     return Check("model", "ok", f"{spec} {made_with[:12]} is installed")
 
 
-def _model_here() -> Check:
-    """What this machine has, when no store says what it needs."""
-    from assay.embed.installed import find, verify
+def _installed_model() -> Check:
+    """The check of the installed model, when no store says which one it needs."""
+    from assay.embed.installed_models import find_model, verify_model
 
-    model = find("minilm")
+    model = find_model("minilm")
     if model is None:
         return Check("model", "warn", "no embedding model is installed", "assay model install")
     try:
-        verify(model)
+        verify_model(model)
     except ModelError as error:
         return Check("model", "fail", error.message, error.cure)
     return Check("model", "ok", f"{model.name} is installed and whole")
 
 
 def _languages(backend: StoreBackend) -> Check:
-    """Does the embedding model read what the store holds?"""
+    """Whether the embedding model knows the languages of the chunks."""
     store = backend.store
-    counted = store.tally()
-    told = sum(number for name, number in counted.languages.items() if name)
-    other = told - counted.languages.get("en", 0)
-    share = other / max(counted.chunks, 1)
-    if not told:
+    counts = store.count_chunks()
+    known = sum(number for name, number in counts.languages.items() if name)
+    other = known - counts.languages.get("en", 0)
+    share = other / max(counts.chunks, 1)
+    if not known:
         return Check("languages", "ok", "none was told")
     if store.settings["embedder"] in ENGLISH_MODELS and share >= FOREIGN_SHARE:
         text = f"{share:.0%} of the chunks are not in English, and {store.settings['embedder']} reads English only"
@@ -125,15 +126,17 @@ def _languages(backend: StoreBackend) -> Check:
     )
 
 
-def _sources(backend: StoreBackend) -> Check:
-    """Are the folders still there from which documents came?"""
+def _folders(backend: StoreBackend) -> Check:
+    """Whether the folders are still there from which documents came."""
     store = backend.store
-    gone = [f"{name} ({root})" for name, root in store.sources().items() if not Path(root).exists()]
+    gone = [f"{name} ({root})" for name, root in store.folders().items() if not Path(root).exists()]
     if gone:
         cure = "moved: assay add NEWPATH --as NAME --moved; deleted: assay rm NAME"
-        return Check("sources", "warn", f"no longer there: {', '.join(gone)}", cure)
-    return Check("sources", "ok", f"{len(store.sources())} known, all still there")
+        return Check("folders", "warn", f"no longer there: {', '.join(gone)}", cure)
+    return Check("folders", "ok", f"{len(store.folders())} known, all still there")
 
 
-CHECKS: tuple[Callable[[StoreBackend], Check], ...] = (_vectors, _model, _languages, _sources)
-"""Checks of every store; a backend adds its own (`KeptBackend.health`)."""
+CHECKS: tuple[Callable[[StoreBackend], Check], ...] = (_vectors, _model, _languages, _folders)
+"""Checks of every store; a backend adds its own (`StoreBackend.health`)."""
+ORDER = ("server", "graph", "index", "tail", "vectors", "model", "languages", "disk", "folders", "leftovers")
+"""The order in which checks are reported; others come last."""

@@ -1,4 +1,4 @@
-"""A store as lines of JSON: one chunk a line, in id order, read a few at a time."""
+"""Exports a store as lines of JSON: one chunk a line, in id order, read in batches."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.backend.contract import StoreSnapshot
 _BATCH = 1_000
 
 
-def exported(view: StoreSnapshot, with_vectors: bool) -> Iterator[str]:
+def export_lines(view: StoreSnapshot, with_vectors: bool) -> Iterator[str]:
     """`{"id", "doc_id", "text", "tokens", "created", "importance", "meta"}`, "vector" if wanted; undated is null."""
     rows = view.live_rows(None)
     for start in range(0, len(rows), _BATCH):
         part = rows[start : start + _BATCH]
         vectors = view.vectors(part) if with_vectors else None
-        for place, chunk in enumerate(view.chunks(part)):
-            said: dict[str, Any] = {
+        for position, chunk in enumerate(view.chunks(part)):
+            record: dict[str, Any] = {
                 "id": chunk.id,
                 "doc_id": chunk.doc_id,
                 "text": chunk.text,
@@ -28,5 +28,5 @@ def exported(view: StoreSnapshot, with_vectors: bool) -> Iterator[str]:
                 "meta": dict(chunk.meta),
             }
             if vectors is not None:
-                said["vector"] = [float(x) for x in vectors[place]]
-            yield json.dumps(said, ensure_ascii=False)
+                record["vector"] = [float(x) for x in vectors[position]]
+            yield json.dumps(record, ensure_ascii=False)

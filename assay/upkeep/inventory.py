@@ -1,4 +1,4 @@
-"""What is in a store: counts, listing, and how far a removal would reach. Read from the record of truth."""
+"""Counts and lists the content of a store, and counts what a removal would delete."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.backend.contract import StoreBackend
+from assay.errors import Reason
 from assay.store.contract import ChunkHead, ChunkStore
 
-_SETTINGS = ("format", "embedder", "model", "dim", "language", "profile", "triples")
+_SETTINGS = ("format", "embedder", "model", "dim", "language", "profile")
+_OPTIONAL = ("triples", "k1", "b")
+"""Settings that only some stores have."""
 
 
 @dataclass(frozen=True, slots=True)
 class OriginEntry:
-    """One file or record of a store. `size` is in bytes, 0 when its record is gone (part of it was removed)."""
+    """One file or record of a store. `size` is in bytes, 0 when part of it was removed."""
 
-    source: str
+    folder: str
     origin: str
     size: int
     documents: int
@@ -26,7 +29,7 @@ class OriginEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """A store in numbers. Sizes are in bytes; `languages` counts live chunks, "" where none was told."""
+    """A store in numbers. Sizes are in bytes; `languages` counts live chunks, "" where none is known."""
 
     chunks: int
     documents: int
@@ -41,61 +44,62 @@ class StoreStats:
     index: Mapping[str, Any] | None
     pending: int
     sizes: Mapping[str, int]
-    no_vectors: str = ""
+    no_vectors: Reason | None = None
 
 
-def entries(store: ChunkStore, prefix: str = "") -> list[OriginEntry]:
-    """Every file and record whose name begins so, by source and name."""
-    counted = {origin: (documents, chunks, tokens) for origin, documents, chunks, tokens in store.extents(prefix)}
-    files = {origin: facts for origin, facts in store.files().items() if origin.startswith(prefix)}
-    names = sorted({*store.sources(), *(facts.source for facts in files.values())}, key=len, reverse=True)
-    found = [
+def list_origins(store: ChunkStore, prefix: str = "") -> list[OriginEntry]:
+    """Every file and record whose name has this prefix, by source and name."""
+    counts = {origin: (documents, chunks, tokens) for origin, documents, chunks, tokens in store.origin_extents(prefix)}
+    files = {origin: file for origin, file in store.files().items() if origin.startswith(prefix)}
+    names = sorted({*store.folders(), *(file.folder for file in files.values())}, key=len, reverse=True)
+    entries = [
         OriginEntry(
-            files[origin].source if origin in files else _source(origin, names),
+            files[origin].folder if origin in files else _guess_folder(origin, names),
             origin,
             files[origin].size if origin in files else 0,
-            *counted.get(origin, (0, 0, 0)),
+            *counts.get(origin, (0, 0, 0)),
         )
-        for origin in files.keys() | counted.keys()
+        for origin in files.keys() | counts.keys()
     ]
-    return sorted(found, key=lambda entry: (entry.source, entry.origin))
+    return sorted(entries, key=lambda entry: (entry.folder, entry.origin))
 
 
-def _source(origin: str, names: list[str]) -> str:
-    """The source of a chunk whose file record is gone: the longest name that its origin begins with."""
+def _guess_folder(origin: str, names: list[str]) -> str:
+    """The source of a chunk whose file is not listed any more: the longest name that its origin begins with."""
     return next((n for n in names if origin == n or origin.startswith(f"{n}/")), origin.partition("/")[0])
 
 
-def heads(store: ChunkStore, origin: str) -> Iterator[ChunkHead]:
+def list_heads(store: ChunkStore, origin: str) -> Iterator[ChunkHead]:
     """The live chunks of a file, in the order they were added."""
     return store.heads(origin)
 
 
-def extent(backend: StoreBackend, target: str) -> tuple[int, int]:
+def count_removal(backend: StoreBackend, target: str) -> tuple[int, int]:
     """How many documents and chunks `KnowledgeBase.remove(target)` would take; (0, 0) when nothing is called so."""
-    documents, chunks = backend.store.reach(target)
+    documents, chunks = backend.store.count_target(target)
     if chunks:
         return documents, chunks
-    found = len(backend.snapshot().ids_from(target, 2)) == 1
-    return int(found), int(found)
+    is_chunk = len(backend.snapshot().ids_with_prefix(target, 2)) == 1
+    return int(is_chunk), int(is_chunk)
 
 
-def stats(backend: StoreBackend) -> StoreStats:
+def collect_stats(backend: StoreBackend) -> StoreStats:
     """Everything worth counting."""
     store = backend.store
     pending = backend.pending
-    counted = store.tally()
+    counts = store.count_chunks()
     return StoreStats(
-        chunks=counted.chunks,
-        documents=counted.documents,
-        tokens=counted.tokens,
-        dead=counted.dead,
-        without_vector=len(store.lacking_vectors()) if store.settings["dim"] else 0,
-        languages=counted.languages,
+        chunks=counts.chunks,
+        documents=counts.documents,
+        tokens=counts.tokens,
+        dead=counts.dead,
+        without_vector=len(store.rows_without_vector()) if store.settings["dim"] else 0,
+        languages=counts.languages,
         oldest=store.oldest(),
         newest=store.version(),
         tags=store.tags(),
-        settings={key: store.setting(key) for key in _SETTINGS if key != "triples" or store.setting(key)},
+        settings={key: store.setting(key) for key in _SETTINGS}
+        | {key: value for key in _OPTIONAL if (value := store.setting(key)) not in (None, "")},
         index=backend.index(),
         pending=pending,
         sizes=backend.sizes(),

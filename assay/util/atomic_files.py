@@ -1,4 +1,4 @@
-"""Files that are whole or not there: a reader never sees half of one, and of two writers the later wins whole."""
+"""Atomic file writes: a reader sees the old file or the new one, never a part; of two writers the later wins."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from typing import IO
 
 
 @contextlib.contextmanager
-def aside(path: Path) -> Iterator[str]:
-    """The name of a file to write beside its place; it is made durable, then put there. What was there before stays
-    until then, and longer for whoever has it open or mapped.
+def atomic_path(path: Path) -> Iterator[str]:
+    """Give the name of a temporary file in the same folder; at the end it is synced and renamed to `path`.
 
-    A link stays a link: what it points to is written. Who may read the file is as before, or as the umask says.
+    The old file stays until then, and longer for a process that has it open or mapped. A link stays a link: its target
+    is written. Permissions are those of the old file, else those of the umask.
     """
-    place = os.path.realpath(path)
-    folder, base = os.path.split(place)
+    target = os.path.realpath(path)
+    folder, base = os.path.split(target)
     name = os.path.join(folder, f".{base}.{uuid.uuid4().hex[:8]}.part")
     try:
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with contextlib.suppress(FileNotFoundError):
-                os.fchmod(handle, stat.S_IMODE(os.stat(place).st_mode))
+                os.fchmod(handle, stat.S_IMODE(os.stat(target).st_mode))
             yield name
             os.fsync(handle)
-            os.replace(name, place)
+            os.replace(name, target)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
         finally:
             os.close(handle)
     except OSError as error:
-        if error.filename == name:  # which nobody gave us
+        if error.filename == name:  # the caller knows only `path`
             error.filename = str(path)
         raise
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that is put into its place when it is whole; a device or a pipe is written as it comes."""
+def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write that replaces `path` when the block ends; a device or a pipe is written directly."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
         return
-    with aside(path) as name, open(name, "wb") as file:
+    with atomic_path(path) as name, open(name, "wb") as file:
         yield file
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as a whole file, making its folder where it is missing."""
+    """Write a text atomically; create its folder where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as file:
+    with atomic_writer(path) as file:
         file.write(text.encode("utf-8"))

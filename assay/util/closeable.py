@@ -1,4 +1,4 @@
-"""What is opened is closed: `with` for everything that has a `close`."""
+"""A base class that makes anything with a `close` method a context manager."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing:
-    """A context manager that closes itself at the end of the block, whatever happened in it."""
+class Closeable:
+    """A context manager that calls `close()` at the end of the block."""
 
     def close(self) -> None:
         raise NotImplementedError

@@ -1,8 +1,8 @@
-"""Bytes that were computed before, by (digest of their maker, key), in one SQLite file for many processes.
+"""A persistent cache of computed bytes, by (digest of the model, key), in one SQLite file shared by processes.
 
-A shelf never fails its user: where the file is damaged, locked, full or read-only it is bypassed, and `bypassed`
-and `trouble` say so. What comes back is the bytes that went in, under a checksum. Beyond `max_bytes` the least
-recently used entries are dropped; "recently" is a counter of writes, not a clock.
+The cache never fails its caller: where the file is damaged, locked, full or read-only it is bypassed, and `bypassed`
+and `trouble` report that. A checksum guards every entry. Beyond `max_bytes` the least recently used entries are
+dropped; "recently" is a counter of writes, not a clock.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 FORMAT = 1
-PATIENCE = 3  # failures in a row before the file is left alone for the life of this object
-SLICE = 500  # keys per SQL statement
+MAX_FAILURES = 3  # in a row; then this object stops using the file
+KEYS_PER_STATEMENT = 500  # keys per SQL statement
 CHECKSUM = 8  # bytes
 
 SETTINGS = "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 16777216"
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 
 class DiskCache:
-    """One file of entries. `bypassed` counts failed uses of it, `trouble` is the last reason.
+    """One file of entries. `bypassed` counts failed uses of it, `trouble` is the last error.
 
     Safe to share between threads; after a fork the child opens the file anew.
     """
@@ -52,18 +52,18 @@ class DiskCache:
         self._process = 0  # that opened the connection
         self._failures = 0  # in a row
 
-    def get(self, maker: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """What is here of the keys, whole and unchanged."""
-        nothing: dict[bytes, bytes] = {}
-        return self._use(lambda connection: _get(connection, maker, keys), nothing) if keys else nothing
+    def get(self, model: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the entries of these keys that are present and intact."""
+        empty: dict[bytes, bytes] = {}
+        return self._use(lambda connection: _get(connection, model, keys), empty) if keys else empty
 
-    def put(self, maker: str, fresh: Mapping[bytes, bytes]) -> None:
-        """Keep these, in place of what has the same keys."""
+    def put(self, model: str, fresh: Mapping[bytes, bytes]) -> None:
+        """Store entries; they replace entries of the same keys."""
         if fresh:
-            self._use(lambda connection: self._put(connection, maker, fresh), None)
+            self._use(lambda connection: self._put(connection, model, fresh), None)
 
     def drop(self, keys: Sequence[bytes]) -> int:
-        """Remove entries of these keys, whoever made them, and every byte of them in the file; how many there were."""
+        """Delete the entries of these keys, of all models, and overwrite their bytes; return how many there were."""
         return self._use(lambda connection: _drop(connection, keys), 0) if keys else 0
 
     def close(self) -> None:
@@ -72,23 +72,23 @@ class DiskCache:
                 _close(self._connection, self._process)
             self._connection = None
 
-    def _use(self, action: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """What `action` does with the file, or `otherwise` where the file cannot be used."""
+    def _use(self, action: Callable[[sqlite3.Connection], Result], fallback: Result) -> Result:
+        """Return the result of `action` on the file, or `fallback` where the file cannot be used."""
         with self._lock:
-            if self._failures >= PATIENCE:
+            if self._failures >= MAX_FAILURES:
                 self.bypassed += 1
-                return otherwise
+                return fallback
             try:
-                result = action(self._opened())
+                result = action(self._open())
             except (sqlite3.Error, OSError) as error:
                 self._failures += 1
                 self.bypassed += 1
                 self.trouble = f"{self.path}: {error}"
-                return otherwise
+                return fallback
             self._failures = 0
             return result
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._connection is None or self._process != os.getpid():  # SQLite's connections must not cross a fork
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=0.25, isolation_level=None, check_same_thread=False)
@@ -101,74 +101,74 @@ class DiskCache:
             weakref.finalize(self, _close, connection, self._process)
         return self._connection
 
-    def _put(self, connection: sqlite3.Connection, maker: str, fresh: Mapping[bytes, bytes]) -> None:
+    def _put(self, connection: sqlite3.Connection, model: str, fresh: Mapping[bytes, bytes]) -> None:
         with connection:  # commits, or rolls back on an error
             connection.execute("BEGIN IMMEDIATE")
-            now = _newest(connection) + 1
+            now = _last_use(connection) + 1
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)",
-                ((maker, key, now, _sealed(key, raw)) for key, raw in fresh.items()),
+                ((model, key, now, _add_checksum(key, raw)) for key, raw in fresh.items()),
             )
             self._prune(connection)
 
     def _prune(self, connection: sqlite3.Connection) -> None:
-        """Beyond `max_bytes`, drop the least recently used until a tenth of the room is free again."""
+        """Beyond `max_bytes`, drop the least recently used entries until a tenth of the room is free."""
         pages = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
-        held = pages * _pragma(connection, "page_size")
-        if held <= self.max_bytes:
+        size = pages * _pragma(connection, "page_size")
+        if size <= self.max_bytes:
             return
         (rows,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-        excess = math.ceil(rows * (1 - 0.9 * self.max_bytes / held))
+        excess = math.ceil(rows * (1 - 0.9 * self.max_bytes / size))
         connection.execute(
             "DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors ORDER BY used, rowid LIMIT ?)", (excess,)
         )
 
 
-def _get(connection: sqlite3.Connection, maker: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    found: dict[bytes, bytes] = {}
+def _get(connection: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    entries: dict[bytes, bytes] = {}
     ageing: list[int] = []
-    half = _half(connection)
-    for start in range(0, len(keys), SLICE):
-        some = keys[start : start + SLICE]
-        marks = ",".join("?" * len(some))
+    half = _middle_use(connection)
+    for start in range(0, len(keys), KEYS_PER_STATEMENT):
+        batch = keys[start : start + KEYS_PER_STATEMENT]
+        marks = ",".join("?" * len(batch))
         rows = connection.execute(
-            f"SELECT rowid, text, used, vector FROM vectors WHERE model = ? AND text IN ({marks})", (maker, *some)
+            f"SELECT rowid, text, used, vector FROM vectors WHERE model = ? AND text IN ({marks})", (model, *batch)
         )
         for row, key, used, sealed in rows:
-            raw = _unsealed(key, sealed)
+            raw = _verify_checksum(key, sealed)
             if raw is not None:
-                found[key] = raw
+                entries[key] = raw
                 if used < half:
                     ageing.append(row)
     if ageing:
-        with contextlib.suppress(sqlite3.OperationalError):  # locked or read-only: what was read is good all the same
+        with contextlib.suppress(sqlite3.OperationalError):  # locked or read-only: what was read is still valid
             _touch(connection, ageing)
-    return found
+    return entries
 
 
 def _drop(connection: sqlite3.Connection, keys: Sequence[bytes]) -> int:
     connection.execute("PRAGMA secure_delete = ON")
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        gone = connection.executemany("DELETE FROM vectors WHERE text = ?", ((key,) for key in keys)).rowcount
+        deleted = connection.executemany("DELETE FROM vectors WHERE text = ?", ((key,) for key in keys)).rowcount
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return gone
+    return deleted
 
 
-def _half(connection: sqlite3.Connection) -> float:
-    """Half way from the oldest use to the newest. What is younger is in no danger, so reading it writes nothing."""
+def _middle_use(connection: sqlite3.Connection) -> float:
+    """Return the middle between the oldest use and the newest. Reading an entry younger than that writes nothing."""
     (oldest,) = connection.execute("SELECT coalesce(min(used), 0) FROM vectors").fetchone()
-    return (int(oldest) + _newest(connection)) / 2
+    return (int(oldest) + _last_use(connection)) / 2
 
 
 def _touch(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        now = _newest(connection)
+        now = _last_use(connection)
         connection.executemany("UPDATE vectors SET used = ? WHERE rowid = ?", ((now, row) for row in rows))
 
 
-def _newest(connection: sqlite3.Connection) -> int:
+def _last_use(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(used), 0) FROM vectors").fetchone()[0])
 
 
@@ -176,16 +176,16 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.executescript(SETTINGS)
     if _pragma(connection, "user_version") == 0:
         connection.executescript(SCHEMA)
-    if (found := _pragma(connection, "user_version")) != FORMAT:
-        raise sqlite3.DatabaseError(f"a cache of format {found}, where this version reads {FORMAT}")
+    if (version := _pragma(connection, "user_version")) != FORMAT:
+        raise sqlite3.DatabaseError(f"a cache of format {version}, where this version reads {FORMAT}")
 
 
-def _sealed(key: bytes, raw: bytes) -> bytes:
+def _add_checksum(key: bytes, raw: bytes) -> bytes:
     return raw + hashlib.blake2b(raw, digest_size=CHECKSUM, key=key).digest()
 
 
-def _unsealed(key: bytes, sealed: object) -> bytes | None:
-    """The bytes, or None where they are not those that were written for this key."""
+def _verify_checksum(key: bytes, sealed: object) -> bytes | None:
+    """Return the bytes, or None where their checksum is wrong."""
     if not isinstance(sealed, bytes):
         return None
     raw, checksum = sealed[:-CHECKSUM], sealed[-CHECKSUM:]

@@ -1,8 +1,7 @@
-"""Work begun ahead of its turn, in a thread beside the caller's: two legs take little longer than the slower one.
+"""Runs tasks in background threads, so that two legs take little longer than the slower one.
 
-Most of a leg's time is spent inside an engine that lets go of Python's lock. What comes out is the same, and so is the
-order in which results are used; only the clock sees a difference. Nobody waits for a thread: work that none has taken
-up when its result is wanted is done by the caller, as if nothing had been begun.
+Most of a leg's time is spent inside an engine that releases Python's lock. Results and the order in which they are used
+do not depend on the threads; only the time does. If no thread has started a task, `result()` runs it inline.
 """
 
 from __future__ import annotations
@@ -13,99 +12,97 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from assay.util.thread_map import count_cores
+
 T = TypeVar("T")
 
 
 class Task(Generic[T]):
-    """Work that a thread may have taken up. `result` gives what it gave, or raises what it raised."""
+    """A call that a thread may have started. `result()` returns its value or raises its error."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
-        self._gave: T | None = None
+        self._value: T | None = None
         self._error: BaseException | None = None
-        # Two plain locks, cheaper than an event: who takes the first does the work, and lets go of the second.
-        self._taken, self._running = threading.Lock(), threading.Lock()
+        # Two plain locks are cheaper than an event: whoever acquires the first runs the call and releases the second.
+        self._started, self._running = threading.Lock(), threading.Lock()
         self._running.acquire()
 
-    def help(self) -> None:
-        """Do it, unless somebody has taken it up."""
-        if not self._taken.acquire(blocking=False):
+    def try_run(self) -> None:
+        """Run the call, unless another thread has started it."""
+        if not self._started.acquire(blocking=False):
             return
         try:
-            self._gave = self._work()
-        except BaseException as error:  # raised where it is waited for
+            self._value = self._work()
+        except BaseException as error:  # raised by result()
             self._error = error
         finally:
             self._running.release()
 
     def result(self) -> T:
-        self.help()
+        """Run the call or wait for it, then return its value or raise its error."""
+        self.try_run()
         with self._running:
             if self._error is not None:
                 raise self._error
-            return self._gave  # type: ignore[return-value]
+            return self._value  # type: ignore[return-value]
 
-    def drop(self) -> None:
-        """Nobody wants it any more: it is not begun, or waited for if it was."""
-        if not self._taken.acquire(blocking=False):
+    def cancel(self) -> None:
+        """Prevent the call from starting; if it has started, wait until it ends."""
+        if not self._started.acquire(blocking=False):
             with self._running:
                 pass
 
 
 class ThreadPool:
-    """At most so many threads, started when first needed, ended with the process."""
+    """At most `size` daemon threads, started when first needed."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._waiting: SimpleQueue[Task[object]] = SimpleQueue()
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._tasks: SimpleQueue[Task[object]] = SimpleQueue()
         self._lock = threading.Lock()
-        self._started = 0
+        self._threads = 0
 
     def submit(self, work: Callable[[], T]) -> Task[T]:
-        begun = Task(work)
-        if self._most:
-            self._waiting.put(begun)  # type: ignore[arg-type]
-        if self._started < self._most:
+        task = Task(work)
+        if self._size:
+            self._tasks.put(task)  # type: ignore[arg-type]
+        if self._threads < self._size:
             with self._lock:
-                if self._started < self._most:
-                    self._started += 1
-                    threading.Thread(target=self._run, name="assay-ahead", daemon=True).start()
-        return begun
+                if self._threads < self._size:
+                    self._threads += 1
+                    threading.Thread(target=self._run, name="assay-leg", daemon=True).start()
+        return task
 
     def _run(self) -> None:
         while True:
-            self._waiting.get().help()
+            self._tasks.get().try_run()
 
 
-def _further_cores() -> int:
-    known = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    return len(known) - 1
-
-
-_threads = ThreadPool(_further_cores())
+_pool = ThreadPool(count_cores() - 1)
 
 
 def submit(work: Callable[[], T]) -> Task[T]:
-    """Put it where a thread that is free takes it up."""
-    return _threads.submit(work)
+    """Queue a call for a free thread."""
+    return _pool.submit(work)
 
 
 def run_all(works: Sequence[Callable[[], T]]) -> list[T]:
-    """What all of these give, in their order, done by the caller and whoever is free."""
-    begun = [submit(work) for work in works[1:]]
+    """Run all calls, on the caller's thread and on free ones, and return their values in order."""
+    tasks = [submit(work) for work in works[1:]]
     try:
         first = works[0]()
-        for one in reversed(begun):  # threads take them from the front
-            one.help()
-        return [first, *(one.result() for one in begun)]
+        for task in reversed(tasks):  # threads take them from the front
+            task.try_run()
+        return [first, *(task.result() for task in tasks)]
     finally:
-        for one in begun:
-            one.drop()
+        for task in tasks:
+            task.cancel()
 
 
 def _after_fork() -> None:
-    global _threads
-    _threads = ThreadPool(_further_cores())  # a child has none of its parent's threads
+    global _pool
+    _pool = ThreadPool(count_cores() - 1)  # a child has none of its parent's threads
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,12 +1,12 @@
-"""Helper processes: tasks go out, answers come back in the order of the tasks, and a crash costs one task.
+"""A pool of worker processes: results come back in the order of the tasks, and a crash costs one task.
 
-A helper is a fresh interpreter that runs one module of ours: forking is unsafe beside threads, and a library must
-not import its caller's `__main__` again, as `multiprocessing` does. Messages are pickles behind a header (kind,
-length) on the helper's standard input and output. A task is answered in any number of parts, and at most `AHEAD`
-parts of each helper wait here, so memory is bounded however large an answer is.
+A worker is a fresh interpreter that runs one module of Assay: forking is unsafe beside threads, and a library must not
+import its caller's `__main__` again, as `multiprocessing` does. Messages are pickles behind a header (kind, length) on
+the worker's standard input and output. A result has any number of parts, and at most `MAX_WAITING_PARTS` parts of each
+worker wait here, so memory is bounded however large a result is.
 
-What runs in helpers and what runs here gives the same result; only the time differs. The environment variable
-ASSAY_WORKERS says how many there are: 0 for none, unset for one per core.
+Work gives the same result in a worker and in this process. The environment variable ASSAY_WORKERS sets the number of
+workers: 0 for none, unset for one per core.
 """
 
 from __future__ import annotations
@@ -26,66 +26,69 @@ from types import TracebackType
 from typing import IO, Any
 
 from assay.errors import AssayError, ConfigError
+from assay.util.thread_map import count_cores
 
-AHEAD = 24
-"""Parts of one helper that wait to be read before it has to wait itself."""
+MAX_WAITING_PARTS = 24
+"""Parts of one worker that may wait to be read; then the worker waits."""
 MOST_WORKERS = 4
-"""Helpers at most, unless ASSAY_WORKERS says otherwise: each takes some 200 MB."""
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the helpers are the parallel part
-_PIPE = 1 << 20  # bytes on their way; with less a helper waits whenever the program is busy for some milliseconds
+"""Workers at most, unless ASSAY_WORKERS says otherwise: each takes some 200 MB."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the workers are the parallel part
+_PIPE = 1 << 20  # bytes; with a smaller pipe a worker waits whenever the program is busy for some milliseconds
 _HEADER = struct.Struct(">BQ")
 _PART, _DONE, _FAILED, _CRASHED = range(4)
 
 
-class Crashed(AssayError):
-    """A helper process died while it worked on a task."""
+class WorkerCrashed(AssayError):
+    """A worker process died while it worked on a task."""
 
 
-class NoHelpers(AssayError):
-    """A helper process could not be started; what it should have done can be done here."""
+class WorkersUnavailable(AssayError):
+    """A worker process could not be started; the caller can do the work itself."""
 
 
-def workers() -> int:
-    """How many helper processes to use; 0 when the work is better done here."""
-    said = os.environ.get("ASSAY_WORKERS", "").strip()
-    if said:
-        if not (said.isascii() and said.isdigit()):
-            raise ConfigError(f"ASSAY_WORKERS = {said!r} is not a number of processes", "give 0, 1, 2, … or unset it")
-        return min(int(said), 64)
+def count_workers() -> int:
+    """Return how many worker processes to use; 0 when this process should do the work."""
+    setting = os.environ.get("ASSAY_WORKERS", "").strip()
+    if setting:
+        if not (setting.isascii() and setting.isdigit()):
+            raise ConfigError(
+                f"ASSAY_WORKERS = {setting!r} is not a number of processes", "give 0, 1, 2, … or unset it"
+            )
+        return min(int(setting), 64)
     if getattr(sys, "frozen", False) or not sys.executable:
-        return 0  # a packed program is not an interpreter that could run our module
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return 0  # a packed program is not an interpreter that could run a module
+    cores = count_cores()
     return min(cores, MOST_WORKERS) if cores > 1 else 0
 
 
-# -- in the helper
+# -- in the worker
 
 
-def serve(handler: Callable[[Any], Callable[[Any], Iterable[Any]]]) -> None:
-    """The helper's life: `handler(setup)` gives what answers a task in parts; ends when the other side goes away."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program; it will end us
-    gc.set_threshold(100_000, 20, 20)  # what is made here is given away; looking through it for cycles is waste
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a parser prints must not mix with the answers
-    answer = handler(pickle.loads(_receive(source)[1]))
-    _send(sink, _DONE)
+def serve_tasks(handler: Callable[[Any], Callable[[Any], Iterable[Any]]]) -> None:
+    """Answer tasks until the other side closes the pipe: `handler(setup)` returns the function from a task to parts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, which ends its workers
+    gc.set_threshold(100_000, 20, 20)  # results are sent away; searching them for cycles is waste
+    tasks, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a parser prints must not mix with the results
+    answer = handler(pickle.loads(_receive(tasks)[1]))
+    _send(results, _DONE)
     while True:
-        kind, raw = _receive(source)
+        kind, raw = _receive(tasks)
         if kind == _CRASHED:
             return
         try:
             for part in answer(pickle.loads(raw)):
-                _send(sink, _PART, pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
+                _send(results, _PART, pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
         except BrokenPipeError:
             return
         except Exception as error:
-            _send(sink, _FAILED, _packed(error))
+            _send(results, _FAILED, _pickle_error(error))
         else:
-            _send(sink, _DONE)
+            _send(results, _DONE)
 
 
-def _packed(error: Exception) -> bytes:
-    """An error as bytes; one that does not survive the way is told in words."""
+def _pickle_error(error: Exception) -> bytes:
+    """Return an error as bytes; one that cannot be pickled becomes an AssayError with its text."""
     try:
         raw = pickle.dumps(error)
         pickle.loads(raw)
@@ -94,37 +97,37 @@ def _packed(error: Exception) -> bytes:
     return raw
 
 
-def _send(sink: IO[bytes], kind: int, raw: bytes = b"") -> None:
-    sink.write(_HEADER.pack(kind, len(raw)))
-    sink.write(raw)
-    sink.flush()
+def _send(pipe: IO[bytes], kind: int, raw: bytes = b"") -> None:
+    pipe.write(_HEADER.pack(kind, len(raw)))
+    pipe.write(raw)
+    pipe.flush()
 
 
-def _receive(source: IO[bytes]) -> tuple[int, bytes]:
-    """The next message; `_CRASHED` when there will be none."""
-    head = source.read(_HEADER.size)
+def _receive(pipe: IO[bytes]) -> tuple[int, bytes]:
+    """Read the next message; `_CRASHED` when the pipe has ended."""
+    head = pipe.read(_HEADER.size)
     if len(head) < _HEADER.size:
         return _CRASHED, b""
     kind, length = _HEADER.unpack(head)
-    raw = source.read(length)
+    raw = pipe.read(length)
     return (kind, raw) if len(raw) == length else (_CRASHED, b"")
 
 
 # -- in the program
 
 
-class _Helper:
-    """One process, begun again when it is gone, and the parts that wait to be read from it."""
+class _WorkerProcess:
+    """One process, restarted when it has died, and the parts that wait to be read from it."""
 
     def __init__(self, module: str, setup: Any) -> None:
         self._command = [sys.executable, "-P", "-m", module]
         self._setup = pickle.dumps(setup)
         self._process: subprocess.Popen[bytes] | None = None
-        self.waiting: queue.Queue[tuple[int, bytes]] = queue.Queue(AHEAD)
+        self.waiting: queue.Queue[tuple[int, bytes]] = queue.Queue(MAX_WAITING_PARTS)
 
     def start(self) -> None:
-        # It must find the very modules this process has, and nothing that happens to lie in the current folder.
-        path = os.pathsep.join(place or os.getcwd() for place in sys.path)
+        # It must find the modules of this process, and nothing else from the current folder.
+        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         try:
             self._process = subprocess.Popen(
                 self._command,
@@ -135,26 +138,28 @@ class _Helper:
                 env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             )
         except OSError as error:
-            raise NoHelpers(f"a helper process could not be started: {error}", "set ASSAY_WORKERS=0") from error
-        self._say(self._setup)
+            raise WorkersUnavailable(
+                f"a helper process could not be started: {error}", "set ASSAY_WORKERS=0"
+            ) from error
+        self._write(self._setup)
 
-    def ready(self) -> None:
-        """Wait until it has begun."""
+    def wait_ready(self) -> None:
+        """Wait until the process has started."""
         if self._process is None:
             self.start()
         assert self._process is not None
         assert self._process.stdout is not None
         if _receive(self._process.stdout)[0] != _DONE:
             self.stop()
-            raise NoHelpers("a helper process could not be started", "set ASSAY_WORKERS=0 to do without")
+            raise WorkersUnavailable("a helper process could not be started", "set ASSAY_WORKERS=0 to do without")
 
-    def answer(self, task: Any) -> None:
-        """Give it a task and keep its answer, part by part; a process that dies is said to have."""
+    def run(self, task: Any) -> None:
+        """Send a task and queue its result part by part; the death of the process is queued as `_CRASHED`."""
         if self._process is None:
-            self.ready()
+            self.wait_ready()
         assert self._process is not None
         assert self._process.stdout is not None
-        self._say(pickle.dumps(task))
+        self._write(pickle.dumps(task))
         kind = _PART
         while kind == _PART:
             kind, raw = _receive(self._process.stdout)
@@ -162,10 +167,10 @@ class _Helper:
                 raw = str(self.stop()).encode()
             self.waiting.put((kind, raw))
 
-    def _say(self, raw: bytes) -> None:
+    def _write(self, raw: bytes) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it is gone; reading its answer will tell
+        with contextlib.suppress(OSError):  # it has died; reading its result reports that
             _send(self._process.stdin, _PART, raw)
 
     def kill(self) -> None:
@@ -173,7 +178,7 @@ class _Helper:
             process.kill()
 
     def stop(self) -> int:
-        """End the process for good and say how it ended."""
+        """End the process and return its exit status."""
         process, self._process = self._process, None
         if process is None:
             return 0
@@ -186,30 +191,30 @@ class _Helper:
         return status
 
 
-class Crew:
-    """Helpers at work on a list of tasks. Iterate once: one iterator of parts per task, in order."""
+class WorkerPool:
+    """Workers that process a list of tasks. Iterate once: one iterator of parts per task, in order."""
 
     def __init__(self, module: str, setup: Any, tasks: Sequence[Any], size: int) -> None:
         self._tasks = tasks
-        self._helpers = [_Helper(module, setup) for _ in range(min(size, len(tasks)))]
-        self._order: queue.SimpleQueue[_Helper] = queue.SimpleQueue()  # who has which task
+        self._workers = [_WorkerProcess(module, setup) for _ in range(min(size, len(tasks)))]
+        self._order: queue.SimpleQueue[_WorkerProcess] = queue.SimpleQueue()  # the worker of each task
         self._lock = threading.Lock()
         self._taken = 0
         self._stopped = False
         self._threads: list[threading.Thread] = []
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         try:
-            for helper in self._helpers:
-                helper.start()
-            for helper in self._helpers:
-                helper.ready()
+            for worker in self._workers:
+                worker.start()
+            for worker in self._workers:
+                worker.wait_ready()
         except BaseException:
-            for helper in self._helpers:
-                helper.stop()
+            for worker in self._workers:
+                worker.stop()
             raise
-        for helper in self._helpers:
-            thread = threading.Thread(target=self._drive, args=(helper,), name="assay-helper", daemon=True)
+        for worker in self._workers:
+            thread = threading.Thread(target=self._drive, args=(worker,), name="assay-worker", daemon=True)
             thread.start()
             self._threads.append(thread)
         return self
@@ -218,11 +223,11 @@ class Crew:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopped = True
-        for thread, helper in zip(self._threads, self._helpers, strict=True):
+        for thread, worker in zip(self._threads, self._workers, strict=True):
             while thread.is_alive():
-                helper.kill()
-                while not helper.waiting.empty():
-                    helper.waiting.get_nowait()
+                worker.kill()
+                while not worker.waiting.empty():
+                    worker.waiting.get_nowait()
                 thread.join(0.02)
 
     def __iter__(self) -> Iterator[Iterator[Any]]:
@@ -230,11 +235,11 @@ class Crew:
             parts = self._parts(self._order.get())
             yield parts
             for _ in parts:
-                pass  # what the caller did not want to see
+                pass  # parts that the caller did not read
 
-    def _parts(self, helper: _Helper) -> Iterator[Any]:
+    def _parts(self, worker: _WorkerProcess) -> Iterator[Any]:
         while True:
-            kind, raw = helper.waiting.get()
+            kind, raw = worker.waiting.get()
             if kind == _PART:
                 yield pickle.loads(raw)
             elif kind == _DONE:
@@ -242,23 +247,23 @@ class Crew:
             elif kind == _FAILED:
                 raise pickle.loads(raw)
             else:
-                raise Crashed(f"a helper process ended in the middle of its work (exit {raw.decode()})")
+                raise WorkerCrashed(f"a helper process ended in the middle of its work (exit {raw.decode()})")
 
-    def _drive(self, helper: _Helper) -> None:
-        """One thread per helper: hand it the next task, keep what it says."""
+    def _drive(self, worker: _WorkerProcess) -> None:
+        """Send tasks to one worker and queue its results; runs in a thread per worker."""
         try:
-            while (number := self._next(helper)) < len(self._tasks):
-                helper.answer(self._tasks[number])
+            while (number := self._next(worker)) < len(self._tasks):
+                worker.run(self._tasks[number])
         except Exception as error:
-            helper.waiting.put((_FAILED, _packed(error)))
+            worker.waiting.put((_FAILED, _pickle_error(error)))
         finally:
-            helper.stop()
+            worker.stop()
 
-    def _next(self, helper: _Helper) -> int:
-        """The number of the task this helper takes; beyond the last when there is none."""
+    def _next(self, worker: _WorkerProcess) -> int:
+        """Return the number of the task this worker takes; beyond the last when there is none."""
         with self._lock:
             number = len(self._tasks) if self._stopped else self._taken
             if number < len(self._tasks):
                 self._taken += 1
-                self._order.put(helper)
+                self._order.put(worker)
             return number

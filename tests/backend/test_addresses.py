@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.backend.addresses import ALIASES, BACKENDS, hidden, open_backend, parsed
+from assay.backend.addresses import ALIASES, BACKENDS, open_backend, parse_address, redact_password
 from assay.errors import ConfigError, StoreError
 from assay.store.sqlite import SqliteStore
 
@@ -26,12 +26,12 @@ SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "p
     ],
 )
 def test_an_address_names_its_backend(address: str, expected: tuple[str, str]) -> None:
-    assert parsed(address) == expected
+    assert parse_address(address) == expected
 
 
 def test_an_unknown_scheme_names_the_nearest_and_the_way_out() -> None:
     with pytest.raises(ConfigError, match="no backend keeps stores at locla:") as told:
-        parsed("locla:kb")
+        parse_address("locla:kb")
     assert "'local'" in told.value.cure
     assert "./locla:" in told.value.cure
 
@@ -39,13 +39,13 @@ def test_an_unknown_scheme_names_the_nearest_and_the_way_out() -> None:
 def test_a_folder_that_is_there_needs_no_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("notes:2024").mkdir()
-    assert parsed("notes:2024") == ("local", "notes:2024")
+    assert parse_address("notes:2024") == ("local", "notes:2024")
 
 
 def test_a_folder_store_keeps_its_kind_whatever_its_name_ends_with(tmp_path: Path) -> None:
     folder = tmp_path / "old.db"
     SqliteStore.create(folder, SETTINGS).close()
-    assert parsed(str(folder)) == ("local", str(folder))
+    assert parse_address(str(folder)) == ("local", str(folder))
 
 
 def test_no_store_is_an_error_with_the_cure(tmp_path: Path) -> None:
@@ -55,10 +55,13 @@ def test_no_store_is_an_error_with_the_cure(tmp_path: Path) -> None:
 
 
 def test_messages_hide_a_password() -> None:
-    assert hidden("postgres://ada:secret@host/db") == "postgres://ada:…@host/db"
-    assert hidden("postgres://ada@host/db") == "postgres://ada@host/db"
-    assert hidden("postgres://ada:s/e#c@r:et@host/db") == "postgres://ada:…@host/db"
-    assert hidden("postgres://host/db?schema=a&password=secret&b=1") == "postgres://host/db?schema=a&password=…&b=1"
+    assert redact_password("postgres://ada:secret@host/db") == "postgres://ada:…@host/db"
+    assert redact_password("postgres://ada@host/db") == "postgres://ada@host/db"
+    assert redact_password("postgres://ada:s/e#c@r:et@host/db") == "postgres://ada:…@host/db"
+    assert (
+        redact_password("postgres://host/db?schema=a&password=secret&b=1")
+        == "postgres://host/db?schema=a&password=…&b=1"
+    )
 
 
 def test_every_alias_stands_for_a_backend() -> None:

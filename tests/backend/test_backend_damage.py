@@ -15,7 +15,7 @@ from assay.backend.local.backend import LocalBackend
 from assay.errors import StoreError
 from assay.kb import KnowledgeBase
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk
 
 

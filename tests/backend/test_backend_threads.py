@@ -53,7 +53,7 @@ def version_text(version: int) -> list[Chunk]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_searching_while_writing_and_compacting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.backend.shared.filter_cache._MOST", 1)  # remembered masks are forgotten all the time
+    monkeypatch.setattr("assay.backend.shared.filter_cache._MAX_ENTRIES", 1)  # the cache is cleared at every filter
     base = knowledge.open(tmp_path / "kb", embedder="none")
     base.backend.put((chunk, None) for chunk in version_text(0))
     base.backend.put((Chunk(f"still{i:04d}", "s", "gateway quiet", 2), None) for i in range(800))

@@ -43,5 +43,5 @@ def test_it_forgets_before_it_grows_without_end() -> None:
     known: FilterCache[int] = FilterCache()
     for number in range(1_000):
         known.get(None, float(number), None, lambda n=number: n)  # type: ignore[misc]
-    assert len(known._known) <= 16
+    assert len(known._results) <= 16
     assert known.get(None, 0.0, None, lambda: -1) == -1

@@ -20,11 +20,11 @@ from assay.backend.shared import graph_view
 from assay.backend.shared.graph_view import GraphView
 from assay.config.load import loads
 from assay.legs.graph import Graph
-from assay.protocols import Walk
+from assay.protocols import WalkSettings
 from assay.store.sqlite import SqliteStore
 from assay.testing.contracts import check_leg
 from assay.testing.memory_snapshot import MemorySnapshot
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Query, Ranking
 from assay.where import parse
 from tests.places import PLAIN
@@ -62,7 +62,7 @@ def scores(snapshot, query: str = "", seeds: tuple[str, ...] = (), **settings) -
 
 def graph_of(snapshot) -> GraphView:
     """What a snapshot walks over."""
-    return snapshot._graph_view if isinstance(snapshot, LocalSnapshot) else snapshot._walking.graph
+    return snapshot._graph_view if isinstance(snapshot, LocalSnapshot) else snapshot._graph_walk.graph
 
 
 @pytest.fixture(params=[True, False], ids=["generation", "tail"])
@@ -216,7 +216,7 @@ def test_a_walk_keeps_to_what_the_query_may_see(graph_stores: Stores, compact: b
         compact=compact,
     )
     view = backend.snapshot()
-    walk = Walk(view.rows(np.array(["a"])), 0.5, 0.5, "all", 0.0)
+    walk = WalkSettings(view.rows(np.array(["a"])), 0.5, 0.5, "all", 0.0)
     for query in (Query("", scope="us"), Query("", where=parse('scope = "us"'))):
         assert view.ids(view.related(query, 10, walk).rows).tolist() == ["a"]
     assert view.ids(view.related(Query(""), 10, walk).rows).tolist() == ["a", "b", "c"]
@@ -243,9 +243,9 @@ def test_the_band_of_frequencies_by_hand(
     ]
     backend = filled(tmp_path / "kb", *chunks)
     view = backend.snapshot()._graph_view
-    counted = {name: [int(view.frequency[thing]) for thing in view.meant(name)] for name in held}
+    counted = {name: [int(view.frequency[thing]) for thing in view.query_things(name)] for name in held}
     assert counted == {"Acme Corp": [most], "Bell Inc": [], "Carl Max": [2], "Dora May": []}
-    assert [view.weights[thing] for thing in view.meant("carl max")] == [round(np.log(1 + size / 2) * 1024)]
+    assert [view.weights[thing] for thing in view.query_things("carl max")] == [round(np.log(1 + size / 2) * 1024)]
     backend.close()
 
 
@@ -341,14 +341,14 @@ import json
 from pathlib import Path
 from assay.backend.local.backend import LocalBackend
 from assay.config.load import loads
-from assay.store.sqlite import Store
-from assay.text.analyse import Analyser
+from assay.store.sqlite import SqliteStore
+from assay.text.analyser import Analyser
 from assay.types import Query
-backend = LocalBackend(Store.open(Path({str(tmp_path / "kb")!r})), Analyser())
+backend = LocalBackend(SqliteStore.open(Path({str(tmp_path / "kb")!r})), Analyser())
 pipeline = loads('[legs.bm25]\\n[legs.graph]\\nafter = ["bm25"]\\n[fuse]\\nuse = "rrf"\\n')
 answer = pipeline.run(Query("Anna with Bob"), backend.snapshot())
 span = next(s for s in answer.trace if s.name == "graph")
-print(json.dumps([answer.digest, span.gave.score.tobytes().hex(), [p.name for p in span.gave.parts]]))
+print(json.dumps([answer.digest, span.ranking.score.tobytes().hex(), [p.name for p in span.ranking.parts]]))
 """
     told = [
         subprocess.run(

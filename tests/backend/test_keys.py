@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.backend.shared import exact_keys as keys
+from assay.backend.shared import exact_match as keys
 from assay.types import Chunk, Rows
 
 
@@ -21,7 +21,7 @@ def test_however_many_are_read_at_once(rows: list[int], at_once: int) -> None:
     asked: list[int] = []
     before, keys._TEXTS = keys._TEXTS, at_once
     try:
-        found = keys.letter_for_letter("key_1", np.array(rows, np.int64), lambda part: read(part, asked))
+        found = keys.filter_exact("key_1", np.array(rows, np.int64), lambda part: read(part, asked))
     finally:
         keys._TEXTS = before
     assert found.tolist() == [row for row in rows if row % 3 == 0]

@@ -9,7 +9,7 @@ pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
 from assay.backend.lance.backend import LanceBackend
 from assay.backend.lance.store import LanceStore
 from assay.testing.backends import DIM, check_backend
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 
 SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
 
@@ -34,4 +34,4 @@ def test_contract(tmp_path: Path, seed: int) -> None:
 def test_lances_indexes_propose(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every short cut switched off, its proposals must still lead to the very same answers."""
     monkeypatch.setattr("assay.backend.lance.snapshot.GATHER", 0)
-    check_backend(lambda: backend(tmp_path / "kb.lance", fts_from=0, most_held=0), seed, rounds=5)
+    check_backend(lambda: backend(tmp_path / "kb.lance", fts_from=0, max_vector_bytes=0), seed, rounds=5)

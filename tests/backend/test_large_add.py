@@ -9,7 +9,7 @@ import pytest
 from assay.backend.local import backend as local
 from assay.backend.local.backend import LocalBackend
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk
 
 SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
@@ -23,7 +23,7 @@ def chunks(first: int, end: int) -> list[tuple[Chunk, None]]:
 
 def test_a_large_addition_does_not_become_a_tail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "MOST_TAIL", 10)
-    monkeypatch.setattr(local, "MOST_FRESH", 30)
+    monkeypatch.setattr(local, "MAX_TAIL_ROWS", 30)
     backend = LocalBackend(SqliteStore.create(tmp_path / "kb", SETTINGS), Analyser())
     backend.put(chunks(0, 10))
     assert (backend.generation, backend.pending) == (None, 10)

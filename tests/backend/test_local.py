@@ -7,7 +7,7 @@ import pytest
 from assay.backend.local.backend import LocalBackend
 from assay.store.sqlite import SqliteStore
 from assay.testing.backends import DIM, check_backend
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Query
 
 

@@ -45,7 +45,7 @@ def test_none_is_kept_and_nothing_is_half_written(backend: StoreBackend, odd: Ch
         backend.put([(Chunk("fine", "d", "vault", 1), None), (odd, None)])
     assert told.value.cure
     view = backend.snapshot()
-    assert (view.ids_from(""), backend.store.version()) == (["before"], version)
+    assert (view.ids_with_prefix(""), backend.store.version()) == (["before"], version)
     assert view.ids(view.lexical(Query("vault"), 5).rows).tolist() == ["before"]
 
 
@@ -69,7 +69,7 @@ def test_every_store_can_be_asked_about_one(backend: StoreBackend) -> None:
                 others = [c.id for c in chunks if c.id not in held]
                 assert view.ids(view.live_rows(Not(where))).tolist() == others, where
     assert (view.rows(np.array(ODD, dtype=object)) == -1).all()
-    assert [view.ids_from(odd) for odd in ODD] == [[]] * len(ODD)
+    assert [view.ids_with_prefix(odd) for odd in ODD] == [[]] * len(ODD)
 
 
 def test_a_scope_with_a_nul_is_nobodys(backend: StoreBackend) -> None:

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from assay.backend.postgres import connections as connect
 from assay.backend.postgres.backend import PostgresBackend
-from assay.backend.postgres.connections import MOST, Address
+from assay.backend.postgres.connections import MAX_CONNECTIONS, Address
 from assay.backend.postgres.store import PostgresStore
-from assay.errors import QueryError, StoreBusy, StoreError
-from assay.store.rows import FileFacts, stored
+from assay.errors import QueryError, Reason, StoreBusy, StoreError
+from assay.store.rows import FileState, encode_row
 from assay.store.validation import IdInUse
 from assay.testing.backends import DIM, check_backend, random_chunk, random_vector
 from assay.testing.memory_snapshot import MemorySnapshot
-from assay.testing.stores import check_record
+from assay.testing.stores import check_store
 from assay.types import Chunk, Query
 from assay.where import parse
 from tests.backend.test_local import backend as local_backend
@@ -30,7 +30,7 @@ def opened(address: str, index_from: int = 10_000, dim: int = DIM) -> PostgresBa
     where = Address.parse(address)
     exists = PostgresStore.exists(where)
     store = PostgresStore.open(where) if exists else PostgresStore.create(where, {**SETTINGS, "dim": dim})
-    return PostgresBackend(store, "made without a model", index_from=index_from)
+    return PostgresBackend(store, Reason("made without a model"), index_from=index_from)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -40,27 +40,27 @@ def test_contract(database: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_record(database: str, tmp_path: Path, seed: int) -> None:
-    check_record(lambda: opened(database).store, tmp_path / "oracle", seed, rounds=15)
+    check_store(lambda: opened(database).store, tmp_path / "oracle", seed, rounds=15)
 
 
 def test_an_id_of_another_file_is_refused_at_once(database: str) -> None:
     """Chunks of many files are sent together; who moves to another file first leaves his own, as everywhere."""
     backend = opened(database, dim=0)
-    chunk, other = stored(Chunk("x", "d", "moves", 1)), stored(Chunk("y", "d", "stays", 1))
+    chunk, other = encode_row(Chunk("x", "d", "moves", 1)), encode_row(Chunk("y", "d", "stays", 1))
     with backend.store.write("add") as writer:
-        writer.put_file(FileFacts("docs/a", "docs", "1", 1), [(chunk, None)])
+        writer.put_file(FileState("docs/a", "docs", "1", 1), [(chunk, None)])
     for taken in ([(chunk, None)], [(other, None)] * 2):
         with contextlib.suppress(KeyError), backend.store.write("move") as writer:
             with pytest.raises(IdInUse, match="already in use"):
-                writer.put_file(FileFacts("docs/b", "docs", "2", 1), taken)
+                writer.put_file(FileState("docs/b", "docs", "2", 1), taken)
             raise KeyError  # undoes the rest
     with backend.store.write("move") as writer:
-        writer.put_file(FileFacts("docs/a", "docs", "2", 1), [])
-        writer.put_file(FileFacts("docs/b", "docs", "2", 1), [(chunk, None)])
-        writer.put_file(FileFacts("docs/b", "docs", "3", 1), [(chunk, None), (other, None)])  # twice: the second counts
-    assert (writer.born, writer.died, writer.kept) == (2, 1, 1)
-    assert backend.store.live_in("docs/b").keys() == {"x", "y"}
-    assert backend.store.damage(deep=True) == ""
+        writer.put_file(FileState("docs/a", "docs", "2", 1), [])
+        writer.put_file(FileState("docs/b", "docs", "2", 1), [(chunk, None)])
+        writer.put_file(FileState("docs/b", "docs", "3", 1), [(chunk, None), (other, None)])  # twice: the second counts
+    assert (writer.inserted, writer.deleted, writer.unchanged) == (2, 1, 1)
+    assert backend.store.live_chunks_of("docs/b").keys() == {"x", "y"}
+    assert backend.store.find_damage(deep=True) == ""
     backend.close()
 
 
@@ -70,7 +70,7 @@ def test_contract_without_vectors(database: str) -> None:
 
 def test_frequent_terms_never_change_an_answer(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the first guess at the rare terms is, what is proven equals brute force."""
-    monkeypatch.setattr("assay.backend.postgres.cover._LIKELY", 1e9)
+    monkeypatch.setattr("assay.backend.postgres.maxscore._LIKELY", 1e9)
     check_backend(lambda: opened(database), 11, rounds=4)
 
 
@@ -80,7 +80,7 @@ def corpus(size: int, seed: int = 1) -> list[tuple[Chunk, np.ndarray | None]]:
 
 
 def test_the_server_says_how_far_its_index_is(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.backend.postgres.upkeep._LOOK", 0.002)
+    monkeypatch.setattr("assay.backend.postgres.upkeep._POLL_S", 0.002)
     backend = opened(database, index_from=1_000)
     near = np.random.default_rng(3).normal(size=(4_000, DIM)).astype(np.float32)
     near /= np.linalg.norm(near, axis=1, keepdims=True)
@@ -283,7 +283,7 @@ def test_filters_mean_what_they_mean_everywhere(filtered: PostgresBackend, metas
         assert view.ids(view.live_rows(where)).tolist() == expected
         for few in (0, 20_000):  # as a condition, and by name
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("assay.backend.postgres.version_view.FEW", few)
+                patch.setattr("assay.backend.postgres.version_view.MAX_ROWS_BY_SEQ", few)
                 found = filtered.snapshot().lexical(Query("t", where=where), 10)
             assert sorted(view.ids(found.rows).tolist()) == expected
 
@@ -356,7 +356,7 @@ def test_forgetting_and_erasing_leave_nothing(database: str) -> None:
     assert "write-ahead log" in done.unreached[0]
     assert backend.store.states("") == []
     assert backend.snapshot().size == 0
-    assert backend.store.damage(deep=True) == ""
+    assert backend.store.find_damage(deep=True) == ""
     backend.close()
 
 
@@ -377,7 +377,7 @@ def test_two_writers_wait_for_each_other(database: str) -> None:
         thread.join()
     assert backends[0].snapshot().version == 30
     assert backends[1].snapshot().size == 30
-    assert backends[0].store.damage(deep=True) == ""
+    assert backends[0].store.find_damage(deep=True) == ""
     for backend in backends:
         backend.close()
 
@@ -387,13 +387,13 @@ def test_more_threads_than_connections_wait_for_each_other(database: str) -> Non
     from threading import Barrier, Thread
 
     backend = opened(database, dim=0)
-    many = 2 * MOST
+    many = 2 * MAX_CONNECTIONS
     start, problems = Barrier(many), []
 
     def work(number: int) -> None:
         start.wait()
         try:
-            with backend.store.turn("memory"):
+            with backend.store.lock("memory"):
                 backend.put([(Chunk(f"c{number}", "d", "words", 1), None)])
             with backend.store.write("tag") as writer:
                 writer.tag(f"t{number}", backend.store.version())  # as `assay tag` does
@@ -413,9 +413,9 @@ def test_more_threads_than_connections_wait_for_each_other(database: str) -> Non
 def test_a_pool_that_is_used_up_says_so(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = opened(database, dim=0)
     with contextlib.ExitStack() as held:
-        for _ in range(MOST):
-            held.enter_context(backend.store.alone())
-        monkeypatch.setattr(connect, "_PATIENCE", 0.1)
+        for _ in range(MAX_CONNECTIONS):
+            held.enter_context(backend.store.autocommit())
+        monkeypatch.setattr(connect, "_TIMEOUT", 0.1)
         with pytest.raises(StoreBusy, match="every connection of this process is in use") as told:
             backend.snapshot()
     assert "fewer threads" in told.value.cure

@@ -59,7 +59,7 @@ def test_acknowledged_writes_survive_a_killed_server(own: PostgresServer) -> Non
         assert {f"{step}-{i}" for i in range(3)} <= there
     assert len(there) % 3 == 0  # a step is there whole or not at all
     assert len(there) - 3 * len(acknowledged) <= 3 * len(threads)  # at most the steps under way
-    assert backend.store.damage(deep=True) == ""
+    assert backend.store.find_damage(deep=True) == ""
     assert len(refusals) == 2
     assert all(error.cure for error in refusals)
     backend.close()
@@ -122,8 +122,8 @@ def test_the_pool_does_not_talk_past_us(own: PostgresServer) -> None:
     """In a program that keeps no log, Python would print the pool's complaints between our own sentences."""
     code = f"""
 import psycopg
-from assay.backend.postgres.factory import PLACE
-backend = PLACE.open({own.address("cut")!r})
+from assay.backend.postgres.factory import FACTORY
+backend = FACTORY.open({own.address("cut")!r})
 backend.snapshot()
 with psycopg.connect({own.address()!r}, autocommit=True) as db:
     db.execute("{CUT}")
@@ -160,8 +160,8 @@ def test_a_server_killed_while_the_graph_is_written_keeps_the_old_one(
     backend.put([(Chunk(f"c{i}", f"d{i}", f"we saw Anna Bell in {i}", 5), None) for i in range(5)])
     backend.compact()
     assert _walked(backend).keys() == {f"c{i}" for i in range(5)}
-    kept = backend._graphs.kept()
-    assert kept.made
+    stored = backend._graphs.read_stored()
+    assert stored.made
     backend.put([(Chunk("new", "new", "so did Anna Bell", 5), None)])
 
     def killed(_: object) -> None:
@@ -169,17 +169,17 @@ def test_a_server_killed_while_the_graph_is_written_keeps_the_old_one(
 
     with monkeypatch.context() as patched:
         patched.setattr("assay.backend.postgres.graph_pages.lock", killed)  # pages sent, nothing committed
-        patched.setattr("assay.backend.postgres.connections._PATIENCE", 1.0)
+        patched.setattr("assay.backend.postgres.connections._TIMEOUT", 1.0)
         with pytest.raises(Disconnected):
             backend.compact()
     own.run()
-    assert backend._graphs.kept() == kept
+    assert backend._graphs.read_stored() == stored
     want = {*(f"c{i}" for i in range(5)), "new"}  # acknowledged, so it is there
     other = opened(address, dim=0)
     assert _walked(backend) == _walked(other)
     assert _walked(other).keys() == want
     assert other.compact()
-    assert other._graphs.kept().base == other.store.version()
+    assert other._graphs.read_stored().base == other.store.version()
     assert _walked(backend).keys() == want
     backend.close()
     other.close()

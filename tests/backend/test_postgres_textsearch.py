@@ -25,9 +25,9 @@ def backend(database: str, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-
     monkeypatch.setattr(textsearch, "SWITCHED_ON", "SELECT 1")
     monkeypatch.setattr(textsearch, "CREATE", f"CREATE INDEX {textsearch.INDEX} ON chunk (md5(said(terms, counts)))")
     monkeypatch.setattr(textsearch, "PRESENT", f"to_regclass('{textsearch.INDEX}') IS NOT NULL")
-    monkeypatch.setattr(lexical, "_MANY", 50)
+    monkeypatch.setattr(lexical, "_TEXTSEARCH_FROM", 50)
     made = opened(database, dim=0)
-    with made.store.alone() as db:
+    with made.store.autocommit() as db:
         db.execute(STAND_IN)
     rng = random.Random(5)
     words = [
@@ -69,4 +69,4 @@ def test_the_numbers_of_terms_are_its_words(backend: PostgresBackend) -> None:
     backend.compact()
     said = backend.store.read(lambda db: db.execute("SELECT said(ARRAY[3, 12], ARRAY[1, 2])").fetchone())
     assert said == ("t3 t12 t12 ",)
-    assert textsearch.proposal([3, 12], 7)[1] == ("t3 t12", 7)
+    assert textsearch.order_clause([3, 12], 7)[1] == ("t3 t12", 7)

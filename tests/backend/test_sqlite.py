@@ -14,7 +14,7 @@ from assay.backend.sqlite.backend import FACTORY, OneFileBackend
 from assay.errors import QueryError, StoreError
 from assay.store.sqlite import SqliteStore
 from assay.testing.backends import check_backend
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Query
 from assay.where import COMPARISONS, And, Compare, Filter, Missing, Not, Or, compare_values, parse
 
@@ -86,7 +86,7 @@ def test_any_text_is_a_legal_query_and_filter_value(query: str, value: str) -> N
     asked = np.array([query or "x"])
     known = asked[0] in {c.id for c in CHUNKS}  # a short text may happen to be an id, and numpy drops NUL at its end
     assert (view.rows(asked)[0] >= 0) == known
-    assert view.ids_from(query + "x") == []
+    assert view.ids_with_prefix(query + "x") == []
 
 
 CHUNKS = [chunk("a", 'C++ "quoted" NEAR(x, 3) col:val* ^-', lang="en"), chunk("b", "naïve Straße 東京", lang="ß~")]
@@ -166,8 +166,8 @@ def test_snapshots_stay_as_they_were(tmp_path: Path) -> None:
         assert view.ids(view.lexical(Query("key"), 9).rows).tolist() == ["a", "b"]
         assert [c.text for c in view.chunks(view.rows(np.array(["a", "b"])))] == ["signing key", "office key"]
         assert view.digest == digest
-        assert view.ids_from("") == ["a", "b"]
-    assert store.snapshot().ids_from("") == ["a", "c"]
+        assert view.ids_with_prefix("") == ["a", "b"]
+    assert store.snapshot().ids_with_prefix("") == ["a", "c"]
     assert store.snapshot().digest != digest
     with pytest.raises(StoreError, match="no version 99"):
         store.snapshot(99)
@@ -221,7 +221,7 @@ def test_dense_is_refused_with_the_cure(tmp_path: Path) -> None:
     with assay.open(tmp_path / "notes.sqlite") as kb:
         kb.add(["a quoted word"])
         answer = kb.search("word")
-        assert any("dense skipped: a one-file store" in line for line in answer.verdict.degraded)
+        assert any("dense skipped: a one-file store" in line for line in answer.status.degraded)
         with pytest.raises(StoreError, match="cannot hold vectors") as told:
             kb.embed_missing()
         assert "folder" in told.value.cure

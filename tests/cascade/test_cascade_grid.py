@@ -6,34 +6,40 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.bench.gates.rules import load
+from assay.bench.gates.rules import load_rules
 from assay.bench.receipt import Receipt, read
 from assay.cascade import service as cascade
 from assay.cascade.bank.bank import write_bank
 from assay.cascade.bank.index import BankIndex
 from assay.cascade.bank.sequences import Pairs, open_sequences, write_sequences
 from assay.cascade.bank.snapshot import BankSnapshot
-from assay.cascade.evaluation.baselines import GUESSES, baseline_ranks
-from assay.cascade.evaluation.doubts import chance, doubts
+from assay.cascade.evaluation.baselines import GUESSES, rank_baselines
+from assay.cascade.evaluation.doubts import chance_level, find_doubts
 from assay.cascade.evaluation.evaluate import EvaluationJob, evaluate
 from assay.cascade.evaluation.grid import Axes, CascadeCell, run_grid
-from assay.cascade.evaluation.leakage import leakage
-from assay.cascade.evaluation.offline import offline
-from assay.cascade.evaluation.questions import NextVectorQuestion, agreement, lanes, questions, twins
-from assay.cascade.evaluation.report import TITLE, _short_lists, headline, markdown
-from assay.cascade.evaluation.runs import columns
-from assay.cascade.lvm.model import NORMALISATION, NextVector
+from assay.cascade.evaluation.leakage import measure_leakage
+from assay.cascade.evaluation.offline import evaluate_offline
+from assay.cascade.evaluation.questions import (
+    NextVectorQuestion,
+    code_agreement,
+    find_twins,
+    make_questions,
+    split_by_domain,
+)
+from assay.cascade.evaluation.report import TITLE, _short_lists, headline, to_markdown
+from assay.cascade.evaluation.runs import score_ranks
+from assay.cascade.lvm.model import NORMALISATION, NextVectorModel
 from assay.cascade.service import CascadeQuery
 from assay.errors import ConfigError
 from assay.score.tmd_layout import LAYOUTS
-from tests.cascade.bank.made import bank_of, pair_file, unit
-from tests.cascade.planted_bank import folder, opened, sequences
+from tests.cascade.bank.sample_bank import bank_of, pair_file, unit
+from tests.cascade.planted_bank import open_planted, planted_folder, planted_sequences
 
 SMALL = Axes(k0=(100,), weight=(0.7,), nprobe=(8, 16))
 
 
 def test_scores_by_hand():
-    found = columns(np.array([1, 5, 6, 10, 0]))
+    found = score_ranks(np.array([1, 5, 6, 10, 0]))
     assert found["Success@1"].tolist() == [1, 0, 0, 0, 0]
     assert found["Success@5"].tolist() == [1, 1, 0, 0, 0]
     assert found["Success@10"].tolist() == [1, 1, 1, 1, 0]
@@ -44,7 +50,7 @@ def test_a_twin_of_the_answer_is_the_answer(tmp_path):
     vectors = unit(6)
     vectors[4] = vectors[1]
     bank = write_bank(tmp_path / "b.npz", vectors, np.arange(10, 16), np.zeros(6, "u2"), np.zeros(6, "i2"))
-    found = twins(bank)
+    found = find_twins(bank)
     assert {row: rows.tolist() for row, rows in found.items()} == {1: [1, 4], 4: [1, 4]}
     question = NextVectorQuestion("q", CascadeQuery(vectors[0]), frozenset({11, 14}), 0)
     assert question.rank([10, 14, 11]) == 2
@@ -57,12 +63,12 @@ def test_a_question_by_hand(tmp_path):
     vectors[4] = vectors[1]
     bank = bank_of(tmp_path, vectors=vectors)
     snapshot = BankSnapshot(bank, BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1}))
-    (found,) = questions(snapshot, Pairs(np.array([13]), np.array([11]), np.array([[-1, 12]])))
-    assert found.right == {11, 14}
+    (found,) = make_questions(snapshot, Pairs(np.array([13]), np.array([11]), np.array([[-1, 12]])))
+    assert found.answers == {11, 14}
     assert found.domain == 3
-    assert (found.ask.tmd_bits, found.ask.lane) == (int(bank.tmd_bits[3]), int(bank.lanes[3]))
-    assert (found.ask.exclude_ids, found.ask.context_ids) == ((13,), (12,))
-    assert np.array_equal(found.ask.vector, vectors[3])
+    assert (found.request.tmd_bits, found.request.lane) == (int(bank.tmd_bits[3]), int(bank.lanes[3]))
+    assert (found.request.exclude_ids, found.request.context_ids) == ((13,), (12,))
+    assert np.array_equal(found.request.vector, vectors[3])
     weighted = vectors[3] + 0.5 * vectors[2]
     assert np.allclose(GUESSES["context"](snapshot, found), weighted / np.linalg.norm(weighted), atol=1e-6)
     assert np.array_equal(GUESSES["oracle"](snapshot, found), vectors[1])
@@ -70,25 +76,25 @@ def test_a_question_by_hand(tmp_path):
 
 
 def test_a_lot_finds_what_chance_does():
-    asked = questions(opened().snapshot, sequences().val)
-    ranks = baseline_ranks(opened().snapshot, asked)["random"]
-    assert len(ranks) == len(asked)
+    questions = make_questions(open_planted().snapshot, planted_sequences().val)
+    ranks = rank_baselines(open_planted().snapshot, questions)["random"]
+    assert len(ranks) == len(questions)
     assert ((ranks >= 0) & (ranks <= 10)).all()
-    assert (ranks > 0).mean() <= chance(4_096, len(asked))
+    assert (ranks > 0).mean() <= chance_level(4_096, len(questions))
 
 
 @pytest.mark.parametrize(("cosine", "near"), [(0.995, 1), (0.985, 0)])
 def test_an_answer_that_was_learned_in_other_words_is_counted(tmp_path, cosine, near):
     """14, to be found, lies at this cosine of 11, which was learned."""
     vectors = unit(6)
-    aside = vectors[0] - (vectors[0] @ vectors[1]) * vectors[1]
-    vectors[4] = cosine * vectors[1] + np.sqrt(1 - cosine**2) * aside / np.linalg.norm(aside)
+    scratch = vectors[0] - (vectors[0] @ vectors[1]) * vectors[1]
+    vectors[4] = cosine * vectors[1] + np.sqrt(1 - cosine**2) * scratch / np.linalg.norm(scratch)
     bank = bank_of(tmp_path, vectors=vectors)
-    found = leakage(bank, open_sequences(pair_file(tmp_path), bank))
+    found = measure_leakage(bank, open_sequences(pair_file(tmp_path), bank))
     assert (found["targets_near_a_learned_vector"], found["targets_looked_at"]) == (near, 1)
     assert found["twins_in_the_bank"] == 0
     vectors[4] = vectors[1]
-    twin = leakage(*_opened(tmp_path / "twin", vectors))
+    twin = measure_leakage(*_opened(tmp_path / "twin", vectors))
     assert (twin["twins_in_the_bank"], twin["targets_near_a_learned_vector"]) == (2, 1)
 
 
@@ -99,8 +105,8 @@ def _opened(folder_, vectors):
 
 
 def _cell(k0, nprobe, weight, hit5, rank):
-    said = {"aggregates": {"all": {"Success@5": hit5, "RR@10": rank}}}
-    return CascadeCell(k0, nprobe, weight, run=None, receipt=Receipt("run", said))
+    payload = {"aggregates": {"all": {"Success@5": hit5, "RR@10": rank}}}
+    return CascadeCell(k0, nprobe, weight, run=None, receipt=Receipt("run", payload))
 
 
 def test_of_several_that_pass_the_best_then_the_cheapest_is_chosen():
@@ -118,29 +124,29 @@ def test_of_several_that_pass_the_best_then_the_cheapest_is_chosen():
 
 def test_answers_that_cannot_be_told_from_others_are_doubted():
     rows = {"identity": 0.1, "oracle": 0.9}
-    (said,) = doubts(0.5, 0.01, rows, opened().snapshot, sequences())
-    assert said.startswith("the oracle finds 0.9000")
-    assert doubts(0.5, 0.01, {**rows, "oracle": 1.0}, opened().snapshot, sequences()) == []
+    (payload,) = find_doubts(0.5, 0.01, rows, open_planted().snapshot, planted_sequences())
+    assert payload.startswith("the oracle finds 0.9000")
+    assert find_doubts(0.5, 0.01, {**rows, "oracle": 1.0}, open_planted().snapshot, planted_sequences()) == []
 
 
 def test_an_evaluation_without_a_model_says_so():
-    bare = cascade.cascade(BankSnapshot(opened().snapshot.bank, opened().snapshot.index))
-    assert "no next-vector model" in offline(bare, sequences(), 5, baselines=False)["degraded"]
+    bare = cascade.make_cascade(BankSnapshot(open_planted().snapshot.bank, open_planted().snapshot.index))
+    assert "no next-vector model" in evaluate_offline(bare, planted_sequences(), 5, baselines=False)["degraded"]
 
 
 def test_a_lane_of_few_questions_is_not_measured():
-    asked = [
+    questions = [
         NextVectorQuestion(str(i), CascadeQuery(np.ones(1, np.float32)), frozenset(), 3 if i < 30 else 5)
         for i in range(59)
     ]
-    measured, few = lanes(asked)
+    measured, few = split_by_domain(questions)
     assert {name: len(places) for name, places in measured.items()} == {"domain=03": 30}
     assert few == {"domain=05": 29}
 
 
 @pytest.fixture(scope="module")
 def grid():
-    return run_grid(opened(), sequences(), SMALL, name="planted", most=400)
+    return run_grid(open_planted(), planted_sequences(), SMALL, name="planted", most=400)
 
 
 def test_the_planted_bank_is_promoted(grid):
@@ -159,7 +165,7 @@ def test_every_report_has_the_rows_that_expose_nonsense(grid):
     assert {"random", "identity", "context", "oracle", "faiss-only nprobe 8", "faiss-only nprobe 16"} == set(
         grid.baselines
     )
-    page = markdown(grid)
+    page = to_markdown(grid)
     for row in grid.baselines:
         assert f"| {row} |" in page
     assert "lvm-only" in page
@@ -176,7 +182,7 @@ def test_lists_that_hold_fewer_than_k0_are_told():
 
 
 def test_the_canonical_half_is_the_same_on_every_run(grid):
-    again = run_grid(opened(), sequences(), SMALL, name="planted", most=400)
+    again = run_grid(open_planted(), planted_sequences(), SMALL, name="planted", most=400)
     assert again.receipt.digest == grid.receipt.digest
 
 
@@ -190,15 +196,15 @@ def test_lvm_only_is_lambda_1_at_the_same_k0(grid):
 
 def test_no_configuration_passes_is_said(grid):
     """Under a code that says the wrong thing agreement hurts, and nothing is promoted."""
-    made = opened()
+    made = open_planted()
     bank = made.snapshot.bank
     codes = np.random.default_rng(5).permutation(np.asarray(bank.tmd_bits))
     wrong = dataclasses.replace(bank, tmd_bits=codes, lanes=made.snapshot.layout.lanes(codes))
-    other = cascade.cascade(BankSnapshot(wrong, made.snapshot.index, made.snapshot.model))
-    failed = run_grid(other, sequences(), dataclasses.replace(SMALL, nprobe=(16,)), most=60)
+    other = cascade.make_cascade(BankSnapshot(wrong, made.snapshot.index, made.snapshot.model))
+    failed = run_grid(other, planted_sequences(), dataclasses.replace(SMALL, nprobe=(16,)), most=60)
     assert failed.chosen is None
     assert headline(failed) == "No configuration passes."
-    assert "**fail**" in markdown(failed)
+    assert "**fail**" in to_markdown(failed)
     assert failed.receipt.measured["verdict"] == "fail"
     assert failed.goal.canonical["gates"][0]["verdict"] == "fail"
 
@@ -211,36 +217,38 @@ class Nowhere:
 
 
 def test_a_model_that_finds_nothing_is_doubted():
-    made = opened()
+    made = open_planted()
     manifest = {"name": "nowhere", "dim": 32, "context": 4, "normalisation": dict(NORMALISATION)}
-    away = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index, NextVector(Nowhere(), manifest)))
-    found = run_grid(away, sequences(), Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), most=60)
-    said = " ".join(found.receipt.canonical["doubts"])
-    assert "drawn at random" in said
-    assert "staying put" in said
+    away = cascade.make_cascade(
+        BankSnapshot(made.snapshot.bank, made.snapshot.index, NextVectorModel(Nowhere(), manifest))
+    )
+    found = run_grid(away, planted_sequences(), Axes(k0=(500,), weight=(0.7,), nprobe=(16,)), most=60)
+    payload = " ".join(found.receipt.canonical["doubts"])
+    assert "drawn at random" in payload
+    assert "staying put" in payload
 
 
 def test_where_no_lane_has_enough_questions_nothing_is_promoted():
     """No lane is worse, for want of lanes: that is not measured, and what was not measured never passes."""
-    found = run_grid(opened(), sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=60)
+    found = run_grid(open_planted(), planted_sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=60)
     (gate,) = [one for one in found.cells[0].gate.canonical["gates"] if one["name"] == "no lane worse"]
     assert gate["verdict"] == "not_measured"
     assert "fewer than min_n = 30" in gate["why"]
     assert found.chosen is None
-    assert "| not measured |" in markdown(found)
+    assert "| not measured |" in to_markdown(found)
 
 
 def test_a_model_of_other_sequences_is_doubted(tmp_path):
     """The same bank, split otherwise: the model may have learned what it is asked here."""
-    made = opened()
-    bank, own = made.snapshot.bank, sequences()
+    made = open_planted()
+    bank, own = made.snapshot.bank, planted_sequences()
     pairs = [Pairs(*(getattr(own.train, n)[s] for n in ("current", "following", "context"))) for s in _TWO]
     other = write_sequences(tmp_path / "other.npz", *pairs, bank)
     axes = Axes(k0=(100,), weight=(0.7,), nprobe=(16,))
     found = run_grid(made, other, axes, most=30).receipt.canonical["doubts"]
     assert any("learned from other sequences" in text for text in found)
-    away = NextVector(made.snapshot.model._steps, {**made.snapshot.model.manifest, "training": {"by": "others"}})
-    found = run_grid(cascade.cascade(BankSnapshot(bank, made.snapshot.index, away)), own, axes, most=30)
+    away = NextVectorModel(made.snapshot.model._steps, {**made.snapshot.model.manifest, "training": {"by": "others"}})
+    found = run_grid(cascade.make_cascade(BankSnapshot(bank, made.snapshot.index, away)), own, axes, most=30)
     assert any("nobody knows what" in text for text in found.receipt.canonical["doubts"])
 
 
@@ -250,7 +258,7 @@ _TWO = (slice(0, 28 * 56), slice(28 * 56, 32 * 56))
 
 def test_codes_read_in_another_layout_are_doubted():
     """A bank made with the layout `wide` under the preset, which reads `spec`: every domain and task is another's."""
-    made = opened()
+    made = open_planted()
     held, wide = made.snapshot.bank, LAYOUTS["wide"]
     codes = wide.pack(*LAYOUTS["spec"].unpack(held.tmd_bits))
     bank = dataclasses.replace(held, tmd_bits=codes, lanes=wide.lanes(codes))
@@ -259,11 +267,13 @@ def test_codes_read_in_another_layout_are_doubted():
         BankSnapshot(*given) for given in ((bank, made.snapshot.index), (bank, made.snapshot.index, None, "wide"),
                                            (dataclasses.replace(held, lanes=held.lanes * 0 + 9), made.snapshot.index))
     )  # fmt: skip
-    assert (right.misread, own.misread, made.snapshot.misread) == ("", "", "")
-    assert 'layout = "wide"' in wrong.misread
-    said = run_grid(cascade.cascade(wrong), sequences(), axes, most=20)
-    assert wrong.misread in said.receipt.canonical["doubts"]
-    assert offline(cascade.cascade(wrong), sequences(), 20, baselines=False)["doubts"] == [wrong.misread]
+    assert (right.layout_warning, own.layout_warning, made.snapshot.layout_warning) == ("", "", "")
+    assert 'layout = "wide"' in wrong.layout_warning
+    payload = run_grid(cascade.make_cascade(wrong), planted_sequences(), axes, most=20)
+    assert wrong.layout_warning in payload.receipt.canonical["doubts"]
+    assert evaluate_offline(cascade.make_cascade(wrong), planted_sequences(), 20, baselines=False)["doubts"] == [
+        wrong.layout_warning
+    ]
 
 
 def test_answers_in_their_own_context_are_counted(tmp_path):
@@ -272,7 +282,7 @@ def test_answers_in_their_own_context_are_counted(tmp_path):
     path = pair_file(
         tmp_path, val_curr_ids=np.array([13, 13]), val_next_ids=np.array([14, 14]), val_context_ids=context
     )
-    found = leakage(bank, open_sequences(path, bank))
+    found = measure_leakage(bank, open_sequences(path, bank))
     assert found["answers_in_their_own_context"] == 1
     assert found["repeated_pairs"] == 1
 
@@ -282,24 +292,24 @@ def test_how_often_codes_agree_by_hand(tmp_path):
     bank = bank_of(tmp_path, tmd_bits=bits, lane_indices=LAYOUTS["spec"].lanes(bits))
     snapshot = BankSnapshot(bank, BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1}))
     ids = np.arange(10, 15)
-    found = agreement(snapshot, Pairs(ids, ids + 1, np.empty((5, 0), np.int64)))
+    found = code_agreement(snapshot, Pairs(ids, ids + 1, np.empty((5, 0), np.int64)))
     # 1,5 → 1,5 → 1,6 → 2,6 → 2,7 → 3,7
     assert found == {"lane": 0.2, "domain": 0.6, "task": 0.6}
 
 
 def test_chance_by_hand():
     # 10 of 1,000 are ten; 0.01 + 3 √(0.01 · 0.99 / 100)
-    assert chance(1_000, 100) == pytest.approx(0.01 + 3 * 0.00994987, abs=1e-6)
-    assert chance(5, 100) == 1.0
+    assert chance_level(1_000, 100) == pytest.approx(0.01 + 3 * 0.00994987, abs=1e-6)
+    assert chance_level(5, 100) == 1.0
 
 
 def test_without_a_model_nothing_is_measured():
-    made = opened()
-    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
-    found = run_grid(bare, sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=40)
+    made = open_planted()
+    bare = cascade.make_cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
+    found = run_grid(bare, planted_sequences(), Axes(k0=(100,), weight=(0.7,), nprobe=(16,)), most=40)
     assert found.cells[0].receipt.canonical["status"] == "not_measured"
     assert found.chosen is None
-    assert "Goal Hit@5 ≥ 0.78: not measured (" in markdown(found)
+    assert "Goal Hit@5 ≥ 0.78: not measured (" in to_markdown(found)
 
 
 @pytest.mark.parametrize(
@@ -311,20 +321,20 @@ def test_axes_that_make_no_grid(wrong):
 
 
 def test_the_rules_say_what_001_says():
-    rules = {rule.name: rule for rule in load("cascade").rules}
+    rules = {rule.name: rule for rule in load_rules("cascade").rules}
     assert (rules["uplift"].op, rules["uplift"].threshold, rules["uplift"].relative) == (">=", 0.02, True)
     latency, lane = rules["latency"], rules["no lane worse"]
     assert (latency.metric, latency.op, latency.threshold, latency.relative) == ("latency.p95", "<=", 1.2, True)
     assert (lane.metric, lane.op, lane.threshold, lane.min_n) == ("Success@5", ">=", -0.03, 30)
     assert (lane.scope, lane.relative) == ("each stratum", True)
-    (goal,) = load("cascade-goal").rules
+    (goal,) = load_rules("cascade-goal").rules
     assert (goal.metric, goal.threshold, goal.relative) == ("Success@5", 0.78, False)
 
 
 def test_an_evaluation_writes_json_markdown_and_the_results_page(tmp_path):
-    job = EvaluationJob(bank=folder() / "bank.npz", most=60)
-    said = evaluate(job, dataclasses.replace(SMALL, k0=(100,), nprobe=(16,)), tmp_path / "evals" / "grid.json")
-    assert "Goal" in said
+    job = EvaluationJob(bank=planted_folder() / "bank.npz", most=60)
+    payload = evaluate(job, dataclasses.replace(SMALL, k0=(100,), nprobe=(16,)), tmp_path / "evals" / "grid.json")
+    assert "Goal" in payload
     receipt = read(tmp_path / "evals" / "grid.json")
     assert receipt.kind == "grid"
     assert receipt.canonical["questions"] == 60
@@ -333,17 +343,17 @@ def test_an_evaluation_writes_json_markdown_and_the_results_page(tmp_path):
 
 def test_what_an_evaluation_made_is_taken_again_for_the_same_halves_only(tmp_path):
     axes = dataclasses.replace(SMALL, k0=(100,), nprobe=(16,))
-    bank = opened().snapshot.bank
+    bank = open_planted().snapshot.bank
     out = tmp_path / "evals" / "grid.json"
-    own, seen = sequences().train, []
+    own, seen = planted_sequences().train, []
     for halves in (_TWO, _TWO, _TWO[::-1]):
         pairs = [Pairs(*(getattr(own, n)[s] for n in ("current", "following", "context"))) for s in halves]
         write_sequences(tmp_path / "other.npz", *pairs, bank)
         evaluate(EvaluationJob(bank=bank.path, val=tmp_path / "other.npz", most=30), axes, out)
-        said = read(out).canonical
-        assert not any("learned" in text for text in said["doubts"])
+        payload = read(out).canonical
+        assert not any("learned" in text for text in payload["doubts"])
         files = out.parent / "eval_lvm" / "ridge.npy", out.parent / "eval_index" / "index.faiss"
-        seen.append((said["model"]["training"]["sequences"], *(file.stat().st_mtime_ns for file in files)))
+        seen.append((payload["model"]["training"]["sequences"], *(file.stat().st_mtime_ns for file in files)))
     (model, made, index), again, other = seen
     assert again == (model, made, index)
     assert other[0] != model
@@ -359,22 +369,22 @@ def test_jobs_that_cannot_be():
 
 
 def test_a_file_without_a_training_half_needs_a_model(tmp_path):
-    val = sequences().val
+    val = planted_sequences().val
     np.savez(tmp_path / "val.npz", val_curr_ids=val.current, val_next_ids=val.following)
-    job = EvaluationJob(bank=folder() / "bank.npz", val=tmp_path / "val.npz", most=20)
+    job = EvaluationJob(bank=planted_folder() / "bank.npz", val=tmp_path / "val.npz", most=20)
     axes = dataclasses.replace(SMALL, nprobe=(16,))
     with pytest.raises(ConfigError, match="no half to train") as raised:
         evaluate(job, axes, tmp_path / "grid.json")
     assert "--model" in raised.value.cure
-    assert "Goal" in evaluate(dataclasses.replace(job, model=folder() / "lvm"), axes, tmp_path / "grid.json")
+    assert "Goal" in evaluate(dataclasses.replace(job, model=planted_folder() / "lvm"), axes, tmp_path / "grid.json")
 
 
 def test_questions_are_spread_and_exact_search_is_the_identity_row():
-    made = opened()
-    asked = questions(made.snapshot, sequences().val, 25)
-    assert len(asked) == 25
-    whole = BankIndex(folder(), made.snapshot.bank, {"kind": "exact", "nprobe": 1})
-    ranks = baseline_ranks(made.snapshot, asked)["identity"]
-    for question, rank in zip(asked, ranks.tolist(), strict=True):
-        ids = made.snapshot.bank.ids[whole.nearest(question.ask.vector, 11)[0]].tolist()
-        assert question.rank([one for one in ids if one not in question.ask.exclude_ids][:10]) == rank
+    made = open_planted()
+    questions = make_questions(made.snapshot, planted_sequences().val, 25)
+    assert len(questions) == 25
+    whole = BankIndex(planted_folder(), made.snapshot.bank, {"kind": "exact", "nprobe": 1})
+    ranks = rank_baselines(made.snapshot, questions)["identity"]
+    for question, rank in zip(questions, ranks.tolist(), strict=True):
+        ids = made.snapshot.bank.ids[whole.nearest(question.request.vector, 11)[0]].tolist()
+        assert question.rank([one for one in ids if one not in question.request.exclude_ids][:10]) == rank

@@ -11,17 +11,17 @@ from assay.rerank.lvm import Lvm
 from assay.score.tmd import Tmd
 from assay.testing.contracts import check_leg, check_stage
 from assay.types import Query, Range
-from tests.cascade.bank.made import bank_of, unit
-from tests.cascade.planted_bank import opened
+from tests.cascade.bank.sample_bank import bank_of, unit
+from tests.cascade.planted_bank import open_planted
 
 
-def test_a_bank_is_a_snapshot_that_foresees():
-    snapshot = opened().snapshot
+def test_a_bank_is_a_snapshot_that_predicts_the_next_vector():
+    snapshot = open_planted().snapshot
     assert isinstance(snapshot, Snapshot)
     assert isinstance(snapshot, PredictsNext)
     assert snapshot.capabilities == {"dense"}
-    assert snapshot.lacks("dense") == ""
-    assert "no text" in snapshot.lacks("lexical")
+    assert snapshot.lacks("dense") is None
+    assert "no text" in str(snapshot.lacks("lexical"))
 
 
 def test_the_leg_keeps_the_contract(tmp_path):
@@ -38,8 +38,8 @@ def test_stages_keep_the_contract_over_a_store_of_texts():
 
 
 def test_a_candidates_lvm_score_does_not_depend_on_the_candidates_beside_it():
-    made = opened()
-    query = CascadeQuery(np.asarray(made.snapshot.bank.vectors[7]), 0, exclude_ids=(1007,)).query()
+    made = open_planted()
+    query = CascadeQuery(np.asarray(made.snapshot.bank.vectors[7]), 0, exclude_ids=(1007,)).to_query()
     found = Ivf().find(query, made.snapshot, 500)
     together = dict(zip(*(column.tolist() for column in _scored(found, query, made.snapshot)), strict=True))
     for place in range(0, 500, 23):
@@ -53,7 +53,7 @@ def _scored(ranking, query, snapshot):
 
 
 def test_rows_ids_and_chunks_of_a_bank():
-    snapshot = opened().snapshot
+    snapshot = open_planted().snapshot
     rows = np.array([0, 5, 4_095])
     names = snapshot.ids(rows)
     assert names.tolist() == ["1000", "1005", "5095"]
@@ -69,7 +69,7 @@ def test_rows_ids_and_chunks_of_a_bank():
 
 
 def test_the_digest_covers_bank_index_model_and_layout():
-    snapshot = opened().snapshot
+    snapshot = open_planted().snapshot
     others = {
         BankSnapshot(snapshot.bank, snapshot.index).digest,
         BankSnapshot(snapshot.bank, snapshot.index, snapshot.model, "wide").digest,

@@ -9,20 +9,20 @@ import sys
 import numpy as np
 import pytest
 
-from assay.bench.systems import of
+from assay.bench.systems import make_system
 from assay.cascade import service as cascade
 from assay.cascade.bank.index import BankIndex
 from assay.cascade.bank.snapshot import BankSnapshot
-from assay.cascade.evaluation.baselines import baseline_ranks
-from assay.cascade.evaluation.questions import questions
-from assay.cascade.evaluation.runs import answered, columns
-from assay.cascade.lvm.model import NORMALISATION, NextVector
+from assay.cascade.evaluation.baselines import rank_baselines
+from assay.cascade.evaluation.questions import make_questions
+from assay.cascade.evaluation.runs import run_systems, score_ranks
+from assay.cascade.lvm.model import NORMALISATION, NextVectorModel
 from assay.cascade.service import CascadeQuery, CascadeSettings
 from assay.config.load import load
 from assay.errors import ConfigError, LawBroken, ModelError, QueryError
 from assay.score.tmd_layout import LAYOUTS
-from tests.cascade.bank.made import bank_of, unit
-from tests.cascade.planted_bank import folder, opened, sequences
+from tests.cascade.bank.sample_bank import bank_of, unit
+from tests.cascade.planted_bank import open_planted, planted_folder, planted_sequences
 
 SPEC = LAYOUTS["spec"]
 
@@ -37,9 +37,9 @@ class Towards:
         return self.target - current
 
 
-def model_to(target, context: int = 2) -> NextVector:
+def model_to(target, context: int = 2) -> NextVectorModel:
     manifest = {"name": "towards", "dim": len(target), "context": context, "normalisation": dict(NORMALISATION)}
-    return NextVector(Towards(target), manifest)
+    return NextVectorModel(Towards(target), manifest)
 
 
 def tiny(tmp_path, ladder: str = "spec"):
@@ -49,11 +49,11 @@ def tiny(tmp_path, ladder: str = "spec"):
     other = {"vectors": vectors, "bank_ids": np.arange(10, 15), "tmd_bits": bits, "lane_indices": SPEC.lanes(bits)}
     bank = bank_of(tmp_path, 5, 2, **other)
     index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
-    made = cascade.cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
+    made = cascade.make_cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
     if ladder == "monotone":
-        text = cascade.source("cascade").replace('"spec"', '"monotone"')
+        text = cascade.read_toml("cascade").replace('"spec"', '"monotone"')
         (tmp_path / "own.toml").write_text(text)
-        made = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+        made = cascade.make_cascade(made.snapshot, str(tmp_path / "own.toml"))
     return made
 
 
@@ -110,10 +110,10 @@ def test_lambda_1_is_the_model_alone_and_0_the_codes_alone(tmp_path):
 def test_without_a_code_or_a_model_the_answer_says_so(tmp_path):
     made = tiny(tmp_path)
     found = made.search(CascadeQuery(X, k0=5, k1=5, k=5))
-    assert found.verdict.degraded == ("tmd: the query has no code; cure: give tmd_bits",)
-    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
+    assert found.status.degraded == ("tmd: the query has no code; cure: give tmd_bits",)
+    bare = cascade.make_cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
     found = bare.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5))
-    assert "no next-vector model" in found.verdict.degraded[0]
+    assert "no next-vector model" in found.status.degraded[0]
     assert found.chosen.ids.tolist()[0] == "10"
 
 
@@ -130,22 +130,22 @@ class Partly(BankSnapshot):
 def test_no_code_stands_on_the_lowest_rung_and_a_code_brings_its_lane(tmp_path, ladder, task):
     made = tiny(tmp_path, ladder)
     other = Partly(made.snapshot.bank, made.snapshot.index, made.snapshot.model)
-    found = made.pipeline(CascadeSettings(5, 5, 5, 0.0)).run(CascadeQuery(X, BITS).query(), other).chosen
+    found = made.pipeline(CascadeSettings(5, 5, 5, 0.0)).run(CascadeQuery(X, BITS).to_query(), other).chosen
     scores = dict(zip(found.ids.tolist(), found.score.tolist(), strict=True))
     assert scores == pytest.approx({"10": 1.0, "14": 1.0, "11": 0.8, "12": task, "13": 0.2})
 
 
 def test_the_lane_decides_as_it_is_given(tmp_path):
-    """001's own example, code 1234 with lane 9, must be answered."""
+    """The specification's own example, code 1234 with lane 9, must be answered."""
     assert len(tiny(tmp_path).search(CascadeQuery(X, 1234, 9, k0=5, k1=5, k=5))) == 5
 
 
 def test_a_lane_may_have_its_own_nprobe():
     leg = load("cascade").legs[0].leg
     own = dataclasses.replace(leg, lanes={"9": 32})
-    assert own.probes(CascadeQuery(X, lane=9).query()) == 32
-    assert own.probes(CascadeQuery(X, lane=8).query()) == 16
-    assert own.probes(CascadeQuery(X, lane=9, nprobe=4).query()) == 4
+    assert own.probes(CascadeQuery(X, lane=9).to_query()) == 32
+    assert own.probes(CascadeQuery(X, lane=8).to_query()) == 16
+    assert own.probes(CascadeQuery(X, lane=9, nprobe=4).to_query()) == 4
     for wrong in ({"nprobe": 0}, {"lanes": {"nine": 4}}, {"lanes": {"09": 4}}, {"lanes": {"9": 0}}):
         with pytest.raises(ConfigError):
             dataclasses.replace(leg, **wrong)
@@ -155,22 +155,24 @@ def test_a_code_without_a_lane_has_its_own(tmp_path):
     """The table of lanes and the ladder see the same lane."""
     made = tiny(tmp_path)
     lane = int(SPEC.lanes(BITS))
-    text = cascade.source("cascade").replace("nprobe = 16", f'nprobe = 16\nlanes = {{"{lane}" = 32}}')
+    text = cascade.read_toml("cascade").replace("nprobe = 16", f'nprobe = 16\nlanes = {{"{lane}" = 32}}')
     (tmp_path / "own.toml").write_text(text)
-    own = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+    own = cascade.make_cascade(made.snapshot, str(tmp_path / "own.toml"))
     for ask, nprobe in ((CascadeQuery(X, BITS), 32), (CascadeQuery(X, BITS, lane + 1), 16), (CascadeQuery(X), 16)):
         assert own.leg.probes(own.search(dataclasses.replace(ask, k0=5, k1=5, k=5)).query) == nprobe
 
 
 def test_yhat_may_probe_and_then_the_model_repeats_stage_1(tmp_path):
     made = tiny(tmp_path)
-    (tmp_path / "own.toml").write_text(cascade.source("cascade").replace("nprobe = 16", 'nprobe = 16\nprobe = "yhat"'))
-    other = cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+    (tmp_path / "own.toml").write_text(
+        cascade.read_toml("cascade").replace("nprobe = 16", 'nprobe = 16\nprobe = "yhat"')
+    )
+    other = cascade.make_cascade(made.snapshot, str(tmp_path / "own.toml"))
     found = other.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2, weight=1.0))
     assert found.chosen.ids.tolist() == ["13", "12"]
     parts = {part.name: part.column for part in found.chosen.parts}
     assert np.array_equal(parts["cosine"], parts["lvm"])
-    bare = cascade.cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index), str(tmp_path / "own.toml"))
+    bare = cascade.make_cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index), str(tmp_path / "own.toml"))
     with pytest.raises(QueryError, match="needs a next-vector model"):
         bare.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2))
 
@@ -185,10 +187,10 @@ def test_pipelines_that_are_no_cascade(tmp_path):
     made = tiny(tmp_path)
     for name in ("dense", "default"):
         with pytest.raises(ConfigError, match="cascade"):
-            cascade.cascade(made.snapshot, name)
+            cascade.make_cascade(made.snapshot, name)
     (tmp_path / "own.toml").write_text('[legs.ivf]\n[[step]]\nuse = "lvm"\n')
     with pytest.raises(ConfigError, match="k1"):
-        cascade.cascade(made.snapshot, str(tmp_path / "own.toml"))
+        cascade.make_cascade(made.snapshot, str(tmp_path / "own.toml"))
 
 
 @pytest.mark.parametrize(
@@ -197,9 +199,9 @@ def test_pipelines_that_are_no_cascade(tmp_path):
         ("not toml", "not valid TOML"),
         ('step = "lvm"\n[legs.ivf]\n', "list of tables"),
         ("step = [3]\n[legs.ivf]\n", "table"),
-        (cascade.source("cascade").replace("k = 500", "k = 20"), "k0 = 20, k1 = 50"),
-        (cascade.source("cascade").replace("k = 10\n", "k = 80\n"), "k1 = 50, k = 80"),
-        (cascade.source("cascade").replace("weight = 0.7", 'layout = "narrow"'), "layout"),
+        (cascade.read_toml("cascade").replace("k = 500", "k = 20"), "k0 = 20, k1 = 50"),
+        (cascade.read_toml("cascade").replace("k = 10\n", "k = 80\n"), "k1 = 50, k = 80"),
+        (cascade.read_toml("cascade").replace("weight = 0.7", 'layout = "narrow"'), "layout"),
     ],
     ids=["no toml", "a word for steps", "a number for a step", "k0 below k1", "k above k1", "a layout nobody knows"],
 )
@@ -207,7 +209,12 @@ def test_a_pipeline_that_cannot_work_is_refused_when_it_is_opened(tmp_path, text
     """Not at the first request, and never as a bug of ours."""
     (tmp_path / "own.toml").write_text(text)
     with pytest.raises(ConfigError, match=what):
-        cascade.open(folder() / "bank.npz", folder() / "index", folder() / "lvm", str(tmp_path / "own.toml"))
+        cascade.open_cascade(
+            planted_folder() / "bank.npz",
+            planted_folder() / "index",
+            planted_folder() / "lvm",
+            str(tmp_path / "own.toml"),
+        )
 
 
 def test_a_model_of_another_dimension_is_refused(tmp_path):
@@ -216,7 +223,7 @@ def test_a_model_of_another_dimension_is_refused(tmp_path):
 
     build_index(bank, tmp_path / "index", Recipe("exact"))
     with pytest.raises(ModelError, match="trained on 32"):
-        cascade.open(bank.path, tmp_path / "index", folder() / "lvm")
+        cascade.open_cascade(bank.path, tmp_path / "index", planted_folder() / "lvm")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +246,7 @@ def test_numbers_that_no_request_has(wrong):
     """The library refuses what the wire refuses: sixteen bits are not cut out of more."""
     with pytest.raises(QueryError, match=next(iter(wrong))):
         CascadeQuery(X, **wrong)
-    assert CascadeQuery(X, tmd_bits=65_535, nprobe=1).query().extra == {"tmd_bits": 65_535, "nprobe": 1}
+    assert CascadeQuery(X, tmd_bits=65_535, nprobe=1).to_query().extra == {"tmd_bits": 65_535, "nprobe": 1}
 
 
 @pytest.mark.parametrize(("length", "kept"), [(0.9992, True), (1.0008, True), (0.9988, False), (1.0012, False)])
@@ -257,7 +264,7 @@ def test_a_cosine_is_never_above_one(tmp_path):
     vectors = np.array([[1, 0], [0, 1.0008]], np.float32)
     bank = bank_of(tmp_path, 2, 2, vectors=vectors)
     index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
-    made = cascade.cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
+    made = cascade.make_cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
     found = made.search(CascadeQuery(X, BITS, k0=2, k1=2, k=2, weight=1.0))
     assert found.chosen.score.tolist() == [1.0, 0.0]
 
@@ -266,7 +273,7 @@ def test_a_candidate_that_is_not_of_length_one_is_no_cosine(tmp_path):
     """Past every contract: stage 2 asserts it once more."""
     made = tiny(tmp_path)
     longer = dataclasses.replace(made.snapshot.bank, vectors=made.snapshot.bank.vectors * np.float32(1.01))
-    other = cascade.cascade(BankSnapshot(longer, made.snapshot.index, made.snapshot.model))
+    other = cascade.make_cascade(BankSnapshot(longer, made.snapshot.index, made.snapshot.model))
     with pytest.raises(LawBroken, match="length 1"):
         other.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5))
 
@@ -282,7 +289,7 @@ def test_filters_see_codes_and_lanes(tmp_path):
     from assay.where import parse
 
     made = tiny(tmp_path)
-    query = dataclasses.replace(CascadeQuery(X, BITS).query(), where=parse("domain = 8"))
+    query = dataclasses.replace(CascadeQuery(X, BITS).to_query(), where=parse("domain = 8"))
     assert made.base.run(query, made.snapshot).chosen.ids.tolist() == ["13", "12"]
     for wrong in ('domain = "x"', "shape = 1", "domain ~ 'x'"):
         with pytest.raises(QueryError):
@@ -300,7 +307,7 @@ def test_a_filter_that_leaves_few_ends_with_every_kind_of_index(tmp_path):
     bank = bank_of(tmp_path, 600, 8, vectors=vectors)
     for kind in ("exact", "hnsw", "ivf_flat"):
         snapshot = BankSnapshot(bank, build_index(bank, tmp_path / kind, Recipe(kind)))
-        query = dataclasses.replace(CascadeQuery(vectors[0]).query(), where=parse("id >= 605"))
+        query = dataclasses.replace(CascadeQuery(vectors[0]).to_query(), where=parse("id >= 605"))
         found = snapshot.nearest(query, 50)
         assert sorted(found.rows.tolist()) == [595, 596, 597, 598, 599]
 
@@ -309,25 +316,25 @@ def test_a_filter_that_leaves_few_ends_with_every_kind_of_index(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def asked():
-    return questions(opened().snapshot, sequences().val, 150)
+def planted_questions():
+    return make_questions(open_planted().snapshot, planted_sequences().val, 150)
 
 
-def ranks_of(asked, **settings):
-    made = opened()
+def ranks_of(planted_questions, **settings):
+    made = open_planted()
     pipeline = made.pipeline(dataclasses.replace(made.settings, **settings))
-    (run,) = answered([of(pipeline)], made.snapshot, asked)
+    (run,) = run_systems([make_system(pipeline)], made.snapshot, planted_questions)
     assert run.why == ""
     return run.ranks
 
 
 def hit(ranks, at: int = 5) -> float:
-    return float(columns(ranks)[f"Success@{at}"].mean())
+    return float(score_ranks(ranks)[f"Success@{at}"].mean())
 
 
-def test_each_stage_finds_what_was_planted_for_it(asked):
-    rows = baseline_ranks(opened().snapshot, asked)
-    alone, whole = ranks_of(asked, weight=1.0), ranks_of(asked)
+def test_each_stage_finds_what_was_planted_for_it(planted_questions):
+    rows = rank_baselines(open_planted().snapshot, planted_questions)
+    alone, whole = ranks_of(planted_questions, weight=1.0), ranks_of(planted_questions)
     assert hit(rows["random"], 10) < 0.02
     assert hit(rows["oracle"], 1) == 1.0
     assert hit(rows["identity"]) < 0.2
@@ -336,18 +343,18 @@ def test_each_stage_finds_what_was_planted_for_it(asked):
     assert hit(whole) >= hit(alone) + 0.02
 
 
-def test_the_current_id_never_comes_back(asked):
-    made = opened()
-    for question in asked[:40]:
-        (current,) = question.ask.exclude_ids
-        assert str(current) not in made.search(question.ask).chosen.ids.tolist()
+def test_the_current_id_never_comes_back(planted_questions):
+    made = open_planted()
+    for question in planted_questions[:40]:
+        (current,) = question.request.exclude_ids
+        assert str(current) not in made.search(question.request).chosen.ids.tolist()
 
 
-def test_context_is_read(asked):
-    made = opened()
-    some = next(question for question in asked if len(question.ask.context_ids) == 4)
-    alone = dataclasses.replace(some.ask, context_ids=())
-    one, other = (made.snapshot.expected(ask.query()) for ask in (some.ask, alone))
+def test_context_is_read(planted_questions):
+    made = open_planted()
+    some = next(question for question in planted_questions if len(question.request.context_ids) == 4)
+    alone = dataclasses.replace(some.request, context_ids=())
+    one, other = (made.snapshot.expected(ask.to_query()) for ask in (some.request, alone))
     assert not np.array_equal(one, other)
 
 
@@ -360,21 +367,21 @@ sys.path.insert(0, sys.argv[2])
 import faiss
 faiss.omp_set_num_threads(int(sys.argv[3]))
 from pathlib import Path
-from assay import cascade
+from assay.cascade.service import open_cascade
 from assay.cascade.bank.sequences import open_sequences
-from assay.cascade.evaluation.questions import questions
+from assay.cascade.evaluation.questions import make_questions
 folder = Path(sys.argv[1])
-made = cascade.open(folder / "bank.npz", folder / "index", folder / "lvm")
-asked = questions(made.snapshot, open_sequences(folder / "sequences.npz", made.snapshot.bank).val, 60)
-print(json.dumps([made.search(question.ask).digest for question in asked]))
+cascade = open_cascade(folder / "bank.npz", folder / "index", folder / "lvm")
+questions = make_questions(cascade.snapshot, open_sequences(folder / "sequences.npz", cascade.snapshot.bank).val, 60)
+print(json.dumps([cascade.search(question.request).digest for question in questions]))
 """
 
 
 def test_answers_are_the_same_bytes_across_runs_threads_and_hash_seeds():
-    said = set()
+    payload = set()
     for threads, seed in (("1", "0"), ("2", "1"), ("2", "2")):
         env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-c", _CHILD, str(folder()), os.getcwd(), threads]
-        said.add(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
-    assert len(said) == 1
-    assert len(set(json.loads(said.pop()))) == 60
+        command = [sys.executable, "-c", _CHILD, str(planted_folder()), os.getcwd(), threads]
+        payload.add(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    assert len(payload) == 1
+    assert len(set(json.loads(payload.pop()))) == 60

@@ -98,9 +98,9 @@ def test_a_backup_becomes_what_it_was_and_nothing_else(tmp_path: Path, kept: str
     with kb.open(tmp_path / kept, embedder="none") as base:
         base.add(["the key hangs in the office"])
         backup(base.store, tmp_path / "b")
-    with pytest.raises(StoreError, match=r"backup of a .* store, not of a") as told:
+    with pytest.raises(StoreError, match=r"backup of a .* store, not of a") as messages:
         restore(tmp_path / "b", tmp_path / other)
-    assert "assay copy" in told.value.cure
+    assert "assay copy" in messages.value.cure
     assert not (tmp_path / other).exists()
     restore(tmp_path / "b", tmp_path / f"again-{kept}").close()
 
@@ -113,7 +113,7 @@ def test_a_backup_that_fails_leaves_the_old_one(store: Path, tmp_path: Path, mon
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("assay.upkeep.backup.os.replace", full)
+    monkeypatch.setattr("assay.store.backup_file.os.replace", full)
     with pytest.raises(StoreError, match="No space left"):
         backup(source, tmp_path / "b", replace=True)
     source.close()
@@ -143,7 +143,7 @@ def test_nothing_is_written_over_the_store_itself(run: Run, store: Path, handboo
             assert f"{target} belongs to the store itself" in result.stderr
         with kb.open(address) as base:
             assert base.store.version() == before
-            assert base.store.damage(deep=True) == ""
+            assert base.store.find_damage(deep=True) == ""
 
 
 def test_the_file_that_is_wrong_is_the_one_that_is_named(store: Path, handbook: Path, tmp_path: Path) -> None:

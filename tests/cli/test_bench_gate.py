@@ -64,9 +64,9 @@ def test_without_a_baseline_nothing_passes(run: Run, folder: Path) -> None:
 
 
 def test_the_strata_that_did_not_pass_are_named(run: Run, folder: Path) -> None:
-    said = run("bench", "gate", folder / "bad.json", "--against", folder / "old.json").stdout
-    assert "✗ nobody loses  0 of 2 strata pass" in said
-    assert "    ✗ kind=fact  nDCG@10 difference -0.1000 is not >= -0.02" in said
+    payload = run("bench", "gate", folder / "bad.json", "--against", folder / "old.json").stdout
+    assert "✗ nobody loses  0 of 2 strata pass" in payload
+    assert "    ✗ kind=fact  nDCG@10 difference -0.1000 is not >= -0.02" in payload
 
 
 def test_own_rules_and_a_receipt_of_the_verdict(run: Run, folder: Path) -> None:
@@ -75,11 +75,11 @@ def test_own_rules_and_a_receipt_of_the_verdict(run: Run, folder: Path) -> None:
     out = folder / "deep" / "gate.json"
     result = run("bench", "gate", folder / "new.json", "--rules", rules, "--out", out, "--json")
     assert result.exit_code == 0
-    said = json.loads(result.stdout)
-    assert said["kind"] == "gate"
-    assert said["digest"] == read(out).digest
-    assert said["canonical"]["gates"][0]["verdict"] == "pass"
-    assert said["measured"]["verdict"] == "pass"
+    payload = json.loads(result.stdout)
+    assert payload["kind"] == "gate"
+    assert payload["digest"] == read(out).digest
+    assert payload["canonical"]["gates"][0]["verdict"] == "pass"
+    assert payload["measured"]["verdict"] == "pass"
 
 
 def test_a_receipt_changed_by_hand_is_refused(run: Run, folder: Path) -> None:
@@ -116,16 +116,16 @@ def test_errors_say_what_and_the_cure(run: Run, folder: Path, options: list[str]
 def test_a_comparison_shows_metrics_strata_and_a_picture(run: Run, folder: Path) -> None:
     result = run("bench", "compare", folder / "old.json", folder / "new.json", folder / "far.json")
     assert result.exit_code == 0
-    said = result.stdout
-    assert "new against old on toy/test, 40 queries" in said
-    assert "p by Holm over 2 metrics of 2 systems" in said
-    assert "+0.1000" in said
-    assert "40/0/0" in said
-    assert "latency      p50 ×1.20  p95 ×1.20  p99 ×1.20" in said
-    assert "latency      not comparable (different runs)" in said
-    assert "kind=fact" in said
-    assert said.count("●") == 6
-    assert all(len(line) <= 100 for line in said.splitlines())
+    payload = result.stdout
+    assert "new against old on toy/test, 40 queries" in payload
+    assert "p by Holm over 2 metrics of 2 systems" in payload
+    assert "+0.1000" in payload
+    assert "40/0/0" in payload
+    assert "latency      p50 ×1.20  p95 ×1.20  p99 ×1.20" in payload
+    assert "latency      not comparable (different runs)" in payload
+    assert "kind=fact" in payload
+    assert payload.count("●") == 6
+    assert all(len(line) <= 100 for line in payload.splitlines())
 
 
 def test_a_comparison_as_json_and_as_a_receipt(run: Run, folder: Path) -> None:
@@ -134,16 +134,20 @@ def test_a_comparison_as_json_and_as_a_receipt(run: Run, folder: Path) -> None:
         "bench", "compare", folder / "old.json", folder / "new.json", "--metrics", "ndcg@10", "--scope", "all",
         "--json", "--out", out,
     )  # fmt: skip
-    said = json.loads(result.stdout)
-    assert said["digest"] == read(out).digest
-    assert [row["metric"] for row in said["canonical"]["results"]] == ["nDCG@10"]
+    payload = json.loads(result.stdout)
+    assert payload["digest"] == read(out).digest
+    assert [row["metric"] for row in payload["canonical"]["results"]] == ["nDCG@10"]
 
 
 def test_a_comparison_of_what_does_not_fit(run: Run, folder: Path) -> None:
-    for names, said in ((["old", "else"], "dataset's name"), (["old", "none"], "not measured"), (["old"], "two runs")):
+    for names, payload in (
+        (["old", "else"], "dataset's name"),
+        (["old", "none"], "not measured"),
+        (["old"], "two runs"),
+    ):
         result = run("bench", "compare", *(folder / f"{name}.json" for name in names))
         assert result.exit_code == 2
-        assert said in result.stderr
+        assert payload in result.stderr
 
 
 def test_names_from_a_receipt_move_no_cursor(run: Run, folder: Path) -> None:

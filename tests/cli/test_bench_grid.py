@@ -59,9 +59,9 @@ def test_what_was_not_measured(grid: Callable[..., Result]) -> None:
 
 
 def test_as_json(grid: Callable[..., Result], tmp_path: Path) -> None:
-    said = json.loads(grid("--vary", "legs.bm25.k=1,3", "--json").stdout)
-    assert said["kind"] == "grid"
-    assert said["digest"] == read(tmp_path / "out" / "grid.json").digest
+    payload = json.loads(grid("--vary", "legs.bm25.k=1,3", "--json").stdout)
+    assert payload["kind"] == "grid"
+    assert payload["digest"] == read(tmp_path / "out" / "grid.json").digest
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 
 from assay.bench.receipt import read
-from assay.embed.home import home
+from assay.embed.cache_home import cache_home
 
 Run = Callable[..., Result]
 
@@ -24,7 +24,7 @@ Run = Callable[..., Result]
 def own_home(tmp_path: Path) -> dict[str, str]:
     """A cache of its own, with the installed models in it."""
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "models").symlink_to(home() / "models")
+    (tmp_path / "home" / "models").symlink_to(cache_home() / "models")
     return {"ASSAY_HOME": str(tmp_path / "home")}
 
 
@@ -71,10 +71,10 @@ def test_words_only_says_what_it_did_not_measure(run: Run, own_home: dict[str, s
     done = run("bench", "run", "tiny", "--systems", "default", "--embedder", "none", "--no-timing", env=own_home)
     assert done.exit_code == 0
     assert "not measured: default: dense cannot run" in done.output
-    told = run(
+    messages = run(
         "bench", "run", "tiny", "--systems", "bm25", "--no-baselines", "--embedder", "none", "--json", env=own_home
     )
-    assert list(json.loads(told.output)) == ["bm25"]
+    assert list(json.loads(messages.output)) == ["bm25"]
 
 
 @pytest.mark.parametrize(

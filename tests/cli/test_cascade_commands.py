@@ -18,7 +18,7 @@ from assay.cascade.bank.index import open_index
 from assay.cascade.bank.sequences import open_sequences
 from assay.cascade.lvm.model import open_model
 from assay.cli.main import cli
-from tests.cascade.planted_bank import folder
+from tests.cascade.planted_bank import planted_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -30,28 +30,28 @@ def run(*words: object, code: int = 0) -> str:
 
 
 def test_a_bank_is_checked_indexed_and_learned_from(tmp_path):
-    bank, pairs = folder() / "bank.npz", folder() / "sequences.npz"
-    said = run("bank", "check", bank, "--sequences", pairs)
-    assert "4,096 vectors × 32" in said
-    assert "no id in both halves" in said
+    bank, pairs = planted_folder() / "bank.npz", planted_folder() / "sequences.npz"
+    payload = run("bank", "check", bank, "--sequences", pairs)
+    assert "4,096 vectors × 32" in payload
+    assert "no id in both halves" in payload
     assert "recall with nprobe 16: @10" in run("bank", "index", bank, "--out", tmp_path / "index")
     assert open_index(tmp_path / "index", open_bank(bank)).nlist == 64
-    said = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--context", 2, "--most", 2000)
-    assert "ridge_32_ctx2: 1,800 windows" in said
+    payload = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--context", 2, "--most", 2000)
+    assert "ridge_32_ctx2: 1,800 windows" in payload
     assert open_model(tmp_path / "lvm").context == 2
     assert json.loads(run("lvm", "show", tmp_path / "lvm"))["kind"] == "ridge"
 
 
 def test_the_fewest_windows_train_and_say_what_they_reached(tmp_path):
-    bank, pairs = folder() / "bank.npz", folder() / "sequences.npz"
-    said = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--most", 2)
-    assert "1 windows" in said
-    assert "reciprocal rank" in said
+    bank, pairs = planted_folder() / "bank.npz", planted_folder() / "sequences.npz"
+    payload = run("lvm", "train", bank, pairs, "--out", tmp_path / "lvm", "--most", 2)
+    assert "1 windows" in payload
+    assert "reciprocal rank" in payload
     assert "too few" in run("lvm", "train", bank, pairs, "--out", tmp_path / "none", "--most", 1, code=4)
 
 
 def test_a_check_says_which_layout_the_lanes_follow(tmp_path):
-    bank = open_bank(folder() / "bank.npz")
+    bank = open_bank(planted_folder() / "bank.npz")
     assert "lanes are those of layout spec" in run("bank", "check", bank.path)
     held = {"vectors": bank.vectors, "bank_ids": bank.ids, "tmd_bits": bank.tmd_bits}
     for lanes, what in ((bank.tmd_bits >> 11, "layout wide"), (bank.tmd_bits * 0 + 9, "no layout we know")):
@@ -61,19 +61,19 @@ def test_a_check_says_which_layout_the_lanes_follow(tmp_path):
 
 def test_a_bad_bank_says_what_and_cure(tmp_path):
     np.savez(tmp_path / "bad.npz", vectors=np.zeros((2, 4), np.float32))
-    said = run("bank", "check", tmp_path / "bad.npz", code=3)
-    assert "error: " in said
-    assert "bank_ids" in said
-    assert "cure: " in said
+    payload = run("bank", "check", tmp_path / "bad.npz", code=3)
+    assert "error: " in payload
+    assert "bank_ids" in payload
+    assert "cure: " in payload
     run("bank", "index", tmp_path / "absent.npz", "--out", tmp_path, code=3)
     run("lvm", "show", tmp_path, code=4)
 
 
 def test_codes_from_a_file_make_a_new_bank(tmp_path):
-    bank = folder() / "bank.npz"
+    bank = planted_folder() / "bank.npz"
     np.save(tmp_path / "codes.npy", np.full(4_096, 37_258, np.uint16))
-    said = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "new" / "tagged.npz")
-    assert "4,096 vectors, 1 codes" in said
+    payload = run("tmd", "tag", bank, "--codes", tmp_path / "codes.npy", "--out", tmp_path / "new" / "tagged.npz")
+    assert "4,096 vectors, 1 codes" in payload
     tagged = open_bank(tmp_path / "new" / "tagged.npz")
     assert set(tagged.lanes.tolist()) == {18_629}
     assert np.array_equal(tagged.vectors, open_bank(bank).vectors)
@@ -86,9 +86,9 @@ def test_an_adopted_model_is_refused_when_it_is_none(tmp_path):
 
 
 def test_a_bank_from_ordered_text_with_the_real_model(tmp_path):
-    from assay.embed.installed import find
+    from assay.embed.installed_models import find_model
 
-    if not find("minilm"):
+    if not find_model("minilm"):
         pytest.skip("no embedding model is installed")
     paragraphs = [
         {"_id": f"{a}-{p}", "text": f"{subject} {p}. " * 12, "metadata": {"article": subject}}
@@ -99,8 +99,8 @@ def test_a_bank_from_ordered_text_with_the_real_model(tmp_path):
     ]
     path = tmp_path / "corpus.jsonl"
     path.write_text("\n".join(map(json.dumps, paragraphs)))
-    said = run("bank", "build", path, "--by", "article", "--val", "0.5", "--out", tmp_path / "bank")
-    assert "of 5 documents" in said
+    payload = run("bank", "build", path, "--by", "article", "--val", "0.5", "--out", tmp_path / "bank")
+    assert "of 5 documents" in payload
     bank = open_bank(tmp_path / "bank" / "bank.npz")
     pairs = open_sequences(tmp_path / "bank" / "sequences.npz", bank)
     assert bank.dim == 384
@@ -111,11 +111,11 @@ def test_a_bank_from_ordered_text_with_the_real_model(tmp_path):
     assert open_bank(tmp_path / "again.npz").digest == bank.digest
 
 
-def test_the_tool_takes_the_flags_of_001(tmp_path):
+def test_the_tool_takes_the_flags_of_the_specification(tmp_path):
     command = [
-        sys.executable, ROOT / "tools" / "eval_hybrid.py", "--bank", folder() / "bank.npz",
-        "--val", folder() / "sequences.npz",
-        "--index", folder() / "index", "--model", folder() / "lvm",
+        sys.executable, ROOT / "tools" / "eval_hybrid.py", "--bank", planted_folder() / "bank.npz",
+        "--val", planted_folder() / "sequences.npz",
+        "--index", planted_folder() / "index", "--model", planted_folder() / "lvm",
         "--k0", "100", "--lambda", "0.7", "--nprobe", "8", "16", "--k1", "50", "--k", "10", "--queries", "40",
         "--out", tmp_path / "evals" / "hybrid_grid.json",
     ]  # fmt: skip
@@ -139,18 +139,35 @@ def test_the_tool_takes_the_flags_of_001(tmp_path):
     ids=str,
 )
 def test_flags_that_make_no_grid_say_why(monkeypatch, capsys, tmp_path, wrong, what):
-    given = ["--bank", folder() / "bank.npz", "--index", folder() / "index", "--model", folder() / "lvm", "--k0", "100"]
+    given = [
+        "--bank",
+        planted_folder() / "bank.npz",
+        "--index",
+        planted_folder() / "index",
+        "--model",
+        planted_folder() / "lvm",
+        "--k0",
+        "100",
+    ]
     words = ["eval_hybrid.py", *given, "--out", tmp_path / "grid.json", *wrong]
     monkeypatch.setattr(sys, "argv", list(map(str, words)))
     assert runpy.run_path(str(ROOT / "tools" / "eval_hybrid.py"))["main"]() == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert what in said
-    assert "cure: " in said
+    payload = capsys.readouterr().err
+    assert payload.startswith("error: ")
+    assert what in payload
+    assert "cure: " in payload
 
 
 def tool(*words: object, **other) -> subprocess.Popen:
-    given = ["--bank", folder() / "bank.npz", "--index", folder() / "index", "--model", folder() / "lvm", *words]
+    given = [
+        "--bank",
+        planted_folder() / "bank.npz",
+        "--index",
+        planted_folder() / "index",
+        "--model",
+        planted_folder() / "lvm",
+        *words,
+    ]
     command = [sys.executable, ROOT / "tools" / "eval_hybrid.py", *given]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "encoding": "utf-8"}
     return subprocess.Popen(list(map(str, command)), **pipes, **other)
@@ -162,17 +179,17 @@ SMALLEST = ("--k0", "100", "--lambda", "0.7", "--nprobe", "8", "--queries", "10"
 def test_a_place_that_cannot_be_written_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     done = tool(*SMALLEST, "--out", tmp_path / "file" / "grid.json")
-    _, said = done.communicate(timeout=600)
+    _, payload = done.communicate(timeout=600)
     assert done.returncode == 1
-    assert said.startswith("error: ")
-    assert "cure: " in said
+    assert payload.startswith("error: ")
+    assert "cure: " in payload
 
 
 def test_a_terminal_that_speaks_ascii_sees_the_page_too(tmp_path):
     """Minutes of work do not end in a character nobody can show."""
     done = tool(*SMALLEST, "--out", tmp_path / "grid.json", env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    page, said = done.communicate(timeout=600)
-    assert (done.returncode, said) == (0, "")
+    page, payload = done.communicate(timeout=600)
+    assert (done.returncode, payload) == (0, "")
     assert "Goal Hit@5 ? 0.78" in page
     assert "Goal Hit@5 ≥ 0.78" in (tmp_path / "grid.md").read_text("utf-8")
 
@@ -183,6 +200,6 @@ def test_ctrl_c_ends_the_tool_in_a_word(tmp_path):
         assert grid.poll() is None
         time.sleep(0.02)
     grid.send_signal(signal.SIGINT)
-    _, said = grid.communicate(timeout=600)
-    assert (grid.returncode, said) == (130, "interrupted\n")
+    _, payload = grid.communicate(timeout=600)
+    assert (grid.returncode, payload) == (130, "interrupted\n")
     assert not (tmp_path / "new" / "grid.json").exists()

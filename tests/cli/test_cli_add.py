@@ -48,9 +48,9 @@ def test_a_bad_file_is_listed_with_its_cure_and_the_rest_is_in(run: Run, handboo
     assert "1 problem; left out, and what the store had of them before stays:\n  handbook/bad.docx  " in result.stdout
     assert "    cure: " in result.stdout
     assert "passed over 1 file: nothing here reads files ending in .png (1)" in result.stdout
-    said = json.loads(run("add", handbook, "--store", tmp_path / "kb", "--json").stdout)
-    assert (said["unchanged"], said["added"]) == (4, 0)
-    assert [problem["file"] for problem in said["problems"]] == ["handbook/bad.docx"]
+    payload = json.loads(run("add", handbook, "--store", tmp_path / "kb", "--json").stdout)
+    assert (payload["unchanged"], payload["added"]) == (4, 0)
+    assert [problem["file"] for problem in payload["problems"]] == ["handbook/bad.docx"]
 
 
 def test_a_file_that_went_bad_keeps_its_place_and_nobody_says_otherwise(run: Run, tmp_path: Path) -> None:
@@ -94,6 +94,37 @@ def test_the_index_is_built_unless_told_not_to(run: Run, handbook: Path, tmp_pat
     assert list((tmp_path / "b").glob("generations/*"))
     found = [run("search", "kitchen", "-q", "--pipeline", "bm25", "--store", tmp_path / name).stdout for name in "ab"]
     assert found[0] == found[1] != ""
+
+
+def index_state(store: Path) -> tuple[int, dict[str, object] | None]:
+    """Changes that are not in the index, and what the index says of itself, without its times and paths."""
+    with kb.open(store, create=False) as base:
+        index = base.backend.index()
+        facts = None if index is None else {key: index[key] for key in ("name", "chunks", "version")}
+        return base.backend.pending, facts
+
+
+def test_the_library_and_the_command_build_the_same_index(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    states = []
+    for first, last in ((0, 40), (40, 41), (41, 44)):  # a new store, less than a twentieth, more than a twentieth
+        for number in range(first, last):
+            (notes / f"{number}.txt").write_text(f"note {number} about lanterns")
+        assert run("add", notes, "--store", tmp_path / "command", "--embedder", "none").exit_code == 0
+        with kb.open(tmp_path / "library", embedder="none") as base:
+            base.add(notes)
+        states.append(index_state(tmp_path / "library"))
+        assert states[-1] == index_state(tmp_path / "command")
+    assert [pending for pending, _ in states] == [0, 1, 0]
+    with kb.open(tmp_path / "library") as base:
+        (notes / "44.txt").write_text("one more")
+        base.add(notes, compact=False)
+        assert base.backend.pending == 1
+        base.add(notes, compact=True)
+        assert base.backend.pending == 0
+        base.add([{"text": "a record"}])
+        assert base.backend.pending == 1, "records are indexed in the background, once there are many"
 
 
 def test_settings_of_a_store_are_not_changed_by_accident(run: Run, store: Path, handbook: Path) -> None:

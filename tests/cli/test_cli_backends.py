@@ -29,8 +29,8 @@ def test_a_store_goes_through_every_command(run: Run, place: str, handbook: Path
     assert run("search", 'a "quote AND (', *at).exit_code == 0
     assert "Ada keeps" in run("search", "vault", "--scope", "team", *at).stdout
     assert run("ls", *at).stdout.splitlines()[-1] == "4 files, 5 documents, 6 chunks"
-    said = json.loads(run("stats", "--json", *at).stdout)
-    assert (said["chunks"], said["documents"], said["dead"]) == (6, 5, 0)
+    payload = json.loads(run("stats", "--json", *at).stdout)
+    assert (payload["chunks"], payload["documents"], payload["dead"]) == (6, 5, 0)
     assert len(run("export", *at).stdout.splitlines()) == 6
     assert run("tag", "before", *at).exit_code == 0
     assert run("rm", "handbook/keys.md", "--yes", *at).exit_code == 0
@@ -61,9 +61,9 @@ def test_a_memory_lives_there(run: Run, place: str) -> None:
 
 
 def test_an_unknown_scheme_and_a_missing_store_say_what_to_do(run: Run, place: str) -> None:
-    asked = run("search", "x", "--store", "sqlit:notes")
-    assert asked.exit_code == 2
-    assert "did you mean 'sqlite'?" in asked.stderr
+    questions = run("search", "x", "--store", "sqlit:notes")
+    assert questions.exit_code == 2
+    assert "did you mean 'sqlite'?" in questions.stderr
     missing = run("search", "x", "--store", place)
     assert missing.exit_code == 3
     assert "make one: assay add" in missing.stderr

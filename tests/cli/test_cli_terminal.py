@@ -11,12 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from assay.cli.terminal import as_json, count, day, safe, safe_piece, seconds, size
-from assay.cli.views.footer import footer
-from assay.cli.views.layout import columns, ends, flow
-from assay.cli.views.waterfall import bar, number, waterfall
+from assay.cli.terminal import (
+    format_count,
+    format_date,
+    format_json,
+    format_seconds,
+    format_size,
+    sanitize,
+    sanitize_piece,
+)
+from assay.cli.views.footer import footer_lines
+from assay.cli.views.layout import align_columns, flow_pieces, spread_ends
+from assay.cli.views.waterfall import draw_bar, format_number, waterfall_pieces
 from assay.config.load import load
-from assay.engine.answer import Line
+from assay.engine.answer import ScorePart
 from assay.testing.sample import sample_snapshot
 from assay.types import Query
 
@@ -26,19 +34,19 @@ BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 @given(ANY)
 def test_safe_text_holds_nothing_a_terminal_acts_on(text: str) -> None:
-    for shown in (safe(text), safe_piece(text), safe(text, keep_lines=True)):
+    for shown in (sanitize(text), sanitize_piece(text), sanitize(text, keep_lines=True)):
         kinds = {unicodedata.category(c) for c in shown if c not in "\n\t"}
         assert not kinds & {"Cc", "Cs"}
         assert not BIDI & set(shown)
         shown.encode()
-    assert "\n" not in safe(text)
+    assert "\n" not in sanitize(text)
 
 
 def test_safe_text_shows_what_was_there() -> None:
-    assert safe("a\x1b[31mb\x07c\x7fd\x9be") == "a␛[31mb␇c␡d\ufffde"
-    assert safe(" \u202eabc\u2066 \r\n  d ") == "abc d"
-    assert safe("a\n b", keep_lines=True) == "a\n b"
-    assert safe_piece(" a  b ") == " a b "
+    assert sanitize("a\x1b[31mb\x07c\x7fd\x9be") == "a␛[31mb␇c␡d\ufffde"
+    assert sanitize(" \u202eabc\u2066 \r\n  d ") == "abc d"
+    assert sanitize("a\n b", keep_lines=True) == "a\n b"
+    assert sanitize_piece(" a  b ") == " a b "
 
 
 json_values = st.recursive(
@@ -50,7 +58,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_json_for_terminals_is_the_same_json(value: object) -> None:
-    written = as_json(value)
+    written = format_json(value)
     assert json.loads(written) == value
     assert not {unicodedata.category(c) for c in written} & {"Cc", "Cs"}
     assert not BIDI & set(written)
@@ -68,7 +76,7 @@ def test_json_for_terminals_is_the_same_json(value: object) -> None:
     ],
 )
 def test_bars(value: float, most: float, shown: str) -> None:
-    assert bar(value, most) == shown
+    assert draw_bar(value, most) == shown
 
 
 @pytest.mark.parametrize(
@@ -87,24 +95,24 @@ def test_bars(value: float, most: float, shown: str) -> None:
     ],
 )
 def test_numbers(value: float, shown: str) -> None:
-    assert number(value) == shown
+    assert format_number(value) == shown
 
 
 def test_a_waterfall_reads_as_a_sum() -> None:
     lines = [
-        Line("bm25", "add", 1 / 61, 1 / 61, 1),
-        Line("dense", "add", 1 / 63, 1 / 61 + 1 / 63, 3),
-        Line("normalise", "mul", 30.5, 0.984, None),
-        Line("clamp", "set", 0.9, 0.9, None),
+        ScorePart("bm25", "add", 1 / 61, 1 / 61, 1),
+        ScorePart("dense", "add", 1 / 63, 1 / 61 + 1 / 63, 3),
+        ScorePart("normalise", "mul", 30.5, 0.984, None),
+        ScorePart("clamp", "set", 0.9, 0.9, None),
     ]
-    pieces = [piece.plain for piece in waterfall(lines, 1 / 61, {}, bars=True)]
+    pieces = [piece.plain for piece in waterfall_pieces(lines, 1 / 61, {}, bars=True)]
     assert pieces == ["bm25 #1 ━━━━━━━━ .0164", "+ dense #3 ━━━━━━━╸ .0159", "× normalise 30.5", "→ clamp .9000"]
-    assert waterfall(lines, 1 / 61, {}, bars=False)[0].plain == "bm25 #1 .0164"
+    assert waterfall_pieces(lines, 1 / 61, {}, bars=False)[0].plain == "bm25 #1 .0164"
 
 
 def test_a_score_of_many_parts_shows_the_largest_in_their_order() -> None:
-    lines = [Line(f"t{i}", "add", float(i % 7), 0.0, None) for i in range(20)]
-    shown = [piece.plain for piece in waterfall(lines, 6.0, {}, bars=False)]
+    lines = [ScorePart(f"t{i}", "add", float(i % 7), 0.0, None) for i in range(20)]
+    shown = [piece.plain for piece in waterfall_pieces(lines, 6.0, {}, bars=False)]
     assert shown == [
         "t4 4",
         "+ t5 5",
@@ -119,34 +127,37 @@ def test_a_score_of_many_parts_shows_the_largest_in_their_order() -> None:
 
 
 def test_flow_breaks_between_pieces_only() -> None:
-    lines = flow([Text("aaa", "red"), Text("bbb"), Text("cccccccc")], 7)
+    lines = flow_pieces([Text("aaa", "red"), Text("bbb"), Text("cccccccc")], 7)
     assert [line.plain for line in lines] == ["aaa bbb", "cccccccc"]
     assert lines[0].style == ""  # the first piece's colour is its own
 
 
 def test_both_ends_of_a_line() -> None:
-    assert [line.plain for line in ends(Text("left"), Text("right"), 40)] == ["left" + " " * 31 + "right"]
-    (cut,) = ends(Text("x" * 100), Text("right"), 40)
+    assert [line.plain for line in spread_ends(Text("left"), Text("right"), 40)] == ["left" + " " * 31 + "right"]
+    (cut,) = spread_ends(Text("x" * 100), Text("right"), 40)
     assert cut.plain == "x" * 32 + "…  right"
-    assert [line.plain for line in ends(Text("x" * 30), Text("r" * 10), 20)] == ["x" * 19 + "…", "    " + "r" * 10]
+    assert [line.plain for line in spread_ends(Text("x" * 30), Text("r" * 10), 20)] == [
+        "x" * 19 + "…",
+        "    " + "r" * 10,
+    ]
 
 
 def test_columns_line_up_by_cells_not_characters() -> None:
     rows = [[Text("键"), Text("1"), Text("a")], [Text("x"), Text("20"), Text("b")]]
-    assert [line.plain for line in columns(rows, right=(1,), indent=1)] == [" 键   1  a", " x   20  b"]
+    assert [line.plain for line in align_columns(rows, right=(1,), indent=1)] == [" 键   1  a", " x   20  b"]
 
 
 def test_words_for_numbers() -> None:
-    assert [count(n, "chunk") for n in (0, 1, 1204)] == ["0 chunks", "1 chunk", "1,204 chunks"]
-    assert [size(n) for n in (812, 3_400_000, 150_000)] == ["812 B", "3.4 MB", "150 kB"]
-    assert [seconds(s) for s in (0.25, 3.14, 600)] == ["250 ms", "3.1 s", "10 min"]
-    assert [day(m) for m in (0.0, 60.0, float("nan"), 1e30)] == ["1970-01-01", "1970-01-01 00:01", "", ""]
+    assert [format_count(n, "chunk") for n in (0, 1, 1204)] == ["0 chunks", "1 chunk", "1,204 chunks"]
+    assert [format_size(n) for n in (812, 3_400_000, 150_000)] == ["812 B", "3.4 MB", "150 kB"]
+    assert [format_seconds(s) for s in (0.25, 3.14, 600)] == ["250 ms", "3.1 s", "10 min"]
+    assert [format_date(m) for m in (0.0, 60.0, float("nan"), 1e30)] == ["1970-01-01", "1970-01-01 00:01", "", ""]
 
 
 def test_the_footer_says_what_the_whole_took() -> None:
     """Steps may run side by side, so their times do not add up to it."""
     answer = replace(load("bm25").run(Query("signing key"), sample_snapshot(), k=2), ms=1234.5)
-    facts, times = (line.plain for line in footer(answer, "bm25", 200)[-2:])
+    facts, times = (line.plain for line in footer_lines(answer, "bm25", 200)[-2:])
     assert facts.startswith("answered · 2 of ")
     assert facts.endswith(" · 1,234 ms")
     assert times == "bm25 4 in 0.0 ms"

@@ -15,7 +15,7 @@ import pytest
 
 from assay import kb
 
-pytest.importorskip("watchfiles", reason="assay[watch] is not installed")
+pytest.importorskip("watchfiles", reason="the extra watch is not installed")
 
 
 class Watching:

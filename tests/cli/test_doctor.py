@@ -12,9 +12,9 @@ import pytest
 from click.testing import Result
 
 from assay import kb
+from assay.backend.local import health
 from assay.embed import default_spec
-from assay.embed.home import home
-from assay.upkeep import doctor
+from assay.embed.cache_home import cache_home
 from assay.upkeep.doctor import Check, examine
 
 Run = Callable[..., Result]
@@ -35,7 +35,7 @@ def change(store: Path, sql: str) -> None:
 def test_a_healthy_store(run: Run, made_store: Path) -> None:
     checks = {check.name: check for check in examine(made_store, deep=True)}
     assert list(checks) == [
-        "store", "database", "index", "tail", "vectors", "model", "languages", "disk", "sources", "leftovers",
+        "store", "database", "index", "tail", "vectors", "model", "languages", "disk", "folders", "leftovers",
     ]  # fmt: skip
     assert {name for name, check in checks.items() if check.state == "fail"} == set()
     assert checks["vectors"].state == "warn"  # it was made without a model
@@ -83,7 +83,7 @@ def test_changes_since_the_index(store: Path, monkeypatch: pytest.MonkeyPatch) -
         base.remove("handbook/food.md")
         base.add(["one", "two"])
     assert check(store, "tail") == Check("tail", "ok", "2 new and 1 removed since the index was built")
-    monkeypatch.setattr(doctor, "COMPACT_FROM", 3)
+    monkeypatch.setattr(health, "COMPACT_FROM", 3)
     assert check(store, "tail").state == "warn"
 
 
@@ -102,7 +102,7 @@ def test_missing_vectors_and_another_model(store: Path) -> None:
 
 @pytest.mark.skipif(default_spec() == "none", reason="the embedding model is not installed")
 def test_a_damaged_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = home() / "models" / "minilm"
+    here = cache_home() / "models" / "minilm"
     there = tmp_path / "home" / "models" / "minilm"
     there.mkdir(parents=True)
     shutil.copy(here / "manifest.json", there)
@@ -123,13 +123,13 @@ def test_foreign_languages(store: Path) -> None:
 
 def test_little_room(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = shutil.disk_usage(store).free
-    monkeypatch.setattr(doctor, "LEAST_FREE", free * 2)
+    monkeypatch.setattr(health, "LEAST_FREE", free * 2)
     assert check(store, "disk").state == "fail"
 
 
 def test_a_source_that_is_gone(store: Path) -> None:
     change(store, "UPDATE source SET root = '/no/such/folder'")
-    found = check(store, "sources")
+    found = check(store, "folders")
     assert found.state == "warn"
     assert "handbook (/no/such/folder)" in found.text
     assert "--moved" in found.cure

@@ -46,8 +46,8 @@ def test_from_store_to_forgotten(run: Run, base: Path) -> None:
     name = stored.stdout.split()[1]
     recalled = run("memory", "recall", "where is the vault?", "--store", base)
     assert recalled.exit_code == 0
-    for said in ("The vault is in room 12.", name, "bm25 #1", "dense skipped", "degraded · 1 memory"):
-        assert said in recalled.stdout
+    for payload in ("The vault is in room 12.", name, "bm25 #1", "dense skipped", "degraded · 1 memory"):
+        assert payload in recalled.stdout
     updated = run("memory", "update", name[:6], "--text", "The vault is in room 14.", "--no-tags", "--store", base)
     assert "room 14" in updated.stdout
     assert "place" not in updated.stdout
@@ -98,10 +98,10 @@ def test_scopes_keep_apart(run: Run, base: Path) -> None:
 
 def test_a_query_is_confirmed_by_token_or_yes(run: Run, base: Path) -> None:
     run("memory", "store", "The vault is in room 12.", "--store", base)
-    asked = run("memory", "forget", "--query", "vault room", "--store", base)
-    assert asked.exit_code == 1
-    assert "nothing was forgotten" in asked.stdout
-    token = asked.stdout.split("--confirm ")[1].strip()
+    questions = run("memory", "forget", "--query", "vault room", "--store", base)
+    assert questions.exit_code == 1
+    assert "nothing was forgotten" in questions.stdout
+    token = questions.stdout.split("--confirm ")[1].strip()
     wrong = run("memory", "forget", "--query", "vault room", "--confirm", "000000000000", "--store", base)
     assert wrong.exit_code == 2
     done = data(run, "forget", "--query", "vault room", "--confirm", token, "--store", base)
@@ -111,7 +111,7 @@ def test_a_query_is_confirmed_by_token_or_yes(run: Run, base: Path) -> None:
 
 
 def test_a_person_is_asked(run: Run, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.memory.forget.somebody_is_there", lambda: True)
+    monkeypatch.setattr("assay.cli.memory.forget.is_interactive", lambda: True)
     name = data(run, "store", "The vault is in room 12.", "--store", base)["id"]
     no = run("memory", "forget", name, "--purge", "--store", base, input="n\n")
     assert no.exit_code == 1
@@ -119,8 +119,8 @@ def test_a_person_is_asked(run: Run, base: Path, monkeypatch: pytest.MonkeyPatch
     assert len(data(run, "list", "--store", base)) == 1
     yes = run("memory", "forget", name, "--purge", "--store", base, input="y\n")
     assert yes.exit_code == 0
-    for said in ("purged: 1 memory", "removed from", "assay.sqlite: 1 row", "not reached"):
-        assert said in yes.stdout
+    for payload in ("purged: 1 memory", "removed from", "assay.sqlite: 1 row", "not reached"):
+        assert payload in yes.stdout
 
 
 def test_a_purge_that_nobody_confirmed_does_nothing(run: Run, base: Path) -> None:
@@ -158,12 +158,12 @@ def test_export_and_import(run: Run, base: Path, tmp_path: Path) -> None:
 def test_a_memory_cannot_move_the_cursor(run: Run, base: Path) -> None:
     evil = "The vault \x1b[31mis red\x1b]0;owned\x07 and \u202edlrow."
     run("memory", "store", evil, "--store", base)
-    asked = ["recall", "where is the vault?"]
-    for command in (["list"], asked, [*asked, "--json"], ["export"]):
-        said = run("memory", *command, "--store", base).stdout
-        assert "\x1b" not in said
-        assert "\u202e" not in said
-        assert "vault" in said
+    questions = ["recall", "where is the vault?"]
+    for command in (["list"], questions, [*questions, "--json"], ["export"]):
+        payload = run("memory", *command, "--store", base).stdout
+        assert "\x1b" not in payload
+        assert "\u202e" not in payload
+        assert "vault" in payload
 
 
 def test_an_unknown_command_names_the_nearest(run: Run) -> None:
@@ -176,23 +176,23 @@ OLD = "The vault is in room 12."
 """A year old: max(bm25, 0.5) = 0.5 or more, times 0.91, times 0.5 + 0.5 · exp(−365/60) = 0.5011 is below 0.35."""
 
 
-def test_the_configuration_of_002_recalls_and_forgets(run: Run, base: Path, tmp_path: Path) -> None:
+def test_the_configuration_of_the_memory_pipeline_recalls_and_forgets(run: Run, base: Path, tmp_path: Path) -> None:
     run("memory", "store", OLD, "--created", "2025-01-01", "--store", base)
-    asked = ("where is the vault?", "--at", "2026-01-01", "--store", base)
-    assert OLD not in run("memory", "recall", *asked).stdout
+    questions = ("where is the vault?", "--at", "2026-01-01", "--store", base)
+    assert OLD not in run("memory", "recall", *questions).stdout
     (tmp_path / "mine.json").write_text('{"timeDecayHalfLifeDays": 0, "vectorWeight": 0.6}', "utf-8")
-    mine = ("--pipeline", tmp_path / "mine.json")
-    recalled = run("memory", "recall", *asked, *mine)
+    own = ("--pipeline", tmp_path / "mine.json")
+    recalled = run("memory", "recall", *questions, *own)
     assert OLD in recalled.stdout
     assert "decay" not in recalled.stdout
     assert (
         recalled.stderr == "note: vectorWeight has no effect under confirm_boost; weighted_merge reads such weights\n"
     )
-    name = data(run, "recall", *asked, *mine)["hits"][0]["memory"]["id"]
-    assert data(run, "explain", "where is the vault?", "--id", name, *asked[1:], *mine)["rank"] == 1
+    name = data(run, "recall", *questions, *own)["hits"][0]["memory"]["id"]
+    assert data(run, "explain", "where is the vault?", "--id", name, *questions[1:], *own)["rank"] == 1
     shown = ("forget", "--query", "where is the vault?", "--store", base)
     assert data(run, *shown)["memories"] == []  # what is not recalled is not forgotten either
-    assert [memory["id"] for memory in data(run, *shown, *mine)["memories"]] == [name]
+    assert [memory["id"] for memory in data(run, *shown, *own)["memories"]] == [name]
 
 
 @pytest.mark.parametrize(
@@ -225,10 +225,10 @@ def test_one_word_that_is_not_looked_up_has_a_cure(run: Run, base: Path) -> None
 
 def test_options_that_contradict_each_other_are_refused(run: Run, base: Path) -> None:
     name = run("memory", "store", OLD, "--tag", "place", "--store", base).stdout.split()[1]
-    for options, said in (
+    for options, payload in (
         (("update", name, "--tag", "x", "--no-tags"), "contradict"),
         (("forget", name, "--backup", "one.bak"), "by a purge only"),
     ):
         done = run("memory", *options, "--store", base)
-        assert (done.exit_code, said in done.stderr) == (2, True)
+        assert (done.exit_code, payload in done.stderr) == (2, True)
     assert data(run, "list", "--store", base)[0]["tags"] == ["place"]

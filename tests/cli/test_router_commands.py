@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from assay import kb
-from assay.sources.opened import close_all
+from assay.sources.open_cache import close_all
 
 Run = Callable[..., Result]
 
@@ -57,8 +57,8 @@ def test_a_second_source_is_asked_and_says_so(run: Run, stores: Path) -> None:
 
 
 def test_record_and_replay(run: Run, stores: Path) -> None:
-    asked = ("search", "key", "--store", stores / "mine", "--pipeline", stores / "router.toml")
-    assert run(*asked, "--record", stores / "kept.json").exit_code == 0
+    questions = ("search", "key", "--store", stores / "mine", "--pipeline", stores / "router.toml")
+    assert run(*questions, "--record", stores / "kept.json").exit_code == 0
     assert "elsewhere" not in (stores / "kept.json").read_text()
     close_all()
     (stores / "other").rename(stores / "gone")
@@ -67,7 +67,7 @@ def test_record_and_replay(run: Run, stores: Path) -> None:
     assert again.stdout.rstrip().splitlines()[-1].startswith("the served answer: ")
     assert json.loads(run("replay", stores / "kept.json", "--store", stores / "mine", "--json").stdout)["same"]
     kept = json.loads((stores / "kept.json").read_text())
-    kept["steps"][1]["brought"]["parts"][0][2][0] += 0.5
+    kept["steps"][1]["result"]["parts"][0][2][0] += 0.5
     (stores / "kept.json").write_text(json.dumps(kept))
     assert run("replay", stores / "kept.json", "--store", stores / "mine").exit_code == 1
     (stores / "kept.json").write_text("{")
@@ -77,11 +77,11 @@ def test_record_and_replay(run: Run, stores: Path) -> None:
 
 
 def test_texts_are_kept_in_a_record_or_nowhere(run: Run, stores: Path) -> None:
-    asked = ("search", "key", "--store", stores / "mine", "--pipeline", stores / "router.toml", "--with-text")
-    alone = run(*asked)
+    questions = ("search", "key", "--store", stores / "mine", "--pipeline", stores / "router.toml", "--with-text")
+    alone = run(*questions)
     assert alone.exit_code == 2
     assert "add --record FILE" in alone.stderr
-    assert run(*asked, "--record", stores / "kept.json").exit_code == 0
+    assert run(*questions, "--record", stores / "kept.json").exit_code == 0
     assert "A key elsewhere." in (stores / "kept.json").read_text()
 
 
@@ -89,21 +89,21 @@ def test_a_record_knows_the_order_it_was_asked_in(run: Run, stores: Path) -> Non
     """Newest first, in a budget of tokens: the replay asks for the same."""
     with kb.open(stores / "mine", embedder="none") as base:
         base.add([{"id": "new", "text": "A key of today.", "created": "2025-05-05"}], name="more")
-    asked = ("search", "signing key", "--store", stores / "mine", "--pipeline", stores / "router.toml")
-    asked = (*asked, "--sort", "recency", "--budget", 50, "--record", stores / "kept.json")
-    found = run(*asked, "--json")
+    questions = ("search", "signing key", "--store", stores / "mine", "--pipeline", stores / "router.toml")
+    questions = (*questions, "--sort", "recency", "--budget", 50, "--record", stores / "kept.json")
+    found = run(*questions, "--json")
     assert json.loads(found.stdout)["hits"][0]["doc_id"] == "more/new", found.stderr
     again = run("replay", stores / "kept.json", "--store", stores / "mine")
     assert again.exit_code == 0, again.output
 
 
 def test_what_became_of_each_stage_is_there_for_programs(run: Run, stores: Path) -> None:
-    asked = ("search", "key", "--json", "--store", stores / "mine", "--pipeline", stores / "router.toml")
-    steps = {step["step"]: step for step in json.loads(run(*asked).stdout)["trace"]}
-    assert steps["first"]["fate"] == "ran"
+    questions = ("search", "key", "--json", "--store", stores / "mine", "--pipeline", stores / "router.toml")
+    steps = {step["step"]: step for step in json.loads(run(*questions).stdout)["trace"]}
+    assert steps["first"]["outcome"] == "ran"
     assert steps["first"]["trigger"] is None
     why = {"name": "fill_to_k", "observed": 1.0, "why": "fill_to_k 5, found 1"}
-    assert (steps["second"]["fate"], steps["second"]["trigger"]) == ("ran", why)
+    assert (steps["second"]["outcome"], steps["second"]["trigger"]) == ("ran", why)
 
 
 def test_bench_router_on_the_shipped_set(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,8 +112,8 @@ def test_bench_router_on_the_shipped_set(run: Run, tmp_path: Path, monkeypatch: 
         'k = 10\n[legs.first]\nuse = "bm25"\nk = 20\n[legs.second]\nuse = "exact"\npriority = 1\n'
         'when = { use = "fill_to_k" }\n[fuse]\nuse = "append_fill"\nby = "doc_id"\n'
     )
-    asked = ("bench", "router", "tiny", "--pipeline", tmp_path / "r.toml", "--embedder", "none")
-    result = run(*asked, "--out", tmp_path / "out")
+    questions = ("bench", "router", "tiny", "--pipeline", tmp_path / "r.toml", "--embedder", "none")
+    result = run(*questions, "--out", tmp_path / "out")
     assert result.exit_code in (0, 1), result.output
     assert result.stdout.startswith("# Router on tiny/test")
     assert "LongMemEval-50 was not measured" in result.stdout
@@ -124,7 +124,7 @@ def test_bench_router_on_the_shipped_set(run: Run, tmp_path: Path, monkeypatch: 
     written = json.loads((tmp_path / "out" / "reports" / "tiny.test.r.json").read_text())
     assert written["config"]["mode"] == "fill_to_k"
     assert run("bench", "report", tmp_path / "out").exit_code == 0, "receipts stand apart from reports"
-    again = json.loads(run(*asked, "--json").stdout)
+    again = json.loads(run(*questions, "--json").stdout)
     assert again["digest"] == written["digest"]
 
 

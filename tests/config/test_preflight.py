@@ -2,8 +2,9 @@
 
 import pytest
 
+from assay.config.findings import Finding
 from assay.config.load import loads
-from assay.config.preflight import Finding, enough_weight, only_fills, preflight
+from assay.config.preflight import enough_weight, only_fills, preflight
 from assay.errors import ConfigError
 
 LEGS = "k = {k}\n[legs.bm25]\n[legs.dense]\n[legs.exact]\n[fuse]\nuse = 'rrf'\nweights = {{exact = {w}}}\n"

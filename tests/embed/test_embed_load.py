@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.embed import EMBEDDERS, default_spec, load
-from assay.embed.install import InstalledModel
+from assay.embed.installed_models import InstalledModel
 from assay.errors import ConfigError, ModelError
 from assay.protocols import Embedder
 

@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.embed import minilm as specs
-from assay.embed.install import INT8, InstalledModel
+from assay.embed.installed_models import InstalledModel
+from assay.embed.installer import INT8
 from assay.embed.minilm import MiniLM, first_pieces, open_minilm
-from assay.embed.vectors import digest_of
+from assay.embed.unit_vectors import compute_digest
 from assay.errors import ConfigError, ModelError
 from assay.protocols import Embedder
-from assay.text.wordpiece import pieces
+from assay.text.wordpiece import encode_pieces
 
 TEXTS = [
     "How do I rotate the signing key?",
@@ -127,14 +128,14 @@ def test_no_texts_no_rows(minilm: MiniLM) -> None:
 
 def test_token_vectors(minilm: MiniLM) -> None:
     found = minilm.token_vectors(TEXTS)
-    assert [len(rows) for rows in found] == [min(254, len(pieces(text))) for text in TEXTS]
+    assert [len(rows) for rows in found] == [min(254, len(encode_pieces(text))) for text in TEXTS]
     for rows in found:
         assert rows.dtype == np.float32
         assert rows.shape[1] == 384
         assert np.linalg.norm(rows.astype(np.float64), axis=1) == pytest.approx(1, abs=1e-6)
     alone = minilm.token_vectors(TEXTS[:1])[0]
     assert alone.tobytes() == found[0].tobytes()
-    raw = minilm.hidden([101, *pieces(TEXTS[0]), 102])
+    raw = minilm.hidden([101, *encode_pieces(TEXTS[0]), 102])
     assert found[0][2] == pytest.approx(raw[3] / np.linalg.norm(raw[3]), abs=1e-6)
 
 
@@ -145,7 +146,7 @@ WORDS = st.text(st.characters(), max_size=12) | st.sampled_from(["a " * 90, "Î‘Î
 @given(st.lists(WORDS, max_size=9), st.integers(1, 12))
 def test_reading_only_the_head_gives_the_same_pieces(parts: list[str], limit: int) -> None:
     text = " ".join(parts) * 4
-    assert first_pieces(text, limit) == pieces(text)[:limit]
+    assert first_pieces(text, limit) == encode_pieces(text)[:limit]
 
 
 def test_digests_tell_tiers_apart_and_ignore_place_and_workers(
@@ -176,7 +177,7 @@ def test_a_damaged_model_is_not_used(model: InstalledModel, tmp_path: Path) -> N
         open_minilm("minilm-exact", under=tmp_path)
 
 
-@pytest.mark.parametrize("factory", [specs.int8, specs.exact])
+@pytest.mark.parametrize("factory", [specs.open_int8, specs.open_exact])
 def test_the_specs_take_no_argument(factory: object) -> None:
     with pytest.raises(ConfigError, match="takes no argument"):
         factory("fast")  # type: ignore[operator]
@@ -185,5 +186,5 @@ def test_the_specs_take_no_argument(factory: object) -> None:
 def test_the_digest_covers_the_bytes_of_the_graph(model: InstalledModel, minilm: MiniLM) -> None:
     """Another graph of the same weights makes other vectors; in a store or a cache they must not meet."""
     facts = {"weights": model.weights, "numbers": INT8, "pooling": "mean", "max_tokens": 256}
-    assert minilm.digest == digest_of({**facts, "graph": model.files[INT8]})
-    assert minilm.digest != digest_of({**facts, "graph": "0" * 64})
+    assert minilm.digest == compute_digest({**facts, "graph": model.files[INT8]})
+    assert minilm.digest != compute_digest({**facts, "graph": "0" * 64})

@@ -219,5 +219,5 @@ def test_a_run_that_fails_is_a_model_error(folder: Path, capfd: pytest.CaptureFi
 
 def test_without_the_tokenizers_package_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(MissingExtra, match=r"assay\[onnx\]"):
+    with pytest.raises(MissingExtra, match=r"pip install -e .\.\[onnx\]"):
         open_onnx(folder)

@@ -11,10 +11,10 @@ from bert_reference import as_safetensors, forward, tiny_weights
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.embed.graph import quantise, write_graph
 from assay.embed.minilm import MiniLM
+from assay.embed.onnx_graph import quantise, write_graph
+from assay.embed.onnx_session import open_session
 from assay.embed.outliers import OUTLIERS
-from assay.embed.session import open_session
 from assay.embed.weights import read_safetensors
 from assay.errors import MissingExtra, ModelError
 
@@ -130,7 +130,7 @@ def test_bytes_that_are_not_safetensors_are_refused(raw: bytes) -> None:
 
 def test_without_the_onnx_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtra, match=r"assay\[model\]"):
+    with pytest.raises(MissingExtra, match=r"pip install -e .\.\[model\]"):
         write_graph(tiny_weights(9), 8, int8=False)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.embed.minilm import MiniLM
 from assay.embed.token_cache import CachedTokens
-from assay.embed.tokens import BITS, WIDEST, coder_of, compact, unfold
+from assay.embed.token_codes import BITS, WIDEST, open_coder, quantise_vectors, unpack_codes
 from assay.errors import ConfigError, ModelError
 from assay.util.disk_cache import DiskCache
 
@@ -41,30 +41,30 @@ class Letters:
 
 def test_numbers_by_hand() -> None:
     rows = np.array([[0.8, 0.6, 0, 0], [-0.5, 0.5, 0.5, -0.5], [0, 0, 0, 1], [0.28, 0, -0.96, 0]], np.float32)
-    codes = compact(rows, 8)
+    codes = quantise_vectors(rows, 8)
     # 127 · (1, .75, 0, 0) = (127, 95.25, 0, 0); 127 · .28 / .96 = 37.04
     assert codes.tolist() == [[127, 95, 0, 0], [-127, 127, 127, -127], [0, 0, 0, 127], [37, 0, -127, 0]]
     assert codes.dtype == np.int8
-    assert unfold(codes, 4).tolist() == codes.tolist()
+    assert unpack_codes(codes, 4).tolist() == codes.tolist()
 
 
 def test_signs_by_hand() -> None:
     rows = np.array([[0.8, -0.6, 0, 0, 0, 0, 0, -0.0, -1, 1], [-1] * 10], np.float32)
-    codes = compact(rows, 1)
+    codes = quantise_vectors(rows, 1)
     assert codes.tolist() == [[0b10111111, 0b01000000], [0, 0]]
     assert codes.dtype == np.uint8
-    assert unfold(codes, 10).tolist() == [[1, -1, 1, 1, 1, 1, 1, 1, -1, 1], [-1] * 10]
+    assert unpack_codes(codes, 10).tolist() == [[1, -1, 1, 1, 1, 1, 1, 1, -1, 1], [-1] * 10]
 
 
 @given(st.integers(0, 9), st.integers(1, 40), st.integers(0, 2**32 - 1))
 def test_signs_survive_the_way_there_and_back(tokens: int, dim: int, seed: int) -> None:
     rows = np.random.default_rng(seed).standard_normal((tokens, dim)).astype(np.float32)
-    assert np.array_equal(unfold(compact(rows, 1), dim), np.where(rows >= 0, 1.0, -1.0))
+    assert np.array_equal(unpack_codes(quantise_vectors(rows, 1), dim), np.where(rows >= 0, 1.0, -1.0))
 
 
 @pytest.mark.parametrize("bits", BITS)
 def test_no_tokens_no_rows(bits: int) -> None:
-    coder = coder_of(Letters(), bits)
+    coder = open_coder(Letters(), bits)
     width = 2 if bits == 1 else 10
     assert [codes.shape for codes in coder.encode(["", "ab"])] == [(0, width), (2, width)]
     assert coder.encode([]) == []
@@ -76,26 +76,26 @@ def test_no_tokens_no_rows(bits: int) -> None:
 def test_a_digest_for_every_kind_of_code() -> None:
     other = Letters()
     other.digest = "other letters"
-    assert len({coder_of(model, bits).digest for model in (Letters(), other) for bits in BITS}) == 4
+    assert len({open_coder(model, bits).digest for model in (Letters(), other) for bits in BITS}) == 4
 
 
 def test_what_cannot_be_coded() -> None:
     for model in (None, object()):
         with pytest.raises(ModelError, match="gives no token vectors"):
-            coder_of(model, 1)
+            open_coder(model, 1)
     with pytest.raises(ConfigError, match="of 4 bits"):
-        coder_of(Letters(), 4)
+        open_coder(Letters(), 4)
     wide = Letters()
     wide.dim = WIDEST + 1
     with pytest.raises(ModelError, match="too wide"):
-        coder_of(wide, 8)
+        open_coder(wide, 8)
     assert 127**2 * WIDEST < 2**24 <= 127**2 * (WIDEST + 1)
 
 
 def test_the_real_model_keeps_directions(minilm: MiniLM) -> None:
     text = "Rotate the signing key every ninety days, then announce it in the channel of the security team."
     rows = minilm.token_vectors([text])[0].astype(np.float64)
-    whole, signs = (unfold(coder_of(minilm, bits).encode([text])[0], 384).astype(np.float64) for bits in (8, 1))
+    whole, signs = (unpack_codes(open_coder(minilm, bits).encode([text])[0], 384).astype(np.float64) for bits in (8, 1))
     whole /= np.linalg.norm(whole, axis=1, keepdims=True)
     assert np.abs(whole @ whole.T - rows @ rows.T).max() < 0.01
     # Cosines with signs are some √(2/π) of the true ones; what counts is that they rise and fall with them.
@@ -107,14 +107,14 @@ def test_the_real_model_keeps_directions(minilm: MiniLM) -> None:
 SAME = """
 import hashlib, sys
 from assay.embed.minilm import open_minilm
-from assay.embed.tokens import BITS, coder_of
+from assay.embed.token_codes import BITS, open_coder
 from assay.rerank.max_sim import max_sim
 texts = ["Rotate the signing key.", "机器学习 and naïve façades", "", "a " * 400, "how often do we rotate keys?"]
 model = open_minilm(workers=int(sys.argv[1]))
-made = {bits: coder_of(model, bits).encode(texts) for bits in BITS}
-said = [codes.tobytes() for bits in BITS for codes in made[bits]]
-said += [max_sim(made[8][-1], made[bits], both=both).tobytes() for bits in BITS for both in (False, True)]
-print(hashlib.sha256(b"".join(said)).hexdigest())
+codes_of = {bits: open_coder(model, bits).encode(texts) for bits in BITS}
+raw = [codes.tobytes() for bits in BITS for codes in codes_of[bits]]
+raw += [max_sim(codes_of[8][-1], codes_of[bits], both=both).tobytes() for bits in BITS for both in (False, True)]
+print(hashlib.sha256(b"".join(raw)).hexdigest())
 """
 
 
@@ -130,18 +130,18 @@ def test_the_same_bytes_in_every_process() -> None:
     assert len(seen) == 1
 
 
-# -- the cache
+# -- the disk cache
 
 
 def cached(path: Path, **settings: int) -> tuple[Letters, CachedTokens]:
     inner = Letters()
-    return inner, CachedTokens(coder_of(inner, 1), path, **settings)
+    return inner, CachedTokens(open_coder(inner, 1), path, **settings)
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 20])
 def test_cold_and_warm_are_the_same_bytes(tmp_path: Path, memory: int) -> None:
     texts = ["one", "two", "", "\ud800", "🙂" * 500, "one"]
-    fresh = [codes.tobytes() for codes in coder_of(Letters(), 1).encode(texts)]
+    fresh = [codes.tobytes() for codes in open_coder(Letters(), 1).encode(texts)]
     first, cold = cached(tmp_path / "t.sqlite", memory=memory)
     assert [codes.tobytes() for codes in cold.codes(texts)] == fresh
     assert [codes.tobytes() for codes in cold.codes(texts)] == fresh
@@ -174,7 +174,7 @@ def test_memory_is_bounded_and_the_least_recently_used_go_first(tmp_path: Path) 
 
 def test_codes_of_different_bits_do_not_mix(tmp_path: Path) -> None:
     inner, path = Letters(), tmp_path / "t.sqlite"
-    shapes = [CachedTokens(coder_of(inner, bits), path).codes(["abc"])[0].shape for bits in (1, 8, 1)]
+    shapes = [CachedTokens(open_coder(inner, bits), path).codes(["abc"])[0].shape for bits in (1, 8, 1)]
     assert shapes == [(3, 2), (3, 10), (3, 2)]
     assert inner.asked == ["abc"] * 2
 
@@ -182,39 +182,39 @@ def test_codes_of_different_bits_do_not_mix(tmp_path: Path) -> None:
 def test_fill_makes_only_what_is_missing(tmp_path: Path) -> None:
     inner, tokens = cached(tmp_path / "t.sqlite", memory=0)
     tokens.codes(["text 7"])
-    heard: list[int] = []
-    assert tokens.fill((f"text {n}" for n in range(150)), heard.append) == 149
-    assert heard == [64, 128, 150]
+    reports: list[int] = []
+    assert tokens.fill((f"text {n}" for n in range(150)), reports.append) == 149
+    assert reports == [64, 128, 150]
     inner.asked.clear()
     assert tokens.fill([f"text {n}" for n in range(150)]) == 0
     assert inner.asked == []
 
 
-# -- the shelf
+# -- the disk cache
 
 
 def test_reading_what_is_young_writes_nothing(tmp_path: Path) -> None:
-    shelf = DiskCache(tmp_path / "s.sqlite", 1 << 20)
+    cache = DiskCache(tmp_path / "s.sqlite", 1 << 20)
     for n in range(10):
-        shelf.put("m", {bytes([n]): b"x" * n})
+        cache.put("m", {bytes([n]): b"x" * n})
 
     def uses() -> list[int]:
-        rows = shelf._opened().execute("SELECT used FROM vectors ORDER BY text").fetchall()
+        rows = cache._open().execute("SELECT used FROM vectors ORDER BY text").fetchall()
         return [used for (used,) in rows]
 
-    assert shelf.get("m", [bytes([8]), bytes([9])]) == {bytes([8]): b"x" * 8, bytes([9]): b"x" * 9}
+    assert cache.get("m", [bytes([8]), bytes([9])]) == {bytes([8]): b"x" * 8, bytes([9]): b"x" * 9}
     assert uses() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    shelf.get("m", [bytes([0]), bytes([9])])  # the oldest is in danger, so its use is written down
+    cache.get("m", [bytes([0]), bytes([9])])  # the oldest is in danger, so its use is written down
     assert uses() == [10, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    assert shelf.bypassed == 0
+    assert cache.bypassed == 0
 
 
-def test_a_shelf_that_may_only_be_read(tmp_path: Path) -> None:
-    shelf = DiskCache(tmp_path / "s.sqlite", 1 << 20)
+def test_a_read_only_cache(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "s.sqlite", 1 << 20)
     for n in range(4):
-        shelf.put("m", {bytes([n]): b"x" * n})
-    shelf._opened().execute("PRAGMA query_only = 1")
-    assert shelf.get("m", [bytes([1])]) == {bytes([1]): b"x"}
-    assert shelf.bypassed == 0
-    shelf.put("m", {b"new": b"y"})
-    assert (shelf.bypassed, shelf.get("m", [b"new"])) == (1, {})
+        cache.put("m", {bytes([n]): b"x" * n})
+    cache._open().execute("PRAGMA query_only = 1")
+    assert cache.get("m", [bytes([1])]) == {bytes([1]): b"x"}
+    assert cache.bypassed == 0
+    cache.put("m", {b"new": b"y"})
+    assert (cache.bypassed, cache.get("m", [b"new"])) == (1, {})

@@ -6,12 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.embed.vectors import digest_of, unit
+from assay.embed.unit_vectors import compute_digest, normalise_rows
 from assay.errors import ModelError
 
 
 def test_unit_by_hand() -> None:
-    assert unit(np.array([[3.0, 4.0], [0.0, -2.0]]), "x").tolist() == [[np.float32(0.6), np.float32(0.8)], [0.0, -1.0]]
+    assert normalise_rows(np.array([[3.0, 4.0], [0.0, -2.0]]), "x").tolist() == [
+        [np.float32(0.6), np.float32(0.8)],
+        [0.0, -1.0],
+    ]
 
 
 @settings(deadline=None)
@@ -19,9 +22,9 @@ def test_unit_by_hand() -> None:
 def test_rows_have_length_one_or_are_refused(rows: np.ndarray) -> None:
     if (np.abs(rows).max(1) == 0).any():
         with pytest.raises(ModelError):
-            unit(rows, "x")
+            normalise_rows(rows, "x")
     else:
-        found = unit(rows, "x")
+        found = normalise_rows(rows, "x")
         assert found.dtype == np.float32
         assert np.linalg.norm(found.astype(np.float64), axis=1) == pytest.approx(1, abs=1e-6)
 
@@ -29,14 +32,14 @@ def test_rows_have_length_one_or_are_refused(rows: np.ndarray) -> None:
 @pytest.mark.parametrize("bad", [[np.nan, 1.0], [np.inf, 1.0], [0.0, 0.0]])
 def test_what_has_no_direction_is_refused(bad: list[float]) -> None:
     with pytest.raises(ModelError, match="acme"):
-        unit(np.array([[1.0, 0.0], bad]), "acme")
+        normalise_rows(np.array([[1.0, 0.0], bad]), "acme")
 
 
 def test_no_rows_are_no_trouble() -> None:
-    assert unit(np.empty((0, 3)), "x").shape == (0, 3)
+    assert normalise_rows(np.empty((0, 3)), "x").shape == (0, 3)
 
 
 def test_the_digest_sees_every_fact_and_no_order() -> None:
-    assert digest_of({"a": 1, "b": "é"}) == digest_of({"b": "é", "a": 1})
-    assert digest_of({"a": 1}) != digest_of({"a": 2})
-    assert len(digest_of({"a": "\ud800"})) == 32
+    assert compute_digest({"a": 1, "b": "é"}) == compute_digest({"b": "é", "a": 1})
+    assert compute_digest({"a": 1}) != compute_digest({"a": 2})
+    assert len(compute_digest({"a": "\ud800"})) == 32

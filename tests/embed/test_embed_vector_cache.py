@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.embed.cache import CachedEmbedder
 from assay.embed.minilm import MiniLM
+from assay.embed.vector_cache import CachedEmbedder
 from assay.protocols import Embedder
 
 
@@ -191,8 +191,8 @@ CHILD = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_embed_cache import Letters
-from assay.embed.cache import CachedEmbedder
+from test_embed_vector_cache import Letters
+from assay.embed.vector_cache import CachedEmbedder
 cached = CachedEmbedder(Letters(), Path(sys.argv[2]))
 def same(texts):
     return cached.encode(texts).tobytes() == Letters().encode(texts).tobytes()

@@ -5,13 +5,13 @@ import pytest
 
 import assay
 from assay.config.load import from_dict, loads, to_config
-from assay.engine.complete import completed
+from assay.engine.complete import complete_scores
 from assay.engine.order import as_source, top
 from assay.errors import ConfigError
 from assay.legs.bm25 import Bm25
 from assay.legs.dense import Dense
 from assay.legs.exact import Exact
-from assay.protocols import Rater
+from assay.protocols import RowScorer
 from assay.testing.sample import QUERIES, sample_snapshot
 
 WHOLE = """
@@ -34,7 +34,7 @@ def found(k: int) -> dict[str, assay.types.Ranking]:
 
 def test_every_leg_scores_every_candidate():
     short, deep = found(2), found(50)
-    whole, notes = completed(QUERY, short, LEGS, SNAPSHOT)
+    whole, notes = complete_scores(QUERY, short, LEGS, SNAPSHOT)
     union = set(short["bm25"].ids) | set(short["dense"].ids)
     for name, ranking in whole.items():
         assert set(ranking.ids) == union
@@ -48,15 +48,15 @@ def test_every_leg_scores_every_candidate():
 def test_an_empty_leg_stays_empty():
     short = found(2)
     empty = {**short, "dense": short["dense"].take(slice(0, 0))}
-    whole, notes = completed(QUERY, empty, LEGS, SNAPSHOT)
+    whole, notes = complete_scores(QUERY, empty, LEGS, SNAPSHOT)
     assert whole == empty
     assert notes == ()
 
 
 def test_a_leg_that_cannot_rate_is_left_as_it_is():
-    assert not isinstance(Exact(), Rater)
+    assert not isinstance(Exact(), RowScorer)
     short = {"bm25": found(2)["bm25"], "exact": found(3)["dense"]}
-    whole, _ = completed(QUERY, short, {"bm25": Bm25(), "exact": Exact()}, SNAPSHOT)
+    whole, _ = complete_scores(QUERY, short, {"bm25": Bm25(), "exact": Exact()}, SNAPSHOT)
     assert whole["exact"] is short["exact"]
     assert len(whole["bm25"]) > len(short["bm25"])
 
@@ -64,7 +64,7 @@ def test_a_leg_that_cannot_rate_is_left_as_it_is():
 def test_a_ranking_from_elsewhere_is_left_as_it_is():
     short = found(2)
     foreign = assay.types.Ranking.of(["x"], short["dense"].take(slice(0, 1)).parts, "raw")
-    whole, notes = completed(QUERY, {**short, "dense": foreign}, LEGS, SNAPSHOT)
+    whole, notes = complete_scores(QUERY, {**short, "dense": foreign}, LEGS, SNAPSHOT)
     assert whole["dense"] is foreign
     assert notes == ()
 
@@ -72,7 +72,7 @@ def test_a_ranking_from_elsewhere_is_left_as_it_is():
 def test_the_answer_says_so_and_the_scores_are_whole():
     pipeline = loads(WHOLE)
     answer = pipeline.run(QUERY, SNAPSHOT, k=50)
-    legs = {span.name: span.gave for span in answer.trace if span.kind == "leg"}
+    legs = {span.name: span.ranking for span in answer.trace if span.kind == "leg"}
     assert {len(ranking) for ranking in legs.values()} == {2}  # the trace keeps what the legs found themselves
     fuse = next(span for span in answer.trace if span.kind == "fuse")
     assert any("complete" in note.text for note in fuse.notes)
@@ -106,6 +106,6 @@ def test_the_config_comes_back_and_an_old_one_keeps_its_digest():
 
 def test_without_vectors_words_alone_answer():
     answer = loads(WHOLE).run(QUERIES[1], sample_snapshot(vectors=False))
-    assert answer.verdict.degraded
+    assert answer.status.degraded
     assert np.isfinite(answer.chosen.score).all()
     assert len(answer)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from assay.config.load import from_dict, loads, presets, to_dict
+from assay.config.load import from_dict, loads, preset_names, to_dict
 from assay.config.load import load as load_preset
 from assay.engine.laws import check_ranking, check_united
 from assay.engine.order import arrange
@@ -78,7 +78,7 @@ def one_leg(leg: Fixed, *steps: Meddler) -> Pipeline:
 
 def test_answers_and_explains() -> None:
     answer = loads(HYBRID).run(QUERIES[0], sample_snapshot())
-    assert answer.verdict.word == "answered"
+    assert answer.status.word == "answered"
     first = answer[0]
     assert first.id == "keys-1"
     # rank 1 in dense, some rank in bm25: 1/(60+r) + 1/61, over 2/61
@@ -111,9 +111,9 @@ def test_fewer_is_a_prefix() -> None:
 def test_without_a_model_dense_is_skipped_on_the_record() -> None:
     answer = loads(HYBRID).run(Query("signing key"), sample_snapshot())
     assert len(answer)
-    assert answer.verdict.word == "degraded"
-    assert "dense skipped" in answer.verdict.degraded[0]
-    assert "assay model install" in answer.verdict.degraded[0]
+    assert answer.status.word == "degraded"
+    assert "dense skipped" in answer.status.degraded[0]
+    assert "assay model install" in answer.status.degraded[0]
     # law 6: what bm25 alone says, in the same order
     alone = loads("[legs.bm25]").run(Query("signing key"), sample_snapshot())
     assert answer.chosen.ids.tolist() == alone.chosen.ids.tolist()
@@ -121,7 +121,7 @@ def test_without_a_model_dense_is_skipped_on_the_record() -> None:
 
 def test_a_store_without_vectors_says_so() -> None:
     answer = loads(HYBRID).run(QUERIES[0], sample_snapshot(vectors=False))
-    assert "no vectors" in answer.verdict.degraded[0]
+    assert "no vectors" in answer.status.degraded[0]
 
 
 def test_a_failing_model_degrades_and_never_raises() -> None:
@@ -130,7 +130,7 @@ def test_a_failing_model_degrades_and_never_raises() -> None:
 
     answer = loads(HYBRID).run(Query("signing key"), sample_snapshot(), broken)
     assert len(answer)
-    assert "damaged" in answer.verdict.degraded[0]
+    assert "damaged" in answer.status.degraded[0]
 
 
 def test_the_query_is_embedded_once() -> None:
@@ -143,7 +143,7 @@ def test_the_query_is_embedded_once() -> None:
     text = HYBRID + '[[step]]\nuse = "cosine"\n'
     answer = loads(text).run(Query("signing key"), sample_snapshot(), embed)
     assert calls == ["signing key"]
-    assert answer.verdict.word == "answered"
+    assert answer.status.word == "answered"
 
 
 @pytest.mark.parametrize("vector", [[np.nan, 0, 0], [0, 0, 0], [[1, 0, 0]], [np.inf, 1, 1]])
@@ -158,7 +158,7 @@ def test_a_broken_leg_is_skipped_not_empty() -> None:
     )
     answer = two.run(Query("x"), sample_snapshot())
     assert answer.chosen.ids.tolist() == ["keys-1"]
-    assert answer.verdict.degraded == ("bad skipped: the index is gone; cure: rebuild",)
+    assert answer.status.degraded == ("bad skipped: the index is gone; cure: rebuild",)
 
 
 @pytest.mark.parametrize(("broken", "law"), [("nan", "law 3"), ("fold", "law 4"), ("order", "law 2")])
@@ -244,17 +244,17 @@ def test_triggers_read_what_was_found() -> None:
     quiet = loads(text % 1).run(QUERIES[0], sample_snapshot())
     reason = {s.name: s.skipped for s in quiet.trace}["dense"]
     assert reason.startswith("not triggered:")
-    assert quiet.verdict.word == "answered", "a leg that was not wanted is no degradation"
+    assert quiet.status.word == "answered", "a leg that was not wanted is no degradation"
 
 
 def test_account_of_an_absent_chunk() -> None:
     text = HYBRID + '[[step]]\nuse = "top_k"\nk = 2\n'
     answer = loads(text).run(QUERIES[0], sample_snapshot())
-    gone = next(i for i in answer.trace[2].gave.ids.tolist() if i not in answer.chosen.ids)
-    account = answer.passages(gone)
+    gone = next(i for i in answer.trace[2].ranking.ids.tolist() if i not in answer.chosen.ids)
+    account = answer.chunk_steps(gone)
     assert account[-1].step == "top_k"
     assert account[-1].why.startswith("dropped: ")
-    assert answer.passages("nobody")[0].why.startswith("not among its")
+    assert answer.chunk_steps("nobody")[0].why.startswith("not among its")
 
 
 def test_same_digests_same_bytes() -> None:
@@ -269,8 +269,8 @@ def test_same_digests_same_bytes() -> None:
 
 
 def test_presets_load_and_are_their_own_digest() -> None:
-    assert {"default", "bm25", "dense", "weighted"} <= set(presets())
-    for name in presets():
+    assert {"default", "bm25", "dense", "weighted"} <= set(preset_names())
+    for name in preset_names():
         pipeline = load_preset(name)
         assert len(pipeline.digest) == 64
         assert pipeline.name == name

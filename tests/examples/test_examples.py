@@ -55,6 +55,7 @@ TELLING = {
         "own_pipeline 1. Gateway releases › v1.28.0",
     ],
     "own_component.py": ["1. Gateway releases › v1.28.0", "coverage ×"],
+    "own_fuser.py": ["1. On call › Pay and rest", "1.0000 = best +1"],
     "router.py": [
         "The firmware signing key: not_triggered, term_coverage_below 0.5, the best 3 of first cover 1.000",
         "1998: ran, term_coverage_below 0.5, the best 3 of first cover 0.4",

@@ -1,4 +1,4 @@
-"""Fusing by a grouping key, against 000: one candidate per session, first kept occurrence by stage priority."""
+"""Grouped fusion against the router policy: one candidate per session, first occurrence by stage priority."""
 
 from typing import cast
 

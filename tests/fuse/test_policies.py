@@ -1,4 +1,4 @@
-"""append_fill and confirm_boost, against 000 and 002."""
+"""append_fill and confirm_boost, against the router policy and the memory pipeline."""
 
 import pytest
 

@@ -21,7 +21,7 @@ def by_id(ranking):
 
 
 def undivided(ranking):
-    """The sum that 000 and 004 state: everything before "normalise"."""
+    """The sum that the router policy and weighted fusion state: everything before "normalise"."""
     assert ranking.parts[-1].name == "normalise"
     return dict(zip(ranking.ids.tolist(), fold(ranking.parts[:-1], len(ranking)).tolist(), strict=True))
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from assay.backend.shared.filters import SnapshotColumns
 from assay.engine.chunk_columns import ChunkColumns, as_number, fields_of
 from assay.index.columns import FilterColumns
-from assay.index.columns_build import ColumnsBuilder, entries_of
-from assay.index.strings import Strings, write_strings
+from assay.index.columns_builder import ColumnsBuilder, collect_entries
+from assay.index.strings import StringColumn, write_column
 from assay.types import Chunk
 from assay.where import COMPARISONS, Value, compare_values
 
@@ -43,17 +43,17 @@ def chunk_of(place: int, meta: dict[str, Any], created: float) -> Chunk:
 def columns_of(folder: Path, chunks: list[Chunk], most: int) -> FilterColumns:
     builder = ColumnsBuilder(folder, most)
     for first in range(0, len(chunks), 3):
-        builder.add(entries_of(chunks[first : first + 3], first))
+        builder.add(collect_entries(chunks[first : first + 3], first))
     builder.finish()
-    write_strings(folder / "ids", [chunk.id for chunk in chunks])
-    return FilterColumns(folder, Strings(folder / "ids"))
+    write_column(folder / "ids", [chunk.id for chunk in chunks])
+    return FilterColumns(folder, StringColumn(folder / "ids"))
 
 
 def plain(chunk: Chunk, field: str) -> list[Value]:
     """What a filter sees of a chunk: its own facts, then metadata under other names; lists are several values."""
     own = {"id": chunk.id, "doc_id": chunk.doc_id, "created": chunk.created}
-    held = own[field] if field in own else chunk.meta.get(field)
-    members = held if isinstance(held, list) else [held]
+    value = own[field] if field in own else chunk.meta.get(field)
+    members = value if isinstance(value, list) else [value]
     plain = [m for m in members if isinstance(m, str | bool | int | float) and m == m]
     return [m if isinstance(m, str | bool) else as_number(m) for m in plain]  # numbers are floats to a filter
 
@@ -123,8 +123,8 @@ def test_strings(tmp_path_factory: pytest.TempPathFactory, given_texts: list[str
     """A sorted column of texts: every one is found in its place, and only those; lone surrogates included."""
     listed = sorted(given_texts, key=lambda text: text.encode("utf-8", "surrogatepass"))
     folder = tmp_path_factory.mktemp("strings")
-    write_strings(folder / "all", listed)
-    column = Strings(folder / "all")
+    write_column(folder / "all", listed)
+    column = StringColumn(folder / "all")
     assert len(column) == len(listed)
     assert [column.at(row) for row in range(len(listed))] == listed
     assert column.take(np.arange(len(listed))[::-1]) == listed[::-1]

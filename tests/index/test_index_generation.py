@@ -1,4 +1,4 @@
-"""A generation is a function of the live chunks, whatever their history, and knows when it is not whole."""
+"""A generation is a function of the live chunks, whatever their history, and knows when it is not manifest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from assay.index.generation import Generation, build_generation
 from assay.store.sqlite import SqliteStore
 from assay.testing.backends import DIM, random_chunk, random_vector
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Vector
 
 SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
@@ -75,8 +75,8 @@ def test_the_digest_sees_every_difference(tmp_path: Path, what: str) -> None:
                 given = np.eye(DIM, dtype=np.float32)[3] if other and what == "vector" else vector
                 writer.put(Chunk(chunk.id, chunk.doc_id, text, 1, chunk.created, 1.0, meta), given, "")
         model = "m2" if turn and what == "model" else "m"
-        made = build_generation(store, store.version(), tmp_path / f"g{turn}", Analyser(), (model, DIM))
-        digests.append(made.digest)
+        generation = build_generation(store, store.version(), tmp_path / f"g{turn}", Analyser(), (model, DIM))
+        digests.append(generation.digest)
     assert digests[0] != digests[1]
 
 
@@ -99,12 +99,12 @@ def test_every_file_is_missed(tmp_path: Path, damage: Callable[[Path], None]) ->
     with store.write("all") as writer:
         for chunk, vector in alive().values():
             writer.put(chunk, vector, "")
-    whole = built(store, tmp_path / "whole", ivf_from=40, tantivy_from=1).folder
-    names = [str(p.relative_to(whole)) for p in whole.rglob("*") if p.is_file() and p.name != "manifest.json"]
+    manifest = built(store, tmp_path / "manifest", ivf_from=40, tantivy_from=1).folder
+    names = [str(p.relative_to(manifest)) for p in manifest.rglob("*") if p.is_file() and p.name != "manifest.json"]
     assert len(names) > 25
     for name in names:
         copy = tmp_path / "copy"
-        shutil.copytree(whole, copy)
+        shutil.copytree(manifest, copy)
         if damage is emptied and not (copy / name).stat().st_size:
             (copy / name).write_bytes(b"x")
         elif damage is cut and not (copy / name).stat().st_size:
@@ -117,25 +117,25 @@ def test_every_file_is_missed(tmp_path: Path, damage: Callable[[Path], None]) ->
 
 
 @pytest.mark.parametrize(
-    "said",
+    "manifest",
     ["", "{", "[]", "null", "7", '"x"', "{}", '{"format": 1}', '{"format": 99}', "\ufeff{}", "\0" * 64],
 )
-def test_a_manifest_that_says_nothing(tmp_path: Path, said: str) -> None:
-    (tmp_path / "manifest.json").write_text(said, "utf-8")
+def test_a_manifest_that_says_nothing(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "manifest.json").write_text(manifest, "utf-8")
     with pytest.raises((OSError, ValueError)):
         Generation(tmp_path)
 
 
 def test_a_manifest_with_a_part_missing(tmp_path: Path) -> None:
     store = SqliteStore.create(tmp_path / "kb", SETTINGS)
-    made = built(store, tmp_path / "made")
-    whole = dict(made.manifest)
+    generation = built(store, tmp_path / "made")
+    manifest = dict(generation.manifest)
     for key in ("format", "version", "last_seq", "chunks", "dim", "model", "analyser", "digest", "files"):
-        (made.folder / "manifest.json").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+        (generation.folder / "manifest.json").write_text(json.dumps({k: v for k, v in manifest.items() if k != key}))
         with pytest.raises((OSError, ValueError)):
-            Generation(made.folder)
-    (made.folder / "manifest.json").write_text(json.dumps({**whole, "files": []}))
+            Generation(generation.folder)
+    (generation.folder / "manifest.json").write_text(json.dumps({**manifest, "files": []}))
     with pytest.raises((OSError, ValueError)):
-        Generation(made.folder)
-    (made.folder / "manifest.json").write_text(json.dumps(whole))
-    Generation(made.folder)
+        Generation(generation.folder)
+    (generation.folder / "manifest.json").write_text(json.dumps(manifest))
+    Generation(generation.folder)

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.index import vectors as module
-from assay.index import vectors_build as build
+from assay.index import vectors_builder as build
 from assay.index.vectors import VectorIndex, exact_scores
-from assay.index.vectors_build import build_vectors
+from assay.index.vectors_builder import build_vectors
 from assay.types import Floats, Vector, Vectors
-from assay.util import leg_threads as ahead
+from assay.util import leg_threads
 
 DIM = 12
 
@@ -28,10 +28,10 @@ def unit(rng: np.random.Generator, count: int, dim: int = DIM) -> Vectors:
 
 
 def built(folder: Path, matrix: Vectors, has: np.ndarray, ivf_from: int) -> VectorIndex:  # type: ignore[type-arg]
-    held = np.where(has[:, None], matrix, 0).astype(np.float32)
-    held.tofile(folder / "vectors")
-    build_vectors(folder, len(held), held.shape[1], has, ivf_from)
-    return VectorIndex(folder, len(held), held.shape[1])
+    stored = np.where(has[:, None], matrix, 0).astype(np.float32)
+    stored.tofile(folder / "vectors")
+    build_vectors(folder, len(stored), stored.shape[1], has, ivf_from)
+    return VectorIndex(folder, len(stored), stored.shape[1])
 
 
 def best(scores: Floats, allowed: np.ndarray, k: int) -> list[int]:  # type: ignore[type-arg]
@@ -117,14 +117,14 @@ def test_as_few_probes_as_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(build, "_FEWEST", 10**6)
     matrix = unit(np.random.default_rng(11), 20_000, 24)
     built(tmp_path, matrix, np.ones(20_000, np.bool_), 100)
-    said = json.loads((tmp_path / "vectors.json").read_text())
+    facts = json.loads((tmp_path / "vectors.json").read_text())
     coarse, step = 4, 0
-    while coarse < said["nprobe"]:
+    while coarse < facts["nprobe"]:
         step = coarse // 8 or 1
         coarse += step
-    assert coarse - step < said["nprobe"] <= coarse
-    assert (coarse == said["nprobe"]) or not large
-    assert said["recall"] >= 0.99
+    assert coarse - step < facts["nprobe"] <= coarse
+    assert (coarse == facts["nprobe"]) or not large
+    assert facts["recall"] >= 0.99
 
 
 def test_built_twice_is_the_same(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_shared_scan_is_the_same_with_and_without_a_thread_to_spare(
     asked, half = unit(rng, 20, 64), rng.random(4_000) < 0.5
     answers = []
     for most in (0, 1, 4):
-        monkeypatch.setattr(ahead, "_threads", ahead.ThreadPool(most))
+        monkeypatch.setattr(leg_threads, "_pool", leg_threads.ThreadPool(most))
         answers.append([found(index, q, 100, only) for q in asked for only in (None, half)])
     assert answers[0] == answers[1] == answers[2]
 

@@ -1,4 +1,4 @@
-"""A folder read by helper processes gives the very store that reading it here gives, crashes and all."""
+"""A folder read by worker processes gives the same store as one read in this process, also after crashes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import pytest
 from processes import helpers_of
 
 from assay import sync
-from assay.ingest.chunk import PROFILES
-from assay.ingest.worker import BLOCK, GROUP, GROUP_BYTES, Setup, Task, grouped, taken
-from assay.store.rows import Stored, stored
+from assay.errors import Reason
+from assay.ingest.chunk_worker import BLOCK, GROUP, GROUP_BYTES, ChunkSetup, FileTask, chunk_files, group_tasks
+from assay.ingest.chunker import PROFILES
+from assay.store.rows import StoredRow, encode_row
 from assay.store.sqlite import SqliteStore
 from assay.sync import Event, Sync
 from assay.types import Chunk
 
 DEFAULT = PROFILES["default"]
-ITSELF = Setup(DEFAULT, lambda chunk: chunk)
+UNCHANGED = ChunkSetup(DEFAULT, lambda chunk: chunk)
 SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
 
 
@@ -35,16 +36,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / f"{n:02d}.md").write_text(body, "utf-8")
     (root / "30-broken.docx").write_bytes(b"PK\x03\x04 no archive")
     (root / "40-rows.jsonl").write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(BLOCK + 500)), "utf-8")
-    monkeypatch.setattr(sync, "HELPED_BYTES", 0)
+    monkeypatch.setattr(sync, "WORKER_BYTES", 0)
     return root
 
 
-def add(folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch, helpers: int, on_event: Any = None) -> Sync:
-    monkeypatch.setenv("ASSAY_WORKERS", str(helpers))
-    made = SqliteStore.open(store) if SqliteStore.exists(store) else SqliteStore.create(store, SETTINGS)
-    run = Sync(made, None, DEFAULT, on_event or (lambda _: None))
-    run.folder(folder, "notes")
-    made.close()
+def add(folder: Path, store: Path, monkeypatch: pytest.MonkeyPatch, workers: int, on_event: Any = None) -> Sync:
+    monkeypatch.setenv("ASSAY_WORKERS", str(workers))
+    opened = SqliteStore.open(store) if SqliteStore.exists(store) else SqliteStore.create(store, SETTINGS)
+    run = Sync(opened, None, DEFAULT, on_event or (lambda _: None))
+    run.add_folder(folder, "notes")
+    opened.close()
     return run
 
 
@@ -58,12 +59,12 @@ def content(store: Path) -> list[Any]:
 
 def test_the_store_is_the_same(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Event] = []
-    here = add(folder, tmp_path / "here", monkeypatch, 0)
-    there = add(folder, tmp_path / "there", monkeypatch, 2, events.append)
-    assert here.report == there.report
-    assert [name for name, _ in there.report.problems] == ["notes/30-broken.docx"]
-    assert there.report.chunks_added > BLOCK
-    assert content(tmp_path / "here") == content(tmp_path / "there")
+    serial = add(folder, tmp_path / "serial", monkeypatch, 0)
+    parallel = add(folder, tmp_path / "parallel", monkeypatch, 2, events.append)
+    assert serial.report == parallel.report
+    assert [name for name, _ in parallel.report.problems] == ["notes/30-broken.docx"]
+    assert parallel.report.chunks_added > BLOCK
+    assert content(tmp_path / "serial") == content(tmp_path / "parallel")
     assert [event.done for event in events] == list(range(1, 63))
     assert [event.name for event in events] == sorted(event.name for event in events)
 
@@ -71,7 +72,7 @@ def test_the_store_is_the_same(folder: Path, tmp_path: Path, monkeypatch: pytest
 def test_again_nothing_is_read_and_a_change_is_seen(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "HELPED_FILES", 0)
+    monkeypatch.setattr(sync, "WORKER_FILES", 0)
     add(folder, tmp_path / "kb", monkeypatch, 2)
     before = content(tmp_path / "kb")
     again = add(folder, tmp_path / "kb", monkeypatch, 2)
@@ -93,93 +94,95 @@ def test_a_reader_that_is_killed_costs_its_file_only(
     killer.start()
     run = add(folder, tmp_path / "kb", monkeypatch, 2)
     killer.join()
-    assert run.report.problems[1:] == [("notes/50-large.jsonl", "its reader crashed; cure: open and re-save it")]
+    assert run.report.problems[1:] == [("notes/50-large.jsonl", Reason("its reader crashed", "open and re-save it"))]
     assert run.report.added == 61
-    assert add(folder, tmp_path / "kb", monkeypatch, 2).report.added == 1  # the next run finds it in good health
-    assert helpers_of("assay.ingest.worker") == []
+    assert add(folder, tmp_path / "kb", monkeypatch, 2).report.added == 1  # the next run can read it
+    assert helpers_of("assay.ingest.chunk_worker") == []
 
 
 def _kill_reader_of(path: Path) -> None:
     while True:
-        for pid in helpers_of("assay.ingest.worker"):
+        for pid in helpers_of("assay.ingest.chunk_worker"):
             with contextlib.suppress(OSError):
                 if any(os.readlink(entry) == str(path) for entry in Path(f"/proc/{pid}/fd").iterdir()):
                     os.kill(pid, signal.SIGKILL)
                     return
 
 
-def test_without_helpers_to_be_had_the_work_is_done_here(
+def test_without_workers_this_process_reads_the_files(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.executable", str(tmp_path / "no-python-here"))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "no-python"))
     assert add(folder, tmp_path / "kb", monkeypatch, 2).report.added == 61
 
 
 def test_blocks_are_bounded_and_the_hash_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(f'{{"text": "row {n}"}}' for n in range(2 * BLOCK + 1)), "utf-8")
-    parts = list(taken([Task(path, "rows.jsonl", "")], ITSELF))
+    parts = list(chunk_files([FileTask(path, "rows.jsonl", "")], UNCHANGED))
     first = parts[0][0]
     assert first[:2] == (0, "hash")
     assert {kind for part in parts for _, kind, _ in part[1:]} == {"chunks"}
-    assert all(0 < sum(len(said) for _, kind, said in part if kind == "chunks") <= BLOCK for part in parts)
-    texts = [chunk.text for part in parts for _, kind, said in part if kind == "chunks" for chunk in said]
+    assert all(0 < sum(len(chunks) for _, kind, chunks in part if kind == "chunks") <= BLOCK for part in parts)
+    texts = [chunk.text for part in parts for _, kind, chunks in part if kind == "chunks" for chunk in chunks]
     assert texts == [f"row {n}" for n in range(2 * BLOCK + 1)]
-    assert list(taken([Task(path, "rows.jsonl", first[2])], ITSELF)) == [[first]]
+    assert list(chunk_files([FileTask(path, "rows.jsonl", first[2])], UNCHANGED)) == [[first]]
 
 
 def test_a_document_of_many_chunks_comes_in_blocks(tmp_path: Path) -> None:
     path = tmp_path / "long.md"
     path.write_text("\n".join(f"# Part {n}\n\nSentence {n}." for n in range(BLOCK + 5)), "utf-8")
-    parts = list(taken([Task(path, "long.md", "")], ITSELF))
-    assert [sum(len(said) for _, kind, said in part if kind == "chunks") for part in parts] == [BLOCK, 5]
+    parts = list(chunk_files([FileTask(path, "long.md", "")], UNCHANGED))
+    assert [sum(len(chunks) for _, kind, chunks in part if kind == "chunks") for part in parts] == [BLOCK, 5]
 
 
 def test_together_as_one_by_one(folder: Path) -> None:
-    """What a file gives does not depend on the files it is read with, be they bad, empty, or unchanged."""
+    """The events of a file do not depend on the files it is read with, be they bad, empty, or unchanged."""
     (folder / "10-gone.md").symlink_to(folder / "nowhere.md")
-    tasks = [Task(path, path.name, "") for path in sorted(folder.iterdir())]
-    (_, _, digest), *_ = next(taken([tasks[3]], ITSELF))
+    tasks = [FileTask(path, path.name, "") for path in sorted(folder.iterdir())]
+    (_, _, digest), *_ = next(chunk_files([tasks[3]], UNCHANGED))
     tasks[3] = tasks[3]._replace(known=digest)
-    together = [event for part in taken(tasks, ITSELF) for event in part]
-    alone = [(n, *event[1:]) for n, task in enumerate(tasks) for part in taken([task], ITSELF) for event in part]
+    together = [event for part in chunk_files(tasks, UNCHANGED) for event in part]
+    alone = [
+        (n, *event[1:]) for n, task in enumerate(tasks) for part in chunk_files([task], UNCHANGED) for event in part
+    ]
     assert repr(together) == repr(alone)  # repr: NaN is not equal to itself
     assert sorted({number for number, kind, _ in together if kind == "problem"}) == [10, 31]
 
 
 def test_small_files_go_together_and_large_ones_alone() -> None:
-    tasks = [Task(Path(str(n)), str(n), "") for n in range(GROUP + 5)]
+    tasks = [FileTask(Path(str(n)), str(n), "") for n in range(GROUP + 5)]
     sizes = [1] * (GROUP + 1) + [GROUP_BYTES + 1, GROUP_BYTES - 1, 1, 1]
-    groups = grouped(tasks, sizes)
+    groups = group_tasks(tasks, sizes)
     assert [task for group in groups for task in group] == tasks
     assert [len(group) for group in groups] == [GROUP, 1, 1, 2, 1]
-    assert grouped([], []) == []
+    assert group_tasks([], []) == []
 
 
 def test_a_crash_among_small_files_costs_the_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that dies of one file of a group: the others of the group are there all the same."""
+    """A worker that dies of one file of a group costs only that file."""
     root = tmp_path / "notes"
     root.mkdir()
     for n in range(8):
         (root / f"{n}.md").write_text(f"# Page {n}\n\nSentence {n}.", "utf-8")
-    made = SqliteStore.create(tmp_path / "kb", SETTINGS)
-    run = Sync(made, None, DEFAULT)
-    run._setup = Setup(DEFAULT, dies_of_page_3)
+    opened = SqliteStore.create(tmp_path / "kb", SETTINGS)
+    run = Sync(opened, None, DEFAULT)
+    run._setup = ChunkSetup(DEFAULT, dies_of_page_3)
     monkeypatch.setenv("ASSAY_WORKERS", "2")
-    monkeypatch.setattr(sync, "HELPED_BYTES", 0)
-    report = run.folder(root, "notes")
-    assert report.problems == [("notes/3.md", "its reader crashed; cure: open and re-save it")]
+    monkeypatch.setattr(sync, "WORKER_BYTES", 0)
+    report = run.add_folder(root, "notes")
+    assert report.problems == [("notes/3.md", Reason("its reader crashed", "open and re-save it"))]
     assert report.added == 7
-    made.close()
+    opened.close()
 
 
-def dies_of_page_3(chunk: Chunk) -> Stored:
+def dies_of_page_3(chunk: Chunk) -> StoredRow:
     if chunk.doc_id == "notes/3.md":
         os.kill(os.getpid(), signal.SIGKILL)
-    return stored(chunk)
+    return encode_row(chunk)
 
 
 def test_a_file_that_is_gone_is_a_problem(tmp_path: Path) -> None:
-    [[(_, kind, said)]] = taken([Task(tmp_path / "gone.md", "gone.md", "")], ITSELF)
+    [[(_, kind, reason)]] = chunk_files([FileTask(tmp_path / "gone.md", "gone.md", "")], UNCHANGED)
     assert kind == "problem"
-    assert "gone.md" in said
+    assert "gone.md" in reason.text

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assay.ingest.chunk import (
+from assay.ingest.chunker import (
     HEADER_LINE,
     LIMIT,
     PROFILES,
     chunk_document,
     chunk_documents,
     chunk_id,
-    section_line,
-    trimmed,
+    format_section,
+    trim_line,
 )
-from assay.ingest.cut import blocks, weigh
-from assay.ingest.files import tidy
-from assay.ingest.pack import Room, pack
-from assay.text.tokens import count_tokens
-from assay.text.wordpiece import count
+from assay.ingest.files import clean_text
+from assay.ingest.packing import SizeLimits, pack_chunks
+from assay.ingest.text_units import split_blocks, weigh
+from assay.text.token_count import count_tokens
+from assay.text.wordpiece import count_pieces
 from assay.types import Document, Section
 
 DEFAULT, FINE = PROFILES["default"], PROFILES["fine"]
@@ -103,22 +103,22 @@ def test_the_language_is_told_once_where_nobody_said_it():
 
 
 def test_section_lines():
-    assert section_line((), "T") == ""
-    assert section_line(("T",), "T") == ""
-    assert section_line(("T", "A", "B"), "T") == "A > B"
-    assert section_line(("A", "T"), "T") == "A > T"
+    assert format_section((), "T") == ""
+    assert format_section(("T",), "T") == ""
+    assert format_section(("T", "A", "B"), "T") == "A > B"
+    assert format_section(("A", "T"), "T") == "A > T"
     long = tuple(f"heading number {n} of many" for n in range(9))
-    assert section_line(long, "").startswith("… > ")
-    assert section_line(long, "").endswith(long[-1])
+    assert format_section(long, "").startswith("… > ")
+    assert format_section(long, "").endswith(long[-1])
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=80), max_size=6))
 @example("x" * 5000, ["[" * 400, "字" * 400])
 @example(words(200), [words(200), words(200)])
 def test_headers_are_one_line_of_bounded_weight(title, path):
-    for line in (trimmed(title, HEADER_LINE), section_line(tuple(path), title)):
+    for line in (trim_line(title, HEADER_LINE), format_section(tuple(path), title)):
         assert "\n" not in line
-        assert count(line) <= HEADER_LINE
+        assert count_pieces(line) <= HEADER_LINE
         assert len(line) <= HEADER_LINE * 20
 
 
@@ -137,10 +137,10 @@ def row(tokens):
 
 def test_the_model_reads_256_tokens_and_adds_two_of_them():
     (whole,) = chunk_document(document(row(254), title="", path=()), DEFAULT)
-    assert count(whole.indexed_text) + 2 == 256
+    assert count_pieces(whole.indexed_text) + 2 == 256
     assert len(texts(row(255), title="", path=())) == 2
     titled = chunk_document(document(row(253), title="T", path=()), DEFAULT)
-    assert [count(chunk.indexed_text) + 2 for chunk in titled] == [256]
+    assert [count_pieces(chunk.indexed_text) + 2 for chunk in titled] == [256]
     assert len(texts(row(254), title="T", path=())) == 2
 
 
@@ -150,14 +150,14 @@ def test_a_fine_chunk_holds_at_most_90():
 
 
 def test_a_header_line_has_32_tokens_at_most():
-    assert trimmed(words(32, "a"), HEADER_LINE) == words(32, "a")
-    assert trimmed(words(33, "a"), HEADER_LINE) == words(31, "a") + "…"
+    assert trim_line(words(32, "a"), HEADER_LINE) == words(32, "a")
+    assert trim_line(words(33, "a"), HEADER_LINE) == words(31, "a") + "…"
 
 
 def test_a_chunk_that_is_less_than_half_full_takes_sentences_of_the_next_paragraph():
     paragraph = " ".join([f"This {words(7)} end."] * 18)  # of ten tokens each
-    assert [count(chunk) for chunk in texts(f"{words(80)}\n\n{paragraph}")] == [200, 60]
-    assert [count(chunk) for chunk in texts(f"{words(100)}\n\n{paragraph}")] == [100, 180]
+    assert [count_pieces(chunk) for chunk in texts(f"{words(80)}\n\n{paragraph}")] == [200, 60]
+    assert [count_pieces(chunk) for chunk in texts(f"{words(100)}\n\n{paragraph}")] == [100, 180]
 
 
 def test_sections_are_never_joined():
@@ -190,7 +190,7 @@ def test_fine_chunks_share_a_rest_evenly():
 
 def test_fine_chunks_have_40_to_90_tokens():
     prose = " ".join(f"Sentence number {n} speaks about {words(n % 13, 'keys')} and ends." for n in range(200))
-    sizes = [count(chunk) for chunk in texts(prose, profile=FINE)]
+    sizes = [count_pieces(chunk) for chunk in texts(prose, profile=FINE)]
     assert all(40 <= size <= 90 for size in sizes)
 
 
@@ -239,13 +239,13 @@ def test_code_that_does_not_fit_is_cut_between_lines():
 def test_a_table_stays_whole_when_it_fits():
     table = "\n".join(f"| key{n} | {n} |" for n in range(25))
     text = f"{words(80)}.\n\n{table}\n\n{words(80)}."
-    assert count(table) == 150
+    assert count_pieces(table) == 150
     assert sum(table in chunk for chunk in texts(text)) == 1
 
 
 def test_blocks_are_not_cut_inside_a_fence():
     text = "one\n\n- item\n  ```py\n  a\n\n  b\n  ```\n\ntwo\n\n~~~\nunclosed\n\nend"
-    assert [text[b.start : b.end] for b in blocks(text, 200)] == [
+    assert [text[b.start : b.end] for b in split_blocks(text, 200)] == [
         "one",
         "- item",
         "```py\n  a\n\n  b\n  ```",
@@ -376,14 +376,14 @@ def test_chunks_fit_and_cover_everything_once_in_order(bodies, profile, title, p
     chunks = chunk_document(given_document, profile)
     assert len({chunk.id for chunk in chunks}) == len(chunks)
     for chunk in chunks:
-        assert count(chunk.indexed_text) <= LIMIT
-        assert count(chunk.text) <= profile.most
+        assert count_pieces(chunk.indexed_text) <= LIMIT
+        assert count_pieces(chunk.text) <= profile.most
         assert chunk.text == chunk.text.strip() != ""
         assert chunk.tokens == count_tokens(chunk.text)
         json.dumps(chunk.meta, allow_nan=False).encode()
         chunk.indexed_text.encode()
     queue = list(chunks)
-    for body in map(tidy, bodies):
+    for body in map(clean_text, bodies):
         mine, position, covered = [], 0, 0
         while covered < len(ink(body)):
             chunk = queue.pop(0)
@@ -399,17 +399,19 @@ def test_chunks_fit_and_cover_everything_once_in_order(bodies, profile, title, p
 @settings(max_examples=300)
 @given(TEXTS, st.integers(1, 30), st.integers(0, 40), st.integers(0, 60))
 def test_packing_holds_for_any_room(text, least, more, most):
-    text = tidy(text)
-    room = Room(least, least + more, least + more + most)
-    spans = pack(text, room)
+    text = clean_text(text)
+    room = SizeLimits(least, least + more, least + more + most)
+    spans = pack_chunks(text, room)
     assert ink("".join(text[start:end] for start, end in spans)) == ink(text)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
-    assert all(count(text[start:end]) <= max(room.most, 4) for start, end in spans)  # one character may be four tokens
+    assert all(
+        count_pieces(text[start:end]) <= max(room.most, 4) for start, end in spans
+    )  # one character may be four tokens
 
 
 @given(TEXTS)
 def test_weight_is_never_below_the_tokens(text):
-    assert weigh(text) >= count(text)
+    assert weigh(text) >= count_pieces(text)
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)

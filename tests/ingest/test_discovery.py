@@ -9,8 +9,8 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from assay.errors import BadFile
-from assay.ingest import readers, walk
-from assay.ingest.walk import FoundFile, Skipped, content_hash, discover, read_file
+from assay.ingest import discovery, readers
+from assay.ingest.discovery import FoundFile, SkippedFile, discover, hash_content, read_file
 from assay.types import Document
 
 
@@ -26,7 +26,7 @@ def found(root):
 
 
 def skipped(root):
-    return {item.name: item.reason for item in discover(root) if isinstance(item, Skipped)}
+    return {item.name: item.reason for item in discover(root) if isinstance(item, SkippedFile)}
 
 
 def test_names_begin_with_the_folder_and_come_in_order(tmp_path):
@@ -108,7 +108,7 @@ def test_a_folder_that_cannot_be_read_is_said_and_the_others_go_on(tmp_path, mon
             raise PermissionError(13, "Permission denied")
         return listdir(path)
 
-    monkeypatch.setattr(walk.os, "listdir", guarded)
+    monkeypatch.setattr(discovery.os, "listdir", guarded)
     assert found(tmp_path / "d") == ["d/open/b.md"]
     assert skipped(tmp_path / "d") == {"d/closed": "the folder cannot be read: Permission denied"}
 
@@ -143,7 +143,7 @@ def test_nothing_there(tmp_path):
         list(discover(tmp_path / "a\0b"))
     assert list(discover(tmp_path)) == []
     with pytest.raises(BadFile, match="No such file"):
-        content_hash(tmp_path / "nowhere")
+        hash_content(tmp_path / "nowhere")
     with pytest.raises(BadFile, match="No such file"):
         list(read_file(tmp_path / "nowhere.md", "nowhere.md"))
 
@@ -152,11 +152,11 @@ def test_content_hash_is_of_the_bytes(tmp_path):
     one, two = tmp_path / "a", tmp_path / "b"
     one.write_bytes(b"x" * (3 << 20))
     two.write_bytes(b"x" * (3 << 20))
-    assert content_hash(one) == content_hash(two)
+    assert hash_content(one) == hash_content(two)
     two.write_bytes(b"x" * (3 << 20) + b"y")
-    assert content_hash(one) != content_hash(two)
+    assert hash_content(one) != hash_content(two)
     one.write_bytes(b"")
-    assert content_hash(one) == "cae66941d9efbd404e4d88758ea67670"  # blake2b-128 of nothing
+    assert hash_content(one) == "cae66941d9efbd404e4d88758ea67670"  # blake2b-128 of nothing
 
 
 def test_an_unknown_ending_is_refused_with_the_known_ones(tmp_path):
@@ -187,14 +187,14 @@ def plugged(path, name):
 def test_readers_of_other_packages(tmp_path, monkeypatch):
     points = [EntryPoint(".ORG", f"{__name__}:plugged", "assay.readers"), EntryPoint(".md", "x:y", "assay.readers")]
     monkeypatch.setattr(readers, "entry_points", lambda group: points if group == "assay.readers" else [])
-    readers._plugged.cache_clear()
+    readers._plugin_readers.cache_clear()
     try:
         make(tmp_path / "d", "a.org", "b.md")
         assert found(tmp_path / "d") == ["d/a.org", "d/b.md"]
         assert [d.title for d in read_file(tmp_path / "d" / "a.org", "d/a.org")] == ["text"]
         assert [d.title for d in read_file(tmp_path / "d" / "b.md", "d/b.md")] == ["b"]  # ours cannot be replaced
     finally:
-        readers._plugged.cache_clear()
+        readers._plugin_readers.cache_clear()
 
 
 def test_every_reader_in_the_table_exists():

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadRecord
-from assay.ingest.fields import MOST_FIELDS, facts_from
-from assay.ingest.records import document_from
+from assay.ingest.fields import MOST_FIELDS, parse_fields
+from assay.ingest.records import parse_record
 from assay.types import Section
 
 JUNE = 1748736000.0
 
 
 def test_every_kind_of_field():
-    facts = facts_from(
+    facts = parse_fields(
         {
             "Title": "  Signing\nkeys ",
             "date": "2025-06-01",
@@ -53,7 +53,7 @@ def test_every_kind_of_field():
 
 
 def test_the_first_readable_date_counts_and_the_others_are_noted():
-    facts = facts_from({"created": "some day", "date": None, "updated": "2025-06-01"})
+    facts = parse_fields({"created": "some day", "date": None, "updated": "2025-06-01"})
     assert facts.created == JUNE
     assert facts.meta["field_created"] == "some day"
     assert facts.meta["updated"] == "2025-06-01"
@@ -61,19 +61,19 @@ def test_the_first_readable_date_counts_and_the_others_are_noted():
 
 
 def test_a_readable_created_has_its_place_and_is_not_copied():
-    facts = facts_from({"created": "2025-06-01"})
+    facts = parse_fields({"created": "2025-06-01"})
     assert facts.created == JUNE
     assert facts.meta == {}
 
 
 def test_no_date_is_nan():
-    assert math.isnan(facts_from({}).created)
+    assert math.isnan(parse_fields({}).created)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, "high", True, [1], float("inf"), "1e999", 10**400])
 def test_importance_is_a_number_from_0_to_1(value):
     with pytest.raises(BadRecord, match="field 'importance'") as raised:
-        facts_from({"importance": value})
+        parse_fields({"importance": value})
     assert "0 to 1" in raised.value.cure
 
 
@@ -81,17 +81,17 @@ def test_importance_is_a_number_from_0_to_1(value):
     ("value", "code"), [("en-US", "en"), ("PT_br", "pt"), ("no", "no"), ("English", None), ("", None)]
 )
 def test_languages_are_cut_to_their_code(value, code):
-    assert facts_from({"lang": value}).meta.get("lang") == code
+    assert parse_fields({"lang": value}).meta.get("lang") == code
 
 
 def test_too_many_fields_are_refused():
     with pytest.raises(BadRecord, match=f"more than {MOST_FIELDS}"):
-        facts_from({f"f{n}": n for n in range(MOST_FIELDS + 1)})
+        parse_fields({f"f{n}": n for n in range(MOST_FIELDS + 1)})
 
 
 def test_a_beir_record():
     record = {"_id": "4983", "title": "Microstructural", "text": "Alterations.", "metadata": {"url": "u", "year": 2003}}
-    document = document_from(record, prefix="scifact/corpus.jsonl#")
+    document = parse_record(record, prefix="scifact/corpus.jsonl#")
     assert document.id == "scifact/corpus.jsonl#4983"
     assert document.title == "Microstructural"
     assert document.sections == (Section((), "Alterations."),)
@@ -100,7 +100,7 @@ def test_a_beir_record():
 
 
 def test_all_names_of_a_record():
-    document = document_from(
+    document = parse_record(
         {
             "id": np.int64(7),
             "body": "b",
@@ -119,28 +119,28 @@ def test_all_names_of_a_record():
 
 
 def test_what_the_record_says_itself_wins_over_its_metadata():
-    document = document_from({"id": "a", "text": "t", "lang": "en", "metadata": {"lang": "de", "title": "from meta"}})
+    document = parse_record({"id": "a", "text": "t", "lang": "en", "metadata": {"lang": "de", "title": "from meta"}})
     assert document.meta["lang"] == "en"
     assert document.title == "from meta"
 
 
 def test_a_bad_date_in_foreign_metadata_is_noted_not_refused():
-    document = document_from({"id": "a", "text": "t", "metadata": {"created": "long ago"}})
+    document = parse_record({"id": "a", "text": "t", "metadata": {"created": "long ago"}})
     assert math.isnan(document.created)
     assert document.meta["field_created"] == "long ago"
     assert "not a date" in document.meta["reader_notes"][0]
 
 
 def test_a_record_with_only_a_title_is_found_by_it():
-    assert document_from({"id": "a", "title": "T", "text": ""}).sections == (Section((), "T"),)
-    assert document_from({"id": "a", "title": "T"}).sections == (Section((), "T"),)
-    assert document_from({"id": "a", "text": " \n"}).sections == ()
+    assert parse_record({"id": "a", "title": "T", "text": ""}).sections == (Section((), "T"),)
+    assert parse_record({"id": "a", "title": "T"}).sections == (Section((), "T"),)
+    assert parse_record({"id": "a", "text": " \n"}).sections == ()
 
 
 def test_a_record_without_id_is_named_by_its_place_or_its_content():
-    assert document_from({"text": "t"}, prefix="f#", fallback_id="3").id == "f#3"
-    assert "record" not in document_from({"text": "t"}, fallback_id="3").meta
-    assert document_from({"text": "t"}).id == document_from({"text": "t"}).id != document_from({"text": "u"}).id
+    assert parse_record({"text": "t"}, prefix="f#", fallback_id="3").id == "f#3"
+    assert "record" not in parse_record({"text": "t"}, fallback_id="3").meta
+    assert parse_record({"text": "t"}).id == parse_record({"text": "t"}).id != parse_record({"text": "u"}).id
 
 
 @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ def test_a_record_without_id_is_named_by_its_place_or_its_content():
 )
 def test_a_bad_record_is_refused_by_the_name_of_its_field(record, named):
     with pytest.raises(BadRecord, match=named) as raised:
-        document_from(record)
+        parse_record(record)
     assert raised.value.cure
 
 
 def test_hostile_characters_become_storable():
-    document = document_from({"id": "a\0b", "text": "x\r\ny\rz\ud800\0\x0c.", "title": "\udfff\nT"})
+    document = parse_record({"id": "a\0b", "text": "x\r\ny\rz\ud800\0\x0c.", "title": "\udfff\nT"})
     assert document.sections[0].text == "x\ny\nz\ufffd\ufffd\n."
     assert document.title == "\ufffd T"
     json.dumps([document.id, document.title, document.meta]).encode()
@@ -187,7 +187,7 @@ _names = st.sampled_from(
 @given(st.dictionaries(_names | st.text(max_size=5), _json, max_size=8))
 def test_any_json_is_a_document_or_a_bad_record(record):
     try:
-        document = document_from(record)
+        document = parse_record(record)
     except BadRecord:
         return
     json.dumps(document.meta, allow_nan=False).encode()

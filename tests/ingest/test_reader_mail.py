@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadFile, MissingExtra
+from assay.ingest.discovery import read_file
 from assay.ingest.readers import mbox
-from assay.ingest.walk import read_file
 from assay.types import Section
 
 JUNE = 1748736000.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.errors import BadFile
 from assay.ingest import files, outline
-from assay.ingest.walk import read_file
+from assay.ingest.discovery import read_file
 from assay.types import Section
 
 JUNE = 1748736000.0
@@ -255,6 +255,6 @@ def test_no_word_is_lost_between_headings(tmp_path_factory, text):
     path.write_bytes(("\n" + text).encode())  # not at the top: no front matter
     words = {letter for letter in text if letter in "ab"}
     (document,) = read_file(path, "a.md")
-    kept = "".join(" ".join(s.path) + s.text for s in document.sections)
-    assert words <= set(kept)
-    assert kept.count("a") >= text.count("a")
+    content = "".join(" ".join(s.path) + s.text for s in document.sections)
+    assert words <= set(content)
+    assert content.count("a") >= text.count("a")

@@ -11,9 +11,9 @@ import pytest
 from docx.oxml import OxmlElement
 
 from assay.errors import BadFile, MissingExtra
+from assay.ingest.discovery import read_file
 from assay.ingest.readers import docx as docx_reader
 from assay.ingest.readers.html import html_text
-from assay.ingest.walk import read_file
 from assay.types import Section
 
 JUNE = 1748736000.0
@@ -287,14 +287,14 @@ def test_docx_without_properties_has_no_title_and_no_date(read):
     """The library makes properties up, dated now; the wall clock must not enter a store."""
     whole = word(lambda document: document.add_paragraph("Only text."))
     bare = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(whole)) as given, zipfile.ZipFile(bare, "w") as made:
-        for part in given.namelist():
-            content = given.read(part)
+    with zipfile.ZipFile(io.BytesIO(whole)) as original, zipfile.ZipFile(bare, "w") as copy:
+        for part in original.namelist():
+            content = original.read(part)
             if part == "docProps/core.xml":
                 continue
             if part in ("_rels/.rels", "[Content_Types].xml"):
                 content = re.sub(rb"<(Relationship|Override)[^>]*core[^>]*/>", b"", content)
-            made.writestr(part, content)
+            copy.writestr(part, content)
     document = read(bare.getvalue(), "a.docx")
     assert math.isnan(document.created)
     assert "Word Document" not in document.title
@@ -336,4 +336,4 @@ def test_a_missing_package_is_named_with_its_cure(read, monkeypatch, name, packa
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(MissingExtra, match=f"reading {name[1:]} files") as raised:
         read(content, name)
-    assert raised.value.cure == "pip install 'assay[docs]'"
+    assert "pip install -e '.[docs]'" in raised.value.cure

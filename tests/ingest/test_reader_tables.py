@@ -6,9 +6,9 @@ import math
 import pytest
 
 from assay.errors import BadFile
+from assay.ingest.discovery import read_file
 from assay.ingest.readers import csv as csv_reader
 from assay.ingest.readers import jsonl
-from assay.ingest.walk import read_file
 from assay.types import Section
 
 JUNE = 1748736000.0

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.ingest.chunk import LIMIT, PROFILES, chunk_document
-from assay.ingest.walk import read_file
-from assay.text.wordpiece import count
+from assay.ingest.chunker import LIMIT, PROFILES, chunk_document
+from assay.ingest.discovery import read_file
+from assay.text.wordpiece import count_pieces
 
 DATA = Path(os.environ.get("ASSAY_DATA", ""))
 CORPORA = ("scifact", "nfcorpus", "cranfield", "gitlab_handbook", "peps", "enron_berkeley", "locomo")
@@ -27,6 +27,6 @@ def test_beir_corpora(name):
     for profile in PROFILES.values():
         for document in documents[:: max(1, len(documents) // 20)]:
             chunks = chunk_document(document, profile)
-            assert all(count(chunk.indexed_text) <= LIMIT for chunk in chunks)
+            assert all(count_pieces(chunk.indexed_text) <= LIMIT for chunk in chunks)
             text = "".join("".join(section.text.split()) for section in document.sections)
             assert "".join("".join(chunk.text.split()) for chunk in chunks) == text

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from assay.ingest.chunk import PROFILES, chunk_document
-from assay.ingest.walk import read_file
+from assay.ingest.chunker import PROFILES, chunk_document
+from assay.ingest.discovery import read_file
 from assay.types import Chunk
 
 _TEXT = """key signing rotate vault secret office lisbon travel policy budget cat sleeps day night server error retry

@@ -15,7 +15,7 @@ import numpy as np
 import assay
 from assay import kb as knowledge
 from assay import sync as syncing
-from assay.backend.contract import store_snapshot
+from assay.backend.contract import as_store_snapshot
 from assay.types import Chunk
 
 
@@ -86,7 +86,7 @@ def search_until(store: str, stop: str, log: str, sizes: dict[str, int]) -> None
     while not Path(stop).exists():
         answer = base.search("common gateway", k=50)
         assert all("common" in hit.text for hit in answer), [hit.text for hit in answer]
-        view = store_snapshot(answer.snapshot)
+        view = as_store_snapshot(answer.snapshot)
         assert view is not None
         found: dict[str, int] = {}
         for chunk in view.chunks(view.live_rows(None)):

@@ -49,7 +49,7 @@ def first(tmp_path: Path, model: Hashing) -> Path:
 
 def said(base: KnowledgeBase) -> tuple[list[str], dict, dict]:
     """All that a copy must keep, but for vectors."""
-    return list(base.export()), base.store.files(), base.store.sources()
+    return list(base.export()), base.store.files(), base.store.folders()
 
 
 def vectors(base: KnowledgeBase) -> np.ndarray:
@@ -65,22 +65,22 @@ def asked(base: KnowledgeBase, pipeline: str) -> list[tuple[str, float]]:
 def test_to_every_backend_and_back(first: Path, any_store: str, tmp_path: Path, model: Hashing) -> None:
     model.texts.clear()
     with assay.open(first) as base:
-        there = copied.copy(base.store, any_store)
-        back = copied.copy(there.store, tmp_path / "back")
+        there = copied.copy_store(base.store, any_store)
+        back = copied.copy_store(there.store, tmp_path / "back")
         there.close()
         back.close()
         assert model.texts == []  # nothing was embedded anew
         with assay.open(any_store) as there, assay.open(tmp_path / "back") as back:
             for one in (there, back):
                 assert said(one) == said(base)
-                assert one.store.tally().dead == 0
+                assert one.store.count_chunks().dead == 0
                 assert one.add(tmp_path / "docs").unchanged == 4
             meaning = not there.backend.no_vectors
             assert [bool(one.store.settings["dim"]) for one in (there, back)] == [meaning, meaning]
             if meaning:
                 for one in (there, back):
                     np.testing.assert_array_equal(vectors(one), vectors(base))
-                    assert len(one.store.lacking_vectors()) == 1
+                    assert len(one.store.rows_without_vector()) == 1
             for pipeline in ("bm25", "rrf") if meaning else ("bm25",):
                 assert asked(back, pipeline) == asked(base, pipeline)
 
@@ -95,12 +95,12 @@ def test_stopped_it_goes_on_and_follows_what_changed(first: Path, any_store: str
 
     with assay.open(first) as base:
         with pytest.raises(Killed):
-            copied.copy(base.store, any_store, pull)
+            copied.copy_store(base.store, any_store, pull)
         (check,) = [check for check in examine(any_store) if check.name == "database"]
         assert (check.state, "not whole yet" in check.text, "assay copy" in check.cure) == ("fail", True, True)
         base.remove("docs/00000.md")  # it was in the copy already
         base.backend.remove(["bare"])
-        copied.copy(base.store, any_store).close()
+        copied.copy_store(base.store, any_store).close()
         with assay.open(any_store) as there:
             assert said(there) == said(base)
             assert there.store.setting("copying") is None
@@ -113,10 +113,10 @@ def test_a_store_that_is_there_is_left_alone(first: Path, any_store: str) -> Non
         before = said(other)
     with assay.open(first) as base:
         with pytest.raises(StoreError, match="already is a store") as told:
-            copied.copy(base.store, any_store)
+            copied.copy_store(base.store, any_store)
         assert told.value.cure == "copy to a new place"
         with pytest.raises(StoreError, match="already is a store"):
-            copied.copy(base.store, first)
+            copied.copy_store(base.store, first)
     with assay.open(any_store) as other:
         assert said(other) == before
 
@@ -126,11 +126,11 @@ def test_a_copy_of_one_store_does_not_go_on_with_another(first: Path, tmp_path: 
         raise Killed
 
     with assay.open(first) as base, pytest.raises(Killed):
-        copied.copy(base.store, tmp_path / "there", pull)
+        copied.copy_store(base.store, tmp_path / "there", pull)
     with assay.open(tmp_path / "second", embedder="none") as other:
         other.add([{"id": "x", "text": "mine"}])
         with pytest.raises(StoreError, match=r"copy of .*first that is not whole yet"):
-            copied.copy(other.store, tmp_path / "there")
+            copied.copy_store(other.store, tmp_path / "there")
 
 
 def test_the_command(first: Path, any_store: str) -> None:

@@ -13,9 +13,9 @@ from child import Child
 from corpus import expected, mark_of, text_of, write
 
 import assay
-from assay.ingest.walk import content_hash
+from assay.ingest.discovery import hash_content
 from assay.kb import KnowledgeBase
-from assay.sync import HELPED_BYTES
+from assay.sync import WORKER_BYTES
 
 FILES = 60
 KILLS = 40
@@ -38,7 +38,7 @@ def check_sound(base: KnowledgeBase, revisions: dict[str, list[Path]]) -> None:
     files = base.store.files()
     assert live.keys() <= files.keys()
     for origin, facts in files.items():
-        told = {content_hash(path): path for path in revisions[origin]}
+        told = {hash_content(path): path for path in revisions[origin]}
         assert facts.hash in told, f"{origin} is of no revision that ever was"
         assert live.get(origin, set()) == expected(told[facts.hash], origin).keys(), f"{origin} is half there"
 
@@ -118,7 +118,7 @@ def test_killed_while_adding(tmp_path: Path, children: Callable[[int], list[Chil
         check_sound(base, revisions)
         for path in folder.iterdir():
             origin = f"docs/{path.name}"
-            assert base.store.live_in(origin).keys() == expected(path, origin).keys()
+            assert base.store.live_chunks_of(origin).keys() == expected(path, origin).keys()
     with assay.open(store) as base:  # the index that was open while the next was built goes with a later sweep
         assert not base.optimize()
         named = base.store.setting("generation")
@@ -172,7 +172,7 @@ def test_killed_with_helpers(tmp_path: Path, children: Callable[[int], list[Chil
     folder.mkdir()
     for number in range(60):
         (folder / f"{number:05d}.md").write_text(text_of(number, sections=12, words=1_000), "utf-8")
-    assert sum(path.stat().st_size for path in folder.iterdir()) > HELPED_BYTES
+    assert sum(path.stat().st_size for path in folder.iterdir()) > WORKER_BYTES
     child.start("add_folder", store=str(tmp_path / "kb"), folder=str(folder), batch=500)
     seen: list[int] = []
     while child.pid and len(seen) < 2 and not (tmp_path / "kb" / "generations").exists():
@@ -208,4 +208,4 @@ def test_interrupted_and_on(tmp_path: Path, children: Callable[[int], list[Child
     with assay.open(store) as base:
         for path in folder.iterdir():
             origin = f"docs/{path.name}"
-            assert base.store.live_in(origin).keys() == expected(path, origin).keys()
+            assert base.store.live_chunks_of(origin).keys() == expected(path, origin).keys()

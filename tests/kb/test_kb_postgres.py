@@ -14,7 +14,7 @@ from assay import memory
 from assay.cli.main import cli
 from assay.errors import StoreError
 from assay.upkeep.doctor import examine
-from assay.upkeep.inventory import entries, stats
+from assay.upkeep.inventory import collect_stats, list_origins
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_answers_are_those_of_a_folder(database: str, tmp_path: Path, docs: Path
             assert [hit.why() for hit in here.hits] == [hit.why() for hit in there.hits]
         assert [c.id for c in team.chunks()] == [c.id for c in mine.chunks()]
         assert list(team.export()) == list(mine.export())
-        assert entries(team.store) == entries(mine.store)
+        assert list_origins(team.store) == list_origins(mine.store)
 
 
 def test_what_was_done_can_be_looked_at(database: str, docs: Path) -> None:
@@ -60,12 +60,12 @@ def test_what_was_done_can_be_looked_at(database: str, docs: Path) -> None:
         assert served
         told = base.explain(mark_of(1), answer.hits[0].id[:12], pipeline="bm25")
         assert told.rank == 1
-        found = stats(base.backend)
+        found = collect_stats(base.backend)
         assert (found.chunks, found.documents, found.newest) == (12, 4, first.version + 1)
         assert "GIN" in found.index["name"]  # type: ignore[index]
         assert found.sizes["database"] > 0
     states = {check.name: check.state for check in examine(database, deep=True)}
-    assert states["store"] == states["database"] == states["sources"] == "ok"
+    assert states["store"] == states["database"] == states["folders"] == "ok"
     (server,) = [check for check in examine(database) if check.name == "server"]
     assert "PostgreSQL 1" in server.text
     assert (server.state, "fsync = off" in server.text) == ("warn", True)  # the server of the tests is a lazy one

@@ -97,7 +97,7 @@ def check(answer: Answer, most: int) -> None:
     for hit in answer:
         assert hit.why()
         assert abs(hit.waterfall[-1].score - hit.score) < 1e-9 if hit.waterfall else hit.score == 0.0
-    assert answer.to_json()["verdict"]["found"] == len(answer)
+    assert answer.to_json()["status"]["found"] == len(answer)
     assert len(answer.digest) == 64
 
 
@@ -205,7 +205,7 @@ def test_an_empty_store(tmp_path: Path) -> None:
                 for pipeline in PIPELINES:
                     answer = base.search(text, k=10**6, pipeline=pipeline, budget=10)
                     assert len(answer) == 0
-                    assert "nothing found" in answer.verdict.word
+                    assert "nothing found" in answer.status.word
             assert list(base.chunks()) == []
             assert list(base.export()) == []
             with pytest.raises(StoreError, match="no chunk of v"):

@@ -25,7 +25,7 @@ for number, text in enumerate(["gateway invoice", '"signing key"', "東京", "co
     for pipeline in ("default", "weighted", "bm25", "dense"):
         for options in ({}, {"where": 'title ~ "Document"', "k": 3}, {"at": 0.0, "budget": 300}, {"snapshot": "v1"}):
             answer = base.search(text, pipeline=pipeline, vector=vector, **options)
-            digests.append([answer.digest, [hit.why() for hit in answer], list(answer.verdict.degraded)])
+            digests.append([answer.digest, [hit.why() for hit in answer], list(answer.status.degraded)])
 print(json.dumps(digests))
 """
 
@@ -68,12 +68,12 @@ def test_vectors_too(tmp_path: Path) -> None:
 import sys
 import numpy as np
 from assay.backend.local.backend import LocalBackend
-from assay.store.sqlite import Store
-from assay.text.analyse import Analyser
+from assay.store.sqlite import SqliteStore
+from assay.text.analyser import Analyser
 from assay.types import Chunk
 from pathlib import Path
 settings = {"embedder": "none", "model": "m", "dim": 32, "language": "english", "profile": "default"}
-backend = LocalBackend(Store.create(Path(sys.argv[1]), settings), Analyser(), "m", 32, ivf_from=1000)
+backend = LocalBackend(SqliteStore.create(Path(sys.argv[1]), settings), Analyser(), "m", 32, ivf_from=1000)
 rng = np.random.default_rng(0)
 def some(first, last):
     for i in range(first, last):

@@ -132,7 +132,7 @@ def test_a_file_that_turns_bad(base: KnowledgeBase, docs: Path) -> None:
     for _ in range(2):
         report = base.add(docs)
         assert sorted(name for name, _ in report.problems) == ["docs/00001.md", "docs/records.jsonl"]
-        assert all("cure" in why for _, why in report.problems)
+        assert all(why.cure for _, why in report.problems)
     assert marks(base, 1) == 3
     assert marks(base, 2, revision=1) == 3
     assert len(base.search("good", k=9, pipeline="bm25")) == 2
@@ -217,7 +217,7 @@ def test_names_of_sources(base: KnowledgeBase, tmp_path: Path, docs: Path) -> No
     assert (report.unchanged, report.removed, rows(base)) == (5, 0, before)
     assert base.add(moved, name="rules").unchanged == 5
     for bad in ("a/b", "/", "rules/00001.md"):
-        with pytest.raises(StoreError, match="cannot be a source's name"):
+        with pytest.raises(StoreError, match="cannot be a folder's name"):
             base.add(moved, name=bad)
 
 
@@ -319,7 +319,7 @@ def test_two_files_that_claim_one_chunk(base: KnowledgeBase, docs: Path) -> None
     report = base.add(docs)
     ((name, why),) = report.problems
     assert name == "docs/zz.jsonl#1.md"
-    assert "already in use" in why
+    assert "already in use" in why.text
     assert report.added == 6
     assert len(base.search("the very same gateway", k=1, pipeline="bm25")) == 1
     assert marks(base, 4) == 3
@@ -343,7 +343,7 @@ def test_a_store_inside_its_folder(tmp_path: Path, how: str) -> None:
 def test_a_file_of_many_chunks(base: KnowledgeBase, tmp_path: Path) -> None:
     """More than fits into memory at once: one commit, whole; when a late line is bad, the old state stays, whole."""
     path = tmp_path / "big.jsonl"
-    count = spool.IN_MEMORY + 2_500
+    count = spool.MAX_ROWS_IN_MEMORY + 2_500
 
     def fill(word: str, lines: int) -> None:
         with path.open("w") as file:
@@ -399,7 +399,7 @@ def test_only_what_changed_is_embedded(tmp_path: Path, model: Hashing) -> None:
         (docs / "00001.md").rename(docs / "moved.md")  # another document, the same texts: the cache knows them
         report = base.add(docs)
         assert (report.added, report.removed, model.texts) == (1, 1, [])
-        assert base.store.lacking_vectors() == []
+        assert base.store.rows_without_vector() == []
         base.search("a question", pipeline="dense")
         assert model.queries == ["a question"]
         for _ in range(2):
@@ -430,7 +430,7 @@ def test_another_model(tmp_path: Path, model: Hashing, monkeypatch: pytest.Monke
     monkeypatch.setattr(embed, "load", lambda spec: known[spec])
     with assay.open(tmp_path / "kb") as base:
         answer = base.search("gateway")
-        assert answer.verdict.degraded, "a model that is not the store's own must not pass in silence"
+        assert answer.status.degraded, "a model that is not the store's own must not pass in silence"
         write(docs, [8])
         with pytest.raises(assay.errors.ModelError, match="were made with") as caught:
             base.add(docs)
@@ -439,9 +439,9 @@ def test_another_model(tmp_path: Path, model: Hashing, monkeypatch: pytest.Monke
             early.search("gateway", pipeline="bm25")
             assert base.embed_missing("larger") == 9
             assert base.store.settings["dim"] == 24
-            assert not base.search("gateway").verdict.degraded
+            assert not base.search("gateway").status.degraded
             assert base.add(docs).added == 1
-            assert base.store.lacking_vectors() == []
+            assert base.store.rows_without_vector() == []
             for call in (lambda: early.search("gateway"), lambda: early.add([{"id": "x", "text": "y"}])):
                 with pytest.raises(StoreError, match="another model"):
                     call()
@@ -458,10 +458,10 @@ def test_a_model_later(tmp_path: Path, model: Hashing) -> None:
         base.optimize()
         write(docs, [0], revision=1)
         base.add(docs)
-        assert base.search("gateway").verdict.degraded
+        assert base.search("gateway").status.degraded
         base.search(mark_of(0), snapshot="v1")
         assert base.embed_missing("hashing") == 9
-        assert not base.search("gateway").verdict.degraded
+        assert not base.search("gateway").status.degraded
         check_nearest(base, model, "gateway invoice")
         assert {hit.chunk.doc_id for hit in base.search(mark_of(0), snapshot="v1", pipeline="bm25")} == {
             "docs/00000.md"
@@ -473,9 +473,9 @@ def test_a_model_later(tmp_path: Path, model: Hashing) -> None:
 @pytest.mark.slow
 def test_the_local_model(tmp_path: Path) -> None:
     """The whole way with the real model: meaning finds what words do not."""
-    from assay.embed.installed import find
+    from assay.embed.installed_models import find_model
 
-    if find("minilm") is None:
+    if find_model("minilm") is None:
         pytest.skip("the model minilm is not installed: assay model install")
     with assay.open(tmp_path / "kb", embedder="minilm") as base:
         base.add(
@@ -488,6 +488,6 @@ def test_the_local_model(tmp_path: Path) -> None:
         for _ in range(2):
             assert base.search("my vehicle has no power")[0].chunk.doc_id == "car"
             assert base.search("how to make a loaf", pipeline="dense")[0].chunk.doc_id == "bread"
-            assert base.store.lacking_vectors() == []
+            assert base.store.rows_without_vector() == []
             base.optimize(force=True)
         assert base.add([{"id": "law", "text": "The court rejected the appeal."}]).unchanged == 1

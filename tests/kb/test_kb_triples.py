@@ -134,7 +134,7 @@ def test_a_filled_store_is_read_later_and_goes_on_where_it_stopped(
         assert len(asked) == 4 + (1 if len(read) < 4 else 0)
         assert base.read_triples("knows") == 0
         assert base.read_triples("knows:likes") == 4  # another reader has another view
-        assert base.store.damage(deep=True) == ""
+        assert base.store.find_damage(deep=True) == ""
         base.read_triples("none")
     with assay.open(place) as base:
         base.add([{"id": "new", "text": "joe knows kim."}])
@@ -176,7 +176,7 @@ def test_a_reader_that_fails_costs_its_file_and_no_other(place: str, tmp_path: P
     with assay.open(place, embedder="none", triples="knows") as base:
         report = base.add(docs)
         assert (report.added, sorted(said(base))) == (1, ["docs/a.md"])
-        problems = dict(report.problems)
+        problems = {name: str(reason) for name, reason in report.problems}
         assert problems["docs/b.md"] == (
             "knows could not read triples: the model did not answer; cure: mend knows, or add without it"
         )

@@ -56,10 +56,10 @@ def test_a_hit_says_over_what_it_came(kb) -> None:
     answer = kb.search("treasure map", pipeline="weighted")
     assert "graph #3" in answer[2].why()
     assert "over Anna Bell" in answer[2].why()
-    assert answer.via(answer[2].id, "graph") == ("anna bell",)
-    assert answer.via(answer[2].id, "bm25") == ()
+    assert answer.path_keys(answer[2].id, "graph") == ("anna bell",)
+    assert answer.path_keys(answer[2].id, "bm25") == ()
     explained = kb.explain("treasure map", answer[2].id, pipeline="weighted")
-    graph = next(passage for passage in explained.passages if passage.step == "graph")
+    graph = next(passage for passage in explained.steps if passage.step == "graph")
     assert [line.name for line in graph.lines] == ["via anna bell", "settled"]
 
 
@@ -129,7 +129,7 @@ def test_the_preset_is_004_to_the_letter() -> None:
 def test_without_names_the_graph_finds_nothing_and_nobody_complains(kb) -> None:
     answer = kb.search("nothing", pipeline="weighted")
     assert names(answer) == ["far"]
-    assert not any("graph" in line for line in answer.verdict.degraded)
+    assert not any("graph" in line for line in answer.status.degraded)
 
 
 def test_the_graph_can_be_built_ahead(kb) -> None:

@@ -71,7 +71,7 @@ def check_nearest(place: str, model: Hashing, text: str) -> None:
         made = model.encode([chunk.indexed_text for chunk in view.chunks(rows)])
         np.testing.assert_array_equal(view.vectors(rows), made)
         answer = base.search(text, k=3, pipeline="dense")
-        assert not answer.verdict.degraded
+        assert not answer.status.degraded
         scores = np.sort(made.astype(np.float64) @ model.encode_query(text).astype(np.float64))[::-1]
         np.testing.assert_allclose(answer.chosen.score, scores[:3], rtol=1e-6)
 
@@ -85,7 +85,7 @@ def test_old_vectors_serve_until_the_new_ones_are_there(place: str, docs: Path, 
     def look(done: int) -> None:
         with assay.open(place) as other:
             answer = other.search("gateway invoice", k=3)
-            assert not answer.verdict.degraded
+            assert not answer.status.degraded
             assert other.spec == "small"
             answers.append([hit.id for hit in answer.hits])
             if done == 4:  # somebody adds while we embed
@@ -145,9 +145,9 @@ def test_a_move_to_yet_another_model_begins_anew(place: str, docs: Path, models:
 def test_from_words_only(place: str, docs: Path, models: dict[str, Watched]) -> None:
     with assay.open(place, embedder="none") as base:
         base.add(docs)
-        assert base.search("gateway").verdict.degraded
+        assert base.search("gateway").status.degraded
         base.embed_missing("small")
-        assert not base.search("gateway").verdict.degraded
+        assert not base.search("gateway").status.degraded
     check_nearest(place, models["small"], "gateway invoice")
 
 
@@ -157,12 +157,12 @@ def test_rows_that_came_meanwhile_hold_the_change_back(place: str, docs: Path, m
         base.add(docs)
         store = base.store
         store.stage("large", large.digest, large.dim)
-        rows = store.rows(store.lacking_staged(0, 1_000))
+        rows = store.rows(store.rows_without_staged_vector(0, 1_000))
         store.put_staged(large.digest, [(row.seq, large.encode_query(row.chunk.indexed_text)) for row in rows])
         base.add([{"id": "late", "text": "came meanwhile"}])
         assert not store.adopt(large.digest, "moved")
         assert store.setting("model") == small.digest
-        (late,) = store.rows(store.lacking_staged(0, 1_000))
+        (late,) = store.rows(store.rows_without_staged_vector(0, 1_000))
         assert late.chunk.text == "came meanwhile"
         store.put_staged(large.digest, [(late.seq, large.encode_query(late.chunk.indexed_text))])
         assert store.adopt(large.digest, "moved")
@@ -256,7 +256,7 @@ def test_purged_chunks_leave_no_vector_behind(place: str, docs: Path, models: di
     check_nearest(place, models["large"], "gateway invoice")
     with assay.open(place) as base:
         kept = {row.seq for row in (state.row for state in base.store.states(""))}
-        assert not base.store.lacking_vectors()
+        assert not base.store.rows_without_vector()
         assert {seq for _, seq in base.store.live_at(base.store.version())} == kept
         gone = [seq for seq in range(max(kept)) if seq not in kept]
         assert gone

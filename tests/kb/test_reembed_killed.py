@@ -42,7 +42,7 @@ class Hashed:
             out[hashlib.sha256(word.encode()).digest()[0] % self.dim] += 1.0
         return (out / np.linalg.norm(out)).astype(np.float32)
 '''
-COMMAND = "from assay import reembed; reembed.BATCH = 4; from assay.cli.main import main; main()"
+COMMAND = "from assay.upkeep import reembed; reembed.BATCH = 4; from assay.cli.main import main; main()"
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def started(place: str, environment: dict[str, str]) -> subprocess.Popen[str]:
 def dense(place: str) -> list[tuple[str, float]]:
     with assay.open(place) as base:
         answer = base.search("gateway invoice queue", k=5, pipeline="dense")
-        assert not answer.verdict.degraded
+        assert not answer.status.degraded
         return [(hit.id, hit.score) for hit in answer]
 
 
@@ -104,5 +104,5 @@ def test_killed_half_way_and_on(place: str, tmp_path: Path, environment: dict[st
     with assay.open(place) as base:
         assert (base.spec, base.store.settings["dim"]) == ("hashed:slow", 24)
         assert base.snapshot().size == chunks
-        assert not base.store.lacking_vectors()
+        assert not base.store.rows_without_vector()
     assert dense(place) != before

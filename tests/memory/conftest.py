@@ -45,5 +45,5 @@ def clock() -> Clock:
 
 @pytest.fixture
 def mem(tmp_path: Path, clock: Clock, home: Path) -> Iterator[MemoryService]:
-    with memory.open(tmp_path / "m", embedder="none", clock=clock) as made:
-        yield made
+    with memory.open(tmp_path / "m", embedder="none", clock=clock) as built:
+        yield built

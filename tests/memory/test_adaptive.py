@@ -1,4 +1,4 @@
-"""Adaptive retrieval: 002's categories, the traps of the specification, and a labelled table."""
+"""Adaptive retrieval: the memory pipeline's categories, the traps of the specification, and a labelled table."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labels import HOSTILE, PARTS, agreement, growth, rows
 
-from assay.memory.adaptive import should_retrieve, unwrapped
+from assay.memory.adaptive import should_retrieve, strip_wrappers
 
 LABELS = Path(__file__).parent / "adaptive_labels.tsv"
 FORCED = {"memory", "temporal", "personal"}
@@ -127,16 +127,16 @@ FENCED = 'Conversation info (untrusted metadata):\n```json\n{"sender": "remember
     ],
 )
 def test_wrappers_are_not_the_message(prefix):
-    assert unwrapped(f"{prefix}thanks!\n") == "thanks!"
+    assert strip_wrappers(f"{prefix}thanks!\n") == "thanks!"
     assert judge(f"{prefix}thanks!") == ("skip", "affirmation")
     assert judge(f"{prefix}Which vendor handles our catering?") == ("retrieve", "plain")
 
 
 def test_what_is_no_wrapper_stays():
     for text in ("[draft] remember", "[cron: open", "me@example.com wrote", "Conversation info about the roof"):
-        assert unwrapped(text) == text
+        assert strip_wrappers(text) == text
     header = "Conversation info (untrusted metadata): which vendor handles our catering"
-    assert unwrapped(header) == "which vendor handles our catering"
+    assert strip_wrappers(header) == "which vendor handles our catering"
 
 
 def test_nothing_at_all():

@@ -1,4 +1,4 @@
-"""002's configuration under its own names: defaults, types, ranges, warnings, and the pipeline it becomes."""
+"""The memory pipeline's configuration: defaults, types, ranges, warnings, and the pipeline it becomes."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.config.load import from_dict, load
 from assay.config.preflight import preflight
 from assay.errors import AssayError, ConfigError
-from assay.memory.config import KEYS, convert, read
+from assay.memory.config import KEYS, convert, read_settings
 from assay.rerank.providers.table import PROVIDERS
 
 DEFAULTS = {
@@ -31,7 +31,7 @@ DEFAULTS = {
     "hardMinScore": 0.35,
     "timeDecayHalfLifeDays": 60,
 }
-"""The configuration reference of 002, typed off by hand."""
+"""The configuration reference of the memory pipeline, typed off by hand."""
 
 
 def steps(given):
@@ -44,7 +44,7 @@ def step(given, name):
 
 
 def test_every_default_is_that_of_002():
-    assert read({}) == DEFAULTS
+    assert read_settings({}) == DEFAULTS
     assert {key.name: key.default for key in KEYS} == DEFAULTS
     assert PROVIDERS["jina"].model == DEFAULTS["rerankModel"]
     assert PROVIDERS["jina"].url == DEFAULTS["rerankEndpoint"]
@@ -56,7 +56,7 @@ def test_the_defaults_are_the_preset():
 
 
 def test_the_defaults_given_are_the_defaults():
-    """All of 002's reference spelled out is the same pipeline; the provider's own model and address are then named."""
+    """The whole reference spelled out is the same pipeline; the provider's own model and address are then named."""
     given = {name: value for name, value in DEFAULTS.items() if name not in ("rerankModel", "rerankEndpoint")}
     assert convert(given).pipeline == convert({}).pipeline
     spelled = step(DEFAULTS, "rerank")

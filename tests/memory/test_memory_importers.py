@@ -232,7 +232,7 @@ def test_what_is_no_database_of_claude_memory_mcp(mem: MemoryService, tmp_path: 
 
 
 def test_memory_lancedb_pro(mem: MemoryService, tmp_path: Path) -> None:
-    lancedb = pytest.importorskip("lancedb", reason="lancedb is not installed (assay[lance])")
+    lancedb = pytest.importorskip("lancedb", reason="lancedb is not installed (the extra lance)")
     old, new = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
     tabs = {"superseded_by": new, "tags": ["style"]}
     lost = {"superseded_by": "not-in-the-table", "invalidated_at": MARCH + 2000, "valid_until": MARCH + 9000}
@@ -247,8 +247,8 @@ def test_memory_lancedb_pro(mem: MemoryService, tmp_path: Path) -> None:
         ("off", "User prefers ed.", "fact", "agent:main", 0.5, float(MARCH), json.dumps(off)),
     ]
     names = ("id", "text", "category", "scope", "importance", "timestamp", "metadata")
-    made = [{**dict(zip(names, row, strict=True)), "vector": [0.1] * 8} for row in rows]
-    lancedb.connect(str(tmp_path / "db")).create_table("memories", made)
+    built = [{**dict(zip(names, row, strict=True)), "vector": [0.1] * 8} for row in rows]
+    lancedb.connect(str(tmp_path / "db")).create_table("memories", built)
     done = mem.import_(tmp_path / "db", scopes=["agent:main", "global"], format="memory-lancedb-pro")
     assert done.stored == 4
     assert [where for where, _ in done.problems] == ["n"]

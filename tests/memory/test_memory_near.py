@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from assay import embed, memory
-from assay.embed.installed import find
-from assay.memory.near import judged, shared, told_apart
+from assay.embed.installed_models import find_model
+from assay.memory.duplicates import compare, find_contradiction, jaccard
 from assay.memory.service import MemoryService
 from assay.memory.types import MemoryEntry
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 
 TABLE = [line.split("\t") for line in (Path(__file__).parent / "duplicates.tsv").read_text("utf-8").splitlines()]
 installed = pytest.mark.skipif(
-    find("minilm") is None, reason="the embedding model is not installed (assay model install)"
+    find_model("minilm") is None, reason="the embedding model is not installed (assay model install)"
 )
 
 
@@ -24,9 +24,9 @@ def entry(text: str) -> MemoryEntry:
 
 
 def test_overlap_by_hand() -> None:
-    assert shared({"a", "b", "c"}, {"b", "c", "d"}) == 0.5
-    assert shared({"a"}, {"a"}) == 1.0
-    assert shared(set(), set()) == 0.0
+    assert jaccard({"a", "b", "c"}, {"b", "c", "d"}) == 0.5
+    assert jaccard({"a"}, {"a"}) == 1.0
+    assert jaccard(set(), set()) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -42,15 +42,15 @@ def test_overlap_by_hand() -> None:
     ],
 )
 def test_what_tells_two_texts_apart(one: str, other: str, why: str) -> None:
-    found = told_apart(one, other)
-    assert found == told_apart(other, one)
+    found = find_contradiction(one, other)
+    assert found == find_contradiction(other, one)
     assert why in found
     assert bool(why) == bool(found)
 
 
 def test_one_exchanged_word_in_a_long_text_is_another_fact() -> None:
     text = "On Monday the whole support team of the Lisbon office meets in the large room to plan the coming week."
-    found = judged(entry(text), text.replace("Monday", "Friday"), 0.99, Analyser())
+    found = compare(entry(text), text.replace("Monday", "Friday"), 0.99, Analyser())
     assert found.overlap > 0.8
     assert not found.duplicate
     assert "friday, monday" in found.why.replace("monday, friday", "friday, monday")
@@ -58,21 +58,21 @@ def test_one_exchanged_word_in_a_long_text_is_another_fact() -> None:
 
 def test_a_duplicate_that_says_more_names_what_it_adds() -> None:
     known = entry("The user speaks German and Portuguese at work.")
-    found = judged(known, "User speaks German, Portuguese and Italian at work", 0.97, Analyser())
+    found = compare(known, "User speaks German, Portuguese and Italian at work", 0.97, Analyser())
     assert (found.duplicate, found.adds) == (True, ("italian",))
 
 
 def test_neither_cosine_nor_overlap_is_enough_alone() -> None:
     cat, bank = entry("The cat sleeps all day."), entry("The bank opens at nine.")
-    longer = judged(cat, "The cat sleeps all the long sunny summer day outside.", 0.99, Analyser())
+    longer = compare(cat, "The cat sleeps all the long sunny summer day outside.", 0.99, Analyser())
     assert (longer.duplicate, longer.overlap < 0.7) == (False, True)
-    farther = judged(bank, "The bank opens at nine sharp.", 0.5, Analyser())
+    farther = compare(bank, "The bank opens at nine sharp.", 0.5, Analyser())
     assert (farther.duplicate, farther.overlap >= 0.7) == (False, True)
 
 
 def test_without_a_model_every_word_must_agree() -> None:
-    assert judged(entry("The bank opens at nine."), "the bank opens at nine", None, Analyser()).duplicate
-    assert not judged(entry("The bank opens at nine."), "The bank opens at nine sharp.", None, Analyser()).duplicate
+    assert compare(entry("The bank opens at nine."), "the bank opens at nine", None, Analyser()).duplicate
+    assert not compare(entry("The bank opens at nine."), "The bank opens at nine sharp.", None, Analyser()).duplicate
 
 
 @installed
@@ -84,10 +84,10 @@ def test_the_labelled_table() -> None:
     right = wrong = missed = 0
     for place, (label, one, other) in enumerate(TABLE):
         cosine = float(vectors[2 * place] @ vectors[2 * place + 1])
-        said = judged(entry(one), other, cosine, Analyser()).duplicate
-        right += said and label == "same"
-        wrong += said and label == "other"
-        missed += not said and label == "same"
+        message = compare(entry(one), other, cosine, Analyser()).duplicate
+        right += message and label == "same"
+        wrong += message and label == "other"
+        missed += not message and label == "same"
     assert wrong == 0
     assert right / (right + missed) >= 0.85
 
@@ -118,7 +118,7 @@ WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel
     ],
 )
 def test_the_thresholds_themselves(known: int, cosine: float | None, duplicate: bool) -> None:
-    found = judged(entry(" ".join(WORDS[:known])), " ".join(reversed(WORDS[:10])), cosine, Analyser())
+    found = compare(entry(" ".join(WORDS[:known])), " ".join(reversed(WORDS[:10])), cosine, Analyser())
     assert (found.overlap, found.duplicate) == (known / 10, duplicate)
 
 
@@ -156,8 +156,8 @@ def test_a_duplicate_that_says_more_is_kept_beside_or_merged_whole(tmp_path: Pat
         mem.forget(beside.id, scopes="global")
         merged = mem.store(long, on_duplicate="merge")
         assert (merged.action, merged.id) == ("merged", first.id)
-        kept = mem.get(first.id, scopes="global")
-        assert (kept.text, kept.expires) == (long, None)  # the fuller text; one that never ends has no end
+        cached = mem.get(first.id, scopes="global")
+        assert (cached.text, cached.expires) == (long, None)  # the fuller text; one that never ends has no end
         (hit,) = mem.recall("who speaks Italian?", scopes="global", pipeline="dense").hits
         cosine = float(
             embed.load("minilm").encode_query("who speaks Italian?") @ embed.load("minilm").encode([long])[0]

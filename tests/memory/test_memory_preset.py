@@ -53,14 +53,14 @@ class Snapshot(MemorySnapshot):
 
 
 def snapshot(lacking=""):
-    made = Snapshot(CHUNKS, VECTORS)
-    made.lacking = lacking
-    return made
+    built = Snapshot(CHUNKS, VECTORS)
+    built.lacking = lacking
+    return built
 
 
 def scores(answer, step):
     (span,) = [span for span in answer.trace if span.name == step]
-    return dict(zip(span.gave.ids.tolist(), span.gave.score.tolist(), strict=True))
+    return dict(zip(span.ranking.ids.tolist(), span.ranking.score.tolist(), strict=True))
 
 
 def near(expected):
@@ -68,8 +68,8 @@ def near(expected):
 
 
 def test_every_memory_has_four_words():
-    made = snapshot()
-    assert {len(made.terms(chunk.text)) for chunk in CHUNKS} == {4}
+    built = snapshot()
+    assert {len(built.terms(chunk.text)) for chunk in CHUNKS} == {4}
     assert len(LONG) == 1000
 
 
@@ -165,10 +165,10 @@ def test_decay():
 
 
 def test_hard_minimum_noise_and_deferral():
-    kept = {name: score for name, score in DECAYED.items() if name != "faded"}
-    assert scores(ANSWER, "hard_minimum") == near(kept)
-    kept.pop("asked")
-    assert scores(ANSWER, "noise") == near(kept)
+    cached = {name: score for name, score in DECAYED.items() if name != "faded"}
+    assert scores(ANSWER, "hard_minimum") == near(cached)
+    cached.pop("asked")
+    assert scores(ANSWER, "noise") == near(cached)
     # cos(fresh, twin) = 0.8 · 0.6 + 0.6 · 0.8 = 0.96 > 0.85: the twin goes to the end, with the score it has.
     # cos(fresh, long) = 0.64 − 0.216 = 0.424, cos(long, aging) = 0.48 − 0.384 = 0.096: they stay.
     assert [(hit.id, hit.score) for hit in ANSWER] == [
@@ -178,12 +178,12 @@ def test_hard_minimum_noise_and_deferral():
         ("aging", near(0.484948)),
         ("twin", pytest.approx(0.763)),
     ]
-    assert ANSWER.verdict.word == "answered"
+    assert ANSWER.status.word == "answered"
 
 
 def test_whoever_is_not_there_has_a_reason():
     def last(name):
-        return ANSWER.passages(name)[-1]
+        return ANSWER.chunk_steps(name)[-1]
 
     assert (last("weak").step, last("weak").why) == ("minimum", "dropped: score below 0.3")
     assert (last("faded").step, last("faded").why) == ("hard_minimum", "dropped: score below 0.35")
@@ -212,19 +212,19 @@ def test_vector_mode():
         ("aging", near(0.484948)),
         ("twin", near(0.7)),
     ]
-    assert answer.verdict.degraded == ()
+    assert answer.status.degraded == ()
 
 
 def test_without_a_word_index_it_is_vector_mode_on_the_record():
     answer = LIGHT.run(QUERY, snapshot("lexical"))
-    assert answer.verdict.degraded == ("bm25 skipped: there is no lexical index",)
+    assert answer.status.degraded == ("bm25 skipped: there is no lexical index",)
     vector = from_dict(convert({"mode": "vector", "rerank": "lightweight"}).pipeline).run(QUERY, snapshot())
     assert [(hit.id, hit.score) for hit in answer] == [(hit.id, hit.score) for hit in vector]
 
 
 def test_without_vectors_words_are_left_on_the_record():
     answer = LIGHT.run(replace(QUERY, vector=None), snapshot("dense"))
-    assert [said.split(" skipped")[0] for said in answer.verdict.degraded] == ["dense", "rerank", "defer"]
+    assert [message.split(" skipped")[0] for message in answer.status.degraded] == ["dense", "rerank", "defer"]
     # Words alone: max(bm25, 0.5) + 0.1; faded as above; long × 2/3 = 0.4.
     assert [(hit.id, hit.score) for hit in answer] == [
         ("exact", near(0.869231)),
@@ -236,12 +236,12 @@ def test_without_vectors_words_are_left_on_the_record():
 
 def test_without_a_moment_ages_are_skipped_on_the_record():
     answer = LIGHT.run(replace(QUERY, at=None), snapshot())
-    assert [said.split(":")[0] for said in answer.verdict.degraded] == ["recency", "decay"]
+    assert [message.split(":")[0] for message in answer.status.degraded] == ["recency", "decay"]
 
 
 def _forget_models():
-    late_interaction.token_store.cache_clear()
-    late_interaction._encoder.cache_clear()
+    late_interaction.open_token_cache.cache_clear()
+    late_interaction._load_encoder.cache_clear()
 
 
 def test_the_preset_without_key_and_local_model_is_the_lightweight_one(monkeypatch, tmp_path):
@@ -251,7 +251,7 @@ def test_the_preset_without_key_and_local_model_is_the_lightweight_one(monkeypat
     answer = load("memory").run(QUERY, snapshot())
     _forget_models()
     assert [(hit.id, hit.score) for hit in answer] == [(hit.id, hit.score) for hit in ANSWER]
-    assert "late_interaction did not run" in answer.verdict.degraded[0]
+    assert "late_interaction did not run" in answer.status.degraded[0]
     (rerank,) = (span for span in answer.trace if span.name == "rerank")
     assert PROVIDERS["jina"].key_env in rerank.notes[0].text
 
@@ -270,4 +270,4 @@ def test_asking_for_fewer_gives_a_prefix():
 
 def test_every_score_stays_in_the_unit_interval():
     for span in ANSWER.trace:
-        assert all(0.0 <= score <= 1.0 and math.isfinite(score) for score in span.gave.score.tolist())
+        assert all(0.0 <= score <= 1.0 and math.isfinite(score) for score in span.ranking.score.tolist())

@@ -30,7 +30,7 @@ with memory.open(folder, embedder="none") as mem:
 
 def storers(folder: Path, count: int, each: int) -> list[subprocess.Popen[str]]:
     """That many processes, which begin together."""
-    made = [
+    built = [
         subprocess.Popen(
             [sys.executable, "-c", STORER, str(folder), str(who), str(each), str(SHARED)],
             stdin=subprocess.PIPE,
@@ -39,21 +39,21 @@ def storers(folder: Path, count: int, each: int) -> list[subprocess.Popen[str]]:
         )
         for who in range(count)
     ]
-    for child in made:
+    for child in built:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
-    for child in made:
+    for child in built:
         assert child.stdin is not None
         child.stdin.write("go\n")
         child.stdin.flush()
-    return made
+    return built
 
 
 def test_a_thousand_stores_by_four_processes_lose_none(tmp_path: Path) -> None:
-    said = [child.communicate()[0].split("\n") for child in storers(tmp_path / "m", 4, EACH)]
-    stored = [line.split()[1] for lines in said for line in lines if line.startswith("stored ")]
+    message = [child.communicate()[0].split("\n") for child in storers(tmp_path / "m", 4, EACH)]
+    stored = [line.split()[1] for lines in message for line in lines if line.startswith("stored ")]
     assert len(stored) == len(set(stored)) == 4 * EACH
-    first = [line for lines in said for line in lines if line == "shared stored"]
+    first = [line for lines in message for line in lines if line == "shared stored"]
     assert len(first) == SHARED  # what all of them said was stored by the first who said it
     with memory.open(tmp_path / "m") as mem:
         scopes = [f"agent:{who}" for who in range(4)]
@@ -64,14 +64,14 @@ def test_a_thousand_stores_by_four_processes_lose_none(tmp_path: Path) -> None:
 def test_what_a_killed_process_had_been_told_is_stored(tmp_path: Path) -> None:
     (child,) = storers(tmp_path / "m", 1, 100_000)
     assert child.stdout is not None
-    told = []
-    while len(told) < 20:
+    messages = []
+    while len(messages) < 20:
         line = child.stdout.readline().split()
-        told += [line[1]] if line[0] == "stored" else []
+        messages += [line[1]] if line[0] == "stored" else []
     os.kill(child.pid, signal.SIGKILL)
-    told += [line.split()[1] for line in child.communicate()[0].split("\n")[:-1] if line.startswith("stored ")]
+    messages += [line.split()[1] for line in child.communicate()[0].split("\n")[:-1] if line.startswith("stored ")]
     with memory.open(tmp_path / "m") as mem:
-        kept = {entry.id for entry in mem.list(scopes="agent:0", limit=None)}
-        assert set(told) <= kept
-        assert len(kept) <= len(told) + 1  # the one it was at
+        cached = {entry.id for entry in mem.list(scopes="agent:0", limit=None)}
+        assert set(messages) <= cached
+        assert len(cached) <= len(messages) + 1  # the one it was at
         assert mem.store("The lock of the dead is free.").action == "stored"

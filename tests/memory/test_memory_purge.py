@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from assay import embed, memory
-from assay.embed.cache import key_of
-from assay.embed.installed import find, models_folder
+from assay.embed.installed_models import find_model, models_folder
 from assay.embed.token_cache import CachedTokens
-from assay.embed.tokens import coder_of
+from assay.embed.token_codes import open_coder
+from assay.embed.vector_cache import hash_text
 from assay.errors import StoreError
 from assay.memory.service import MemoryService
 from assay.upkeep.backup import backup, known_backups, restore
@@ -60,9 +60,9 @@ def test_no_file_holds_the_secret_after_a_purge(filled: tuple[MemoryService, str
     done = mem.forget(name[:6], scopes="global", purge=True)
     assert (done.done, done.purged, len(done.entries)) == (True, True, 2)
     assert holding(tmp_path, *MARKS) == []
-    said = "\n".join(done.erased)
+    message = "\n".join(done.erased)
     for part in ("assay.sqlite: 4 rows", "indexes:", "one.bak: 4 rows"):
-        assert part in said
+        assert part in message
     assert any("copies nobody told this store of" in limit for limit in done.unreached)
     assert not any("assay.sqlite" in limit or "index" in limit or "backup /" in limit for limit in done.unreached)
     assert mem.recall(f"{SECRET} password", pipeline="bm25", **ASK).hits == ()
@@ -110,10 +110,10 @@ def test_a_backup_that_is_gone_or_broken_is_named(filled: tuple[MemoryService, s
     (tmp_path / "backups" / "one.bak").rename(tmp_path / "moved.bak")
     (tmp_path / "backups" / "one.bak").write_text("not a database")
     done = mem.forget(name, scopes="global", purge=True, backups=[tmp_path / "moved.bak", tmp_path / "nowhere.bak"])
-    told = [line for line in done.unreached if line.startswith("backup ")]
-    assert len(told) == 2
-    assert "not a database" in told[0]
-    assert "nowhere.bak: it is not there" in told[1]
+    messages = [line for line in done.unreached if line.startswith("backup ")]
+    assert len(messages) == 2
+    assert "not a database" in messages[0]
+    assert "nowhere.bak: it is not there" in messages[1]
     assert holding(tmp_path, *MARKS) == []
 
 
@@ -128,7 +128,7 @@ def test_a_store_remembers_its_backups(mem: MemoryService, tmp_path: Path) -> No
     restored.close()
 
 
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_the_caches_forget_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models = models_folder()
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
@@ -140,20 +140,26 @@ def test_the_caches_forget_the_vectors(tmp_path: Path, monkeypatch: pytest.Monke
         name = mem.store(text).id
         mem.store("Apples are kept in the cellar.")
         mem.recall(text, **ASK)
-        assert cached(tmp_path / "home" / "vectors.sqlite", key_of(b"document", text), key_of(b"query", text)) == 2
+        assert (
+            cached(tmp_path / "home" / "vectors.sqlite", hash_text(b"document", text), hash_text(b"query", text)) == 2
+        )
         done = mem.forget(name, scopes="global", purge=True)
-        assert cached(tmp_path / "home" / "vectors.sqlite", key_of(b"document", text), key_of(b"query", text)) == 0
-        assert cached(tmp_path / "home" / "vectors.sqlite", key_of(b"document", "Apples are kept in the cellar.")) == 1
+        assert (
+            cached(tmp_path / "home" / "vectors.sqlite", hash_text(b"document", text), hash_text(b"query", text)) == 0
+        )
+        assert (
+            cached(tmp_path / "home" / "vectors.sqlite", hash_text(b"document", "Apples are kept in the cellar.")) == 1
+        )
         assert "cache vectors.sqlite: 2 entries" in done.erased
     own = [path for path in tmp_path.iterdir() if path.name != "home"]
     assert [found for folder in own for found in holding(folder, *MARKS)] == []
     for cache in (tmp_path / "home").glob("*.sqlite*"):
-        assert key_of(b"document", text) not in cache.read_bytes()
+        assert hash_text(b"document", text) not in cache.read_bytes()
 
 
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_the_caches_forget_what_a_reranker_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    coder = coder_of(embed.load("minilm"), 1)
+    coder = open_coder(embed.load("minilm"), 1)
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     text, other = f"The password is {SECRET}.", "The password is kept in the cellar."
@@ -162,12 +168,12 @@ def test_the_caches_forget_what_a_reranker_read(tmp_path: Path, monkeypatch: pyt
         mem.store(other)
         CachedTokens(coder).codes([text, other])  # as late interaction keeps them
         path = tmp_path / "home" / "tokens.sqlite"
-        assert cached(path, key_of(b"tokens", text), key_of(b"tokens", other)) == 2
+        assert cached(path, hash_text(b"tokens", text), hash_text(b"tokens", other)) == 2
         done = mem.forget(name, scopes="global", purge=True)
         assert "cache tokens.sqlite: 1 entry" in done.erased
-        assert cached(path, key_of(b"tokens", text), key_of(b"tokens", other)) == 1
+        assert cached(path, hash_text(b"tokens", text), hash_text(b"tokens", other)) == 1
     for cache in (tmp_path / "home").glob("tokens.sqlite*"):
-        assert key_of(b"tokens", text) not in cache.read_bytes()
+        assert hash_text(b"tokens", text) not in cache.read_bytes()
 
 
 def cached(path: Path, *keys: bytes) -> int:

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from assay import memory
 from assay.config.load import from_dict
 from assay.errors import AssayError, QueryError, StoreError
+from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
 from assay.memory.service import MemoryService
-from assay.memory.window import Window
 
 SCOPES = ("global", "agent:a", "agent:ab", "project:x", 'user:o"brien', "user:ünï")
 CLOCK = 1_772_323_200.0
@@ -89,8 +89,10 @@ def attempt(act: Callable[[], Any]) -> str:
     except AssayError as error:
         return f"{error.message} {error.cure}"
     found = list(found) if not hasattr(found, "to_json") else found
-    said = found.to_json() if hasattr(found, "to_json") else [f if isinstance(f, str) else f.to_json() for f in found]
-    return json.dumps(said) + repr(found)
+    message = (
+        found.to_json() if hasattr(found, "to_json") else [f if isinstance(f, str) else f.to_json() for f in found]
+    )
+    return json.dumps(message) + repr(found)
 
 
 def everything_seen(m: MemoryService, granted: tuple[str, ...], ids: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -105,10 +107,10 @@ def everything_seen(m: MemoryService, granted: tuple[str, ...], ids: Sequence[st
     yield "export", attempt(lambda: m.export(granted))
     yield "stats", attempt(lambda: m.stats(granted))
     for name in ids:
-        for asked in (name, name[:1], name[:8]):
-            yield "get", attempt(lambda i=asked: [m.get(i, scopes=granted)])
-            yield "explain", attempt(lambda i=asked: m.explain("vault code", i, scopes=granted))
-            yield "history", attempt(lambda i=asked: m.history(i, scopes=granted))
+        for prefix in (name, name[:1], name[:8]):
+            yield "get", attempt(lambda i=prefix: [m.get(i, scopes=granted)])
+            yield "explain", attempt(lambda i=prefix: m.explain("vault code", i, scopes=granted))
+            yield "history", attempt(lambda i=prefix: m.history(i, scopes=granted))
     yield "forget query", attempt(lambda: m.forget(query="vault code secret number", scopes=granted, k=50))
     for scope in granted:
         yield (
@@ -126,12 +128,12 @@ def test_nothing_of_another_scope_is_in_any_answer(done: list[Deed], chosen: set
         foreign = [name for scope in SCOPES if scope not in chosen for name in ids[scope]]
         marks = [f"secret{n}" for n, scope in enumerate(SCOPES) if scope not in chosen] + foreign
         marks += [f'"{scope}"' for scope in SCOPES if scope not in chosen]
-        asked = {name: name for scope in SCOPES for name in ids[scope]}
-        for path, said in everything_seen(m, granted, list(asked)):
+        all_ids = {name: name for scope in SCOPES for name in ids[scope]}
+        for path, message in everything_seen(m, granted, list(all_ids)):
             for mark in marks:
                 # An error may repeat the id it was given; it must not say more than that.
-                told = said.replace(f"has the id '{mark}'", "").replace(f"or had, the id '{mark}'", "")
-                assert mark not in told, (path, mark)
+                messages = message.replace(f"has the id '{mark}'", "").replace(f"or had, the id '{mark}'", "")
+                assert mark not in messages, (path, mark)
 
 
 @settings(max_examples=6)
@@ -185,7 +187,7 @@ def test_both_spellings_of_the_boundary_agree(done: list[Deed], chosen: set[str]
         perform(m, done)
         granted = Scopes.of(chosen)
         by_test = {chunk.doc_id for chunk in m.kb.chunks() if granted.holds(chunk)}
-        assert by_test == {f"memories/{entry.id}" for entry in Window(m.kb, granted).entries()}
+        assert by_test == {f"memories/{entry.id}" for entry in ScopedView(m.kb, granted).entries()}
 
 
 def test_no_scope_is_an_error_everywhere(mem: MemoryService) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assay import memory
 from assay.errors import AssayError, ConfigError, QueryError, StoreError
-from assay.memory.entries import chunks_of, entry_of, made, new_id
+from assay.memory.entries import chunks_from_entry, derive_id, entry_from_chunks, new_entry
 from assay.memory.service import MemoryService
 from assay.memory.types import RecallAnswer
 
@@ -68,8 +68,8 @@ def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: MemoryService) -
         ({"created": "soon"}, "date"),
         ({"supersedes": "nobody"}, "nobody"),
     ]
-    for given_, said in wrong:
-        with pytest.raises(AssayError, match=said):
+    for given_, message in wrong:
+        with pytest.raises(AssayError, match=message):
             mem.store("The vault is in room 12.", **given_)
     with pytest.raises(QueryError, match="text"):
         mem.store(b"bytes")  # type: ignore[arg-type]
@@ -135,9 +135,9 @@ def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_rec
     assert f"{old.id} is superseded and served as {new.id}" in found.notes
     assert f"found as {old.id}" in hit.why()
     assert mem.get(middle.id, scopes="global").superseded_by == new.id
-    said = mem.explain("sardine boat", old.id, scopes="global")
-    assert said.rank is None
-    assert said.reasons == (f"it is superseded by {new.id}, which is served in its place",)
+    message = mem.explain("sardine boat", old.id, scopes="global")
+    assert message.rank is None
+    assert message.reasons == (f"it is superseded by {new.id}, which is served in its place",)
 
 
 def test_before_the_successor_came_the_old_one_stands(mem: MemoryService) -> None:
@@ -194,12 +194,12 @@ def test_an_expired_memory_is_never_recalled(mem: MemoryService, clock: Any) -> 
 
 
 def test_what_has_expired_already_is_stored_and_said_to_be_so(mem: MemoryService) -> None:
-    said = "; it has expired already, and is not recalled"
-    for number, (expires, told) in enumerate((("2026-03-01", True), ("2026-02-01", True), ("2026-03-02", False))):
+    message = "; it has expired already, and is not recalled"
+    for number, (expires, messages) in enumerate((("2026-03-01", True), ("2026-02-01", True), ("2026-03-02", False))):
         done = mem.store(f"The door code of house {number} is blue heron.", expires=expires)
-        assert (done.action, done.reason.endswith(said)) == ("stored", told)
+        assert (done.action, done.reason.endswith(message)) == ("stored", messages)
     never = mem.store("The bridge is closed.", created="2026-05-01", expires="2026-04-01")
-    assert never.reason.endswith(said)
+    assert never.reason.endswith(message)
 
 
 def test_an_expired_successor_is_not_served(mem: MemoryService, clock: Any) -> None:
@@ -214,10 +214,13 @@ def test_an_expired_successor_is_not_served(mem: MemoryService, clock: Any) -> N
 def test_a_successor_that_was_not_asked_for_is_not_served(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.", category="entity", tags=["a", "b"])
     new = mem.store("The cellar holds it.", supersedes=old.id, category="fact", tags=["a"])
-    for asked, said in (({"category": "entity"}, "is a fact"), ({"tags": ["b"]}, "lacks a tag that was asked for")):
-        found = mem.recall("vault room", **asked, **ASK)
-        assert (found.hits, found.verdict.found) == ((), 0)
-        assert found.notes == (f"{old.id} is superseded by {new.id}, which {said}: not served",)
+    for arguments, message in (
+        ({"category": "entity"}, "is a fact"),
+        ({"tags": ["b"]}, "lacks a tag that was asked for"),
+    ):
+        found = mem.recall("vault room", **arguments, **ASK)
+        assert (found.hits, found.status.found) == ((), 0)
+        assert found.notes == (f"{old.id} is superseded by {new.id}, which {message}: not served",)
     assert [hit.id for hit in mem.recall("vault room", tags=["a"], **ASK).hits] == [new.id]
 
 
@@ -229,7 +232,11 @@ def test_update_keeps_id_scope_and_date_and_writes_history(mem: MemoryService, c
     assert entry.updated - entry.created == 2 * 86_400
     assert texts(mem.recall("vault", **ASK)) == ["The vault is in room 14."]
     first, second = mem.history(name, scopes="global")
-    assert (first.entry.text, first.died, second.died) == ("The vault is in room 12.", second.born, None)
+    assert (first.entry.text, first.until_version, second.until_version) == (
+        "The vault is in room 12.",
+        second.from_version,
+        None,
+    )
     assert first.ended == second.began == "memory updated 2026-03-03T00:00:00+00:00"
     assert mem.update(name, scopes="global") == entry  # nothing to change, nothing written
     assert len(mem.history(name, scopes="global")) == 2
@@ -284,16 +291,16 @@ def test_forgetting_a_superseded_one_leaves_its_successor(mem: MemoryService) ->
 def test_a_query_forgets_nothing_before_it_is_confirmed(mem: MemoryService) -> None:
     name = mem.store("The vault is in room 12.").id
     mem.store("Lunch is at noon.")
-    asked = mem.forget(query="vault", scopes="global")
-    assert (asked.done, asked.ids) == (False, (name,))
+    unconfirmed = mem.forget(query="vault", scopes="global")
+    assert (unconfirmed.done, unconfirmed.ids) == (False, (name,))
     assert mem.forget(query="vault", scopes="global", confirm=lambda _: False).done is False
     with pytest.raises(QueryError, match="nothing was forgotten"):
         mem.forget(query="vault", scopes="global", confirm="0" * 12)
     with pytest.raises(QueryError, match="nothing was forgotten"):  # it was given for hiding, not for purging
-        mem.forget(query="vault", scopes="global", confirm=asked.token, purge=True)
+        mem.forget(query="vault", scopes="global", confirm=unconfirmed.token, purge=True)
     mem.update(name, scopes="global", text="The vault is in room 15.")
     with pytest.raises(QueryError, match="changed since"):
-        mem.forget(query="vault", scopes="global", confirm=asked.token)
+        mem.forget(query="vault", scopes="global", confirm=unconfirmed.token)
     again = mem.forget(query="vault", scopes="global")
     assert mem.forget(query="vault", scopes="global", confirm=again.token).ids == (name,)
     assert [entry.text for entry in mem.list(scopes="global")] == ["Lunch is at noon."]
@@ -336,7 +343,7 @@ def test_category_tags_and_k(mem: MemoryService) -> None:
     assert len(mem.recall("vault", tags="x", **ask).hits) == 2
     assert mem.recall("vault", category="nothing", **ask).hits == ()
     assert mem.recall("vault", k=1, **ask).hits == mem.recall("vault", k=2, **ask).hits[:1]
-    assert mem.recall("vault", k=1, **ask).verdict.found == 1
+    assert mem.recall("vault", k=1, **ask).status.found == 1
     with pytest.raises(ConfigError, match="below 1"):
         mem.recall("vault", k=0, **ask)
 
@@ -353,7 +360,7 @@ def test_what_cannot_run_is_on_the_record(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     found = mem.recall("vault", **ASK)
     assert found.word == "degraded"
-    assert any("dense skipped" in line for line in found.verdict.degraded)
+    assert any("dense skipped" in line for line in found.status.degraded)
     assert json.loads(json.dumps(found.to_json()))["hits"][0]["memory"]["text"] == "The vault is in room 12."
 
 
@@ -439,16 +446,16 @@ def test_a_long_memory_has_several_chunks_and_is_one_memory(mem: MemoryService) 
 @given(st.text(min_size=1, max_size=4_000))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_letter_for_letter(text: str) -> None:
-    from assay.ingest.chunk import PROFILES
+    from assay.ingest.chunker import PROFILES
 
-    entry = made(text, "global", "fact", 0.5, ("a",), 12.5, None, 13.0)
+    entry = new_entry(text, "global", "fact", 0.5, ("a",), 12.5, None, 13.0)
     if not entry.text:
         return
     for profile in PROFILES.values():
         from dataclasses import replace
 
-        named = replace(entry, id=new_id(entry))
-        back = entry_of(list(reversed(chunks_of(named, profile))))
+        named = replace(entry, id=derive_id(entry))
+        back = entry_from_chunks(list(reversed(chunks_from_entry(named, profile))))
         assert replace(back, tokens=0) == named
 
 
@@ -471,7 +478,7 @@ def test_importing_the_package_loads_no_knowledge_base() -> None:
 def test_results_are_json(mem: MemoryService) -> None:
     first = mem.store("The vault is in room 12.", expires="2027-01-01")
     mem.store("The vault is in room 12.", on_duplicate="supersede")
-    said: Iterable[Any] = (
+    message: Iterable[Any] = (
         first,
         mem.store("The vault is in room 12."),
         mem.recall("vault", **ASK),
@@ -480,5 +487,5 @@ def test_results_are_json(mem: MemoryService) -> None:
         *mem.history(first.id, scopes="global"),
         mem.forget(query="vault", scopes="global"),
     )
-    for one in said:
+    for one in message:
         assert json.loads(json.dumps(one.to_json(), allow_nan=False))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.rerank.providers import post
+from assay.rerank.providers import transport
 from assay.rerank.providers.table import PROVIDERS
 
 
@@ -16,4 +16,4 @@ def _no_keys(monkeypatch):
 @pytest.fixture(autouse=True)
 def _no_connections_left():
     yield
-    post.hang_up()
+    transport.close_connections()

@@ -28,7 +28,7 @@ class Format:
     texts: Callable[[dict[str, Any]], list[str]]
     answer: Callable[[Entries], Any]
     key: tuple[str, str] = ("Authorization", f"Bearer {KEY}")
-    at_once: int = 1000
+    max_texts: int = 1000
 
 
 def relevance(entries: Entries) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ FORMATS = {
         lambda request: request["input"]["documents"],
         lambda entries: {"output": {"results": relevance(entries)}, "usage": {"total_tokens": 79}, "request_id": "r"},
     ),
-    "tei": Format(frozenset({"query", "texts"}), lambda request: request["texts"], plain, at_once=32),
+    "tei": Format(frozenset({"query", "texts"}), lambda request: request["texts"], plain, max_texts=32),
 }
 
 
@@ -143,8 +143,8 @@ class Server:
         if missing:
             return 422, {}, f"missing {sorted(missing)}".encode()
         texts = spoken.texts(request)
-        if len(texts) > spoken.at_once:
-            return 422, {}, f"batch size {len(texts)} > maximum allowed batch size {spoken.at_once}".encode()
+        if len(texts) > spoken.max_texts:
+            return 422, {}, f"batch size {len(texts)} > maximum allowed batch size {spoken.max_texts}".encode()
         entries = [(index, self.scores.get(text, 0.0)) for index, text in enumerate(texts)]
         return ok(spoken.answer(sorted(entries, key=lambda entry: -entry[1])))
 

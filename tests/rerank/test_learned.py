@@ -8,8 +8,8 @@ import pytest
 
 from assay.engine.order import arrange
 from assay.errors import ConfigError
-from assay.rerank.features import NAMES, CandidatePool, columns
-from assay.rerank.learned import Learned, pool_of, shipped, standard
+from assay.rerank.features import NAMES, CandidatePool, compute_features
+from assay.rerank.learned import Learned, build_pool, load_shipped_model, standardise
 from assay.testing.contracts import check_stage
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -18,7 +18,7 @@ from assay.types import Chunk, Part, Query, Range, Ranking, fold
 
 def pool(**changes):
     """Three candidates of two documents, a query of two neighbouring terms that weigh 1 and 3."""
-    given = {
+    before = {
         "idf": np.array([1.0, 3.0]),
         "pairs": [(0, 1)],
         "hits": [np.array([0, 1, -1, -1]), np.array([1, -1, -1, 0, -1, -1]), np.array([-1, -1])],
@@ -26,11 +26,11 @@ def pool(**changes):
         "vectors": np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], np.float32),
         "document": np.array([0, 0, 1]),
     }
-    return CandidatePool(**{**given, **changes})
+    return CandidatePool(**{**before, **changes})
 
 
 def feature(name, **changes):
-    return columns(pool(**changes))[:, NAMES.index(name)].tolist()
+    return compute_features(pool(**changes))[:, NAMES.index(name)].tolist()
 
 
 def ranking(scores, ids=None):
@@ -56,9 +56,9 @@ def test_a_word_that_the_nearest_lack_counts_for_more():
 def test_rarity_is_counted_among_the_hundred_nearest():
     size = 120
     hits = [np.array([0, 1] if i < 100 else [1]) for i in range(size)]
-    given = {"cosine": np.linspace(1.0, 0.0, size), "vectors": np.zeros((size, 2), np.float32)}
-    given["document"] = np.arange(size)
-    both, one = (feature("new_words", hits=hits, **given)[i] for i in (0, size - 1))
+    before = {"cosine": np.linspace(1.0, 0.0, size), "vectors": np.zeros((size, 2), np.float32)}
+    before["document"] = np.arange(size)
+    both, one = (feature("new_words", hits=hits, **before)[i] for i in (0, size - 1))
     # All of the nearest hold both terms: neither is rarer, so term 1 keeps 3/4 of the weight, but for its length.
     mean = (200 + 20) / 120
     sat = {dl: 1 / (1 + 0.9 * (0.6 + 0.4 * dl / mean)) for dl in (1, 2)}
@@ -92,9 +92,9 @@ def test_neighbours_are_of_other_documents():
 
 def test_only_the_ten_nearest_are_neighbours():
     angles = np.linspace(0.0, 1.5, 12)
-    given = {"vectors": np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)}
-    given |= {"hits": [np.array([0])] * 12, "document": np.arange(12)}
-    found = feature("near_cosine", cosine=np.array([0.0] * 11 + [1.0]), **given)
+    before = {"vectors": np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)}
+    before |= {"hits": [np.array([0])] * 12, "document": np.arange(12)}
+    found = feature("near_cosine", cosine=np.array([0.0] * 11 + [1.0]), **before)
     assert found[0] == 0.0  # the last is the farthest of its eleven others
     assert found[1] == 0.0
     assert found[10] == pytest.approx(0.1)
@@ -111,13 +111,13 @@ def test_cosine_passes_through():
 
 
 def test_a_query_without_terms_has_no_word_features():
-    found = columns(pool(idf=np.empty(0), pairs=[], hits=[np.full(3, -1)] * 3))
+    found = compute_features(pool(idf=np.empty(0), pairs=[], hits=[np.full(3, -1)] * 3))
     assert np.isfinite(found).all()
     assert not found[:, [NAMES.index(n) for n in ("new_words", "cover", "near", "adjacent")]].any()
 
 
 def test_standard_scores():
-    assert standard(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert standardise(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
 
 
 def test_pool_reads_the_snapshot():
@@ -128,7 +128,7 @@ def test_pool_reads_the_snapshot():
     )
     snapshot = MemorySnapshot(chunks, np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 0.0]], np.float32))
     query = Query("signing key", vector=np.array([0.0, 1.0], np.float32))
-    read = pool_of(query, Ranking.of(["a", "b", "c"], [Part("x", "add", np.ones(3))], "unit"), snapshot)
+    read = build_pool(query, Ranking.of(["a", "b", "c"], [Part("x", "add", np.ones(3))], "unit"), snapshot)
     weights = snapshot.term_weights("signing key")
     assert read.idf.tolist() == list(weights.values())
     number = {term: i for i, term in enumerate(weights)}
@@ -174,9 +174,9 @@ def test_the_order_of_arrival_does_not_matter():
 def test_the_order_of_the_weights_changes_no_bit():
     """A receipt keeps settings by name, sorted: a replay must add what the run added, in the same order."""
     weights = dict(zip(NAMES, (0.1, 0.7, 0.3, 0.02, 0.9, 0.06, 0.011, 0.4, 0.05), strict=True))
-    given = ranking(np.linspace(0.9, 0.2, 8), [c.id for c in CHUNKS])
+    before = ranking(np.linspace(0.9, 0.2, 8), [c.id for c in CHUNKS])
     one, other = (
-        Learned(weights=dict(order)).apply(QUERIES[0], given, sample_snapshot())
+        Learned(weights=dict(order)).apply(QUERIES[0], before, sample_snapshot())
         for order in (weights.items(), sorted(weights.items(), reverse=True))
     )
     assert one.score.tobytes() == other.score.tobytes()
@@ -215,7 +215,7 @@ def test_raw_scores_are_refused():
 
 
 def test_the_shipped_weights_say_where_they_come_from():
-    assert set(shipped()["weights"]) == set(NAMES)
-    assert all(len(digest) == 64 for digest in shipped()["sets"].values())
-    assert not any(split.split()[-1].startswith("test") for split in shipped()["sets"])
-    assert json.dumps(Learned().weights) == json.dumps(shipped()["weights"])
+    assert set(load_shipped_model()["weights"]) == set(NAMES)
+    assert all(len(digest) == 64 for digest in load_shipped_model()["sets"].values())
+    assert not any(split.split()[-1].startswith("test") for split in load_shipped_model()["sets"])
+    assert json.dumps(Learned().weights) == json.dumps(load_shipped_model()["weights"])

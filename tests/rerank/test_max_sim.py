@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.embed.tokens import BITS, compact, unfold
+from assay.embed.token_codes import BITS, quantise_vectors, unpack_codes
 from assay.rerank.max_sim import max_sim
 
 
@@ -56,7 +56,7 @@ def test_a_token_without_direction_is_like_nothing():
 
 def test_signs_by_hand():
     # Against (1, 1, 1, -1) of length 2: (100, 0, 0, 0) has 100 / (100 · 2), and (0, 30, 0, -40) has 70 / (50 · 2).
-    signs = compact(np.array([[0.9, 0.1, 0.0, -0.2]], np.float32), 1)
+    signs = quantise_vectors(np.array([[0.9, 0.1, 0.0, -0.2]], np.float32), 1)
     assert max_sim(codes([100, 0, 0, 0], [0, 30, 0, -40]), [signs]).tolist() == pytest.approx([(0.5 + 0.7) / 2])
 
 
@@ -64,10 +64,12 @@ def test_signs_by_hand():
 def test_more_tokens_than_one_block(bits):
     """Against exact whole numbers, at the width of a real model."""
     rng = np.random.default_rng(3)
-    query, *told = (compact(rng.standard_normal((size, 384)).astype(np.float32), 8) for size in (9, 500, 700, 1))
-    stored = [compact(text.astype(np.float32), bits) for text in told]
+    query, *text_codes = (
+        quantise_vectors(rng.standard_normal((size, 384)).astype(np.float32), 8) for size in (9, 500, 700, 1)
+    )
+    stored = [quantise_vectors(text.astype(np.float32), bits) for text in text_codes]
     for text, got in zip(stored, max_sim(query, stored).tolist(), strict=True):
-        rows = unfold(text, 384).astype(np.int64)
+        rows = unpack_codes(text, 384).astype(np.int64)
         dots = query.astype(np.int64) @ rows.T
         lengths = np.sqrt((query.astype(np.int64) ** 2).sum(1))[:, None] * np.sqrt((rows**2).sum(1))
         assert got == pytest.approx(float((dots / lengths).max(axis=1).mean()), abs=1e-12)
@@ -89,9 +91,9 @@ def one_way(query, text):
 
 
 @given(texts(1), st.lists(texts(0), max_size=5))
-def test_two_loops_give_the_same(query, told):
-    one, both = max_sim(query, told), max_sim(query, told, both=True)
-    for place, text in enumerate(told):
+def test_two_loops_give_the_same(query, text_codes):
+    one, both = max_sim(query, text_codes), max_sim(query, text_codes, both=True)
+    for place, text in enumerate(text_codes):
         if len(text):
             there, back = one_way(query, text), one_way(text, query)
             assert (one[place], both[place]) == pytest.approx((there, (there + back) / 2), abs=1e-12)
@@ -100,8 +102,8 @@ def test_two_loops_give_the_same(query, told):
 
 
 @given(texts(1), st.lists(texts(1), min_size=2, max_size=5))
-def test_a_text_is_judged_as_if_it_were_alone(query, told):
+def test_a_text_is_judged_as_if_it_were_alone(query, text_codes):
     """To the bit: neighbours in the pool, and their number, change nothing."""
     for both in (False, True):
-        alone = [max_sim(query, [text], both=both)[0] for text in told]
-        assert max_sim(query, told, both=both).tolist() == alone
+        alone = [max_sim(query, [text], both=both)[0] for text in text_codes]
+        assert max_sim(query, text_codes, both=both).tolist() == alone

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.rerank.providers.answer import Unreadable, judged, listed, sigmoid
+from assay.rerank.providers.response import UnreadableResponse, parse_scores, result_reader, sigmoid
 
 NAN = float("nan")
 
@@ -31,10 +31,10 @@ def test_by_hand():
         (1, 10**400),
         (3, 1),
     ]
-    judgement = judged(pairs, 4, "unit")
+    judgement = parse_scores(pairs, 4, "unit")
     assert judgement.scores.tolist() == pytest.approx([0.25, NAN, 0.5, 1.0], nan_ok=True)
     assert judgement.returned == 3
-    assert dict(judgement.odd) == {
+    assert dict(judgement.rejected) == {
         "scores that are no finite number": 6,
         "indices given twice": 1,
         "indices out of range": 2,
@@ -50,12 +50,12 @@ def test_sigmoid_by_hand():
 
 @pytest.mark.parametrize("answer", [None, [], "x", 1, {}, {"output": None}, {"output": {"results": {}}}])
 def test_no_list_where_it_should_be(answer):
-    with pytest.raises(Unreadable, match=r"under output\.results"):
-        listed("output", "results")(answer)
+    with pytest.raises(UnreadableResponse, match=r"under output\.results"):
+        result_reader("output", "results")(answer)
 
 
 def test_entries_of_any_kind():
-    assert listed()([1, None, {"index": 0}, {"relevance_score": 2}, [], "x"]) == [
+    assert result_reader()([1, None, {"index": 0}, {"relevance_score": 2}, [], "x"]) == [
         (None, None),
         (None, None),
         (0, None),
@@ -75,10 +75,10 @@ anything = st.recursive(
 @given(
     st.lists(st.fixed_dictionaries({}, optional={"index": anything, "score": anything}) | anything), st.integers(0, 4)
 )
-def test_whatever_comes_every_score_is_unit_or_absent(entries, asked):
+def test_whatever_comes_every_score_is_unit_or_absent(entries, questions):
     for scale in ("unit", "logit"):
-        judgement = judged(listed("data", score="score")({"data": entries}), asked, scale)
-        assert len(judgement.scores) == asked
+        judgement = parse_scores(result_reader("data", score="score")({"data": entries}), questions, scale)
+        assert len(judgement.scores) == questions
         known = judgement.scores[~np.isnan(judgement.scores)]
         assert ((known >= 0.0) & (known <= 1.0)).all()
-        assert judgement.returned + sum(count for _, count in judgement.odd) == len(entries)
+        assert judgement.returned + sum(count for _, count in judgement.rejected) == len(entries)

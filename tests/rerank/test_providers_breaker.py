@@ -19,10 +19,10 @@ def test_its_life():
     assert breaker.state == "closed"
     for failures in (1, 2):
         assert breaker.admits()
-        breaker.failed()
+        breaker.record_failure()
         assert breaker.state == f"closed, {failures} failure{'s' * (failures > 1)} in a row"
     assert breaker.admits()
-    breaker.failed()
+    breaker.record_failure()
     assert breaker.state == "open, 3 failures in a row, next try in 30 s"
     clock.now += 29.5
     assert not breaker.admits()
@@ -31,11 +31,11 @@ def test_its_life():
     assert breaker.state == "half-open, 3 failures in a row"
     assert breaker.admits()  # one tries
     assert not breaker.admits()  # the others wait
-    breaker.failed()
+    breaker.record_failure()
     assert not breaker.admits()
     clock.now += 30.0
     assert breaker.admits()
-    breaker.succeeded()
+    breaker.record_success()
     assert breaker.state == "closed"
     assert breaker.admits()
 
@@ -43,15 +43,15 @@ def test_its_life():
 def test_failures_must_be_in_a_row():
     breaker = Breaker(Clock(), opens_after=2)
     for _ in range(5):
-        breaker.failed()
-        breaker.succeeded()
+        breaker.record_failure()
+        breaker.record_success()
     assert breaker.admits()
 
 
 def test_a_caller_that_never_reports_back_blocks_nobody_for_long():
     clock = Clock()
     breaker = Breaker(clock, opens_after=1, cool_down_s=10.0)
-    breaker.failed()
+    breaker.record_failure()
     clock.now += 10.0
     assert breaker.admits()  # and is never heard of again
     clock.now += 9.0
@@ -63,7 +63,7 @@ def test_a_caller_that_never_reports_back_blocks_nobody_for_long():
 def test_half_open_admits_exactly_one_of_many_threads():
     clock = Clock()
     breaker = Breaker(clock, opens_after=1, cool_down_s=10.0)
-    breaker.failed()
+    breaker.record_failure()
     clock.now += 10.0
     gate, admitted = threading.Barrier(8), []
 
@@ -81,7 +81,7 @@ def test_half_open_admits_exactly_one_of_many_threads():
 
 def test_one_per_provider_and_address():
     breakers = Breakers(Clock())
-    one = breakers.of("jina", "http://a")
-    assert breakers.of("jina", "http://a") is one
-    assert breakers.of("jina", "http://b") is not one
-    assert breakers.of("cohere", "http://a") is not one
+    one = breakers.get("jina", "http://a")
+    assert breakers.get("jina", "http://a") is one
+    assert breakers.get("jina", "http://b") is not one
+    assert breakers.get("cohere", "http://a") is not one

@@ -9,12 +9,12 @@ import pytest
 from rerank_server import KEY, Server
 
 from assay.config.load import from_dict, to_config
-from assay.embed.installed import find
+from assay.embed.installed_models import find_model
 from assay.errors import ConfigError
 from assay.rerank.cosine import Cosine
 from assay.rerank.late_interaction import LateInteraction
 from assay.rerank.provider_rerank import ProviderRerank
-from assay.rerank.providers import ask
+from assay.rerank.providers import client
 from assay.rerank.providers.breaker import Breakers
 from assay.rerank.providers.table import PROVIDERS
 from assay.testing.build import found
@@ -108,19 +108,19 @@ ASKED = Query("how often do we rotate the signing key?")
 
 
 @pytest.mark.usefixtures("_no_network")
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_without_a_key_the_local_model_reads():
-    given = found({"a": 0.52, "b": 0.51, "c": 0.5})
-    local = LateInteraction(pool=20).apply(ASKED, given, SNAPSHOT)
-    ranking = ProviderRerank().apply(ASKED, given, SNAPSHOT)
-    assert by_id(ranking) == by_id(local) != by_id(given)
+    candidates = found({"a": 0.52, "b": 0.51, "c": 0.5})
+    local = LateInteraction(pool=20).apply(ASKED, candidates, SNAPSHOT)
+    ranking = ProviderRerank().apply(ASKED, candidates, SNAPSHOT)
+    assert by_id(ranking) == by_id(local) != by_id(candidates)
     assert [note.kind for note in ranking.notes] == ["info", "info"]  # no key is a choice
-    ranking = ProviderRerank(provider="local").apply(ASKED, given, SNAPSHOT)
+    ranking = ProviderRerank(provider="local").apply(ASKED, candidates, SNAPSHOT)
     assert by_id(ranking) == by_id(local)
     assert [note.kind for note in ranking.notes] == ["info"]  # as planned
 
 
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_a_single_candidate_is_not_said_to_have_been_read():
     alone = found({"keys-3": 0.9})
     ranking = ProviderRerank(provider="local").apply(QUERIES[0], alone, sample_snapshot())
@@ -154,7 +154,7 @@ def test_laws_without_a_key(mode):
 
 def test_laws_with_a_server(monkeypatch):
     """A server that leaves out the last text of every request, and gives each of the others a score of its length."""
-    monkeypatch.setattr(ask, "BREAKERS", Breakers(lambda: 0.0))
+    monkeypatch.setattr(client, "BREAKERS", Breakers(lambda: 0.0))
     monkeypatch.setenv("TEST_RERANK_KEY", KEY)
     server = Server()
 
@@ -173,16 +173,16 @@ def test_laws_with_a_server(monkeypatch):
 
 
 def test_ranges_cover_every_way_it_may_go():
-    given = Range("unit", 0.8, 0.9)
-    light = Cosine(0.3).gives(given)
-    assert ProviderRerank(mode="none").gives(given) is given
+    candidates = Range("unit", 0.8, 0.9)
+    light = Cosine(0.3).gives(candidates)
+    assert ProviderRerank(mode="none").gives(candidates) is candidates
     assert ProviderRerank(mode="none").gives(Range("raw", 0.0, 9.0)).scale == "raw"
-    assert ProviderRerank(mode="lightweight").gives(given) == Range("unit", light.lo, light.hi)
+    assert ProviderRerank(mode="lightweight").gives(candidates) == Range("unit", light.lo, light.hi)
     # from 0.7 · 0.8 − 0.3 (a cosine of −1) up to 0.4 · 0.9 + 0.6 (a judgement of 1)
-    assert ProviderRerank().gives(given) == Range("unit", pytest.approx(0.26), pytest.approx(0.96))
+    assert ProviderRerank().gives(candidates) == Range("unit", pytest.approx(0.26), pytest.approx(0.96))
     # here late interaction (half) and what is not returned (four fifths) reach lower than any cosine
-    assert ProviderRerank(cosine_weight=0.0).gives(given).lo == pytest.approx(0.32)
-    assert ProviderRerank(cosine_weight=0.0, blend=0.2).gives(given).lo == pytest.approx(0.4)
+    assert ProviderRerank(cosine_weight=0.0).gives(candidates).lo == pytest.approx(0.32)
+    assert ProviderRerank(cosine_weight=0.0, blend=0.2).gives(candidates).lo == pytest.approx(0.4)
     for mode in ("cross-encoder", "lightweight"):
         with pytest.raises(ConfigError, match="needs unit scores"):
             ProviderRerank(mode=mode).gives(Range("raw", 0.0, 40.0))
@@ -203,8 +203,8 @@ def test_it_stands_in_a_config():
 def test_tiers_are_kept():
     from dataclasses import replace
 
-    given = replace(found({"keys-3": 0.9, "keys-1": 0.5}), tier=np.array([0, 1], np.int32))
-    ranking = ProviderRerank(mode="lightweight", cosine_weight=1.0).apply(QUERIES[0], given, sample_snapshot())
+    candidates = replace(found({"keys-3": 0.9, "keys-1": 0.5}), tier=np.array([0, 1], np.int32))
+    ranking = ProviderRerank(mode="lightweight", cosine_weight=1.0).apply(QUERIES[0], candidates, sample_snapshot())
     assert ranking.ids.tolist() == ["keys-3", "keys-1"]  # a cosine of 1 does not lift keys-1 into the tier above
     assert ranking.tier.tolist() == [0, 1]
 

@@ -16,7 +16,7 @@ from rerank_server import KEY, Server, reply, results
 from assay.config.load import from_dict, to_config
 from assay.engine.laws import check_ranking, check_same_ids
 from assay.rerank.provider_rerank import ProviderRerank
-from assay.rerank.providers import ask, post
+from assay.rerank.providers import client, transport
 from assay.rerank.providers.breaker import Breakers
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
@@ -43,14 +43,14 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(ask, "BREAKERS", Breakers(clock))
+    monkeypatch.setattr(client, "BREAKERS", Breakers(clock))
     return clock
 
 
 @pytest.fixture
 def server(clock, monkeypatch):
     monkeypatch.setenv("TEST_RERANK_KEY", KEY)
-    monkeypatch.setattr(post, "PAUSE_S", 0.01)
+    monkeypatch.setattr(transport, "PAUSE_S", 0.01)
     server = Server()
     server.scores = {"alpha": 0.1, "beta": 0.2, "gamma": 0.5, "delta": 1.0}
     yield server
@@ -79,8 +79,8 @@ def fell_back(ranking):
     assert by_id(ranking) == pytest.approx(COSINE, abs=1e-7)
     assert [part.name for part in ranking.parts] == ["found", "cosine.keep", "cosine"]
     assert [note.kind for note in ranking.notes] == ["degraded", "info"]
-    assert "cure: " in ranking.notes[0].text
-    return ranking.notes[0].text
+    assert "cure: " in str(ranking.notes[0].reason)
+    return str(ranking.notes[0].reason)
 
 
 # -- no answer
@@ -252,7 +252,7 @@ NONSENSE = {
     "strings": (reply(200, b'{"results": ["a", "b"]}'), "no usable score, 2 malformed entries"),
     "only NaN": (results((0, float("nan")), (1, float("inf"))), "2 scores that are no finite number"),
     "not gzip": (reply(200, b"hello", Content_Encoding="gzip"), "did not judge"),
-    "huge": (reply(200, b" " * (post.MOST_BYTES + 1)), "longer than 4,000,000 bytes"),
+    "huge": (reply(200, b" " * (transport.MAX_BYTES + 1)), "longer than 4,000,000 bytes"),
     "nothing to say": (reply(204, b""), "did not judge: 204"),
 }
 
@@ -294,8 +294,8 @@ def test_odd_answers_are_believed_as_far_as_they_go(server, provider):
     assert [part.name for part in ranking.parts] == ["found", "rerank.keep", "rerank", "unreturned"]
     (note,) = ranking.notes
     assert note.kind == "degraded"
-    for said in ("judged 2 of 4", "2 indices out of range", "1 indices given twice", "2 scores", "1 malformed"):
-        assert said in note.text
+    for message in ("judged 2 of 4", "2 indices out of range", "1 indices given twice", "2 scores", "1 malformed"):
+        assert message in note.text
 
 
 def test_fewer_than_asked(server):
@@ -338,8 +338,8 @@ def test_another_address_has_a_breaker_of_its_own(server):
 def test_a_refusal_that_is_about_the_endpoint_counts(server, status):
     server.rules = [reply(status)] * 3
     for _ in range(3):
-        said = fell_back(run(stage(server)))
-    assert "breaker open, 3 failures in a row" in said
+        message = fell_back(run(stage(server)))
+    assert "breaker open, 3 failures in a row" in message
     assert "it is not asked for now" in fell_back(run(stage(server)))
     assert len(server.requests) == 3
 
@@ -402,13 +402,13 @@ def test_the_key_is_nowhere(server, rule, caplog, capfd):
     assert len(answer.chosen) == 4
     assert any(KEY in header for headers in server.headers for header in headers.values())  # it was used
     out, err = capfd.readouterr()
-    for said in (repr(answer.trace), json.dumps(answer.to_json()), repr(plan), json.dumps(to_config(plan))):
-        assert KEY not in said
+    for message in (repr(answer.trace), json.dumps(answer.to_json()), repr(plan), json.dumps(to_config(plan))):
+        assert KEY not in message
     assert KEY not in caplog.text + out + err
 
 
 def test_a_request_does_not_show_its_key():
-    request = post.ProviderRequest("http://x/", {"Authorization": f"Bearer {KEY}"}, {}, KEY, "K", 1.0, 1.0)
+    request = transport.ProviderRequest("http://x/", {"Authorization": f"Bearer {KEY}"}, {}, KEY, "K", 1.0, 1.0)
     assert KEY not in f"{request} {request!r}"
 
 
@@ -423,12 +423,12 @@ def test_what_cannot_be_a_key_is_not_sent_and_not_shown(server, monkeypatch, val
 
 def fell_back_from_local(ranking):
     assert by_id(ranking) == pytest.approx(COSINE, abs=1e-7)
-    return " ".join(note.text for note in ranking.notes)
+    return " ".join(str(note.reason) for note in ranking.notes)
 
 
 def test_without_the_extra(server, monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx", None)
-    assert "pip install 'assay[http]'" in fell_back_from_local(run(stage(server, local_model="none")))
+    assert "pip install -e '.[http]'" in fell_back_from_local(run(stage(server, local_model="none")))
 
 
 def test_settings_of_the_machine_that_stop_the_client(server, monkeypatch):

@@ -1,4 +1,4 @@
-"""Every provider against a real server that speaks its format: what is sent, what is read, and 002's blend by hand."""
+"""Every provider against a real server of its format: requests, responses, and the memory pipeline's blend by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from rerank_server import FORMATS, KEY, Server, reply, results
 
 from assay.rerank.provider_rerank import ProviderRerank
-from assay.rerank.providers import ask
+from assay.rerank.providers import client
 from assay.rerank.providers.breaker import Breakers
 from assay.rerank.providers.table import PROVIDERS
 from assay.testing.build import found
@@ -29,7 +29,7 @@ def by_id(ranking):
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(ask, "BREAKERS", Breakers(lambda: 0.0))
+    monkeypatch.setattr(client, "BREAKERS", Breakers(lambda: 0.0))
     monkeypatch.setenv("TEST_RERANK_KEY", KEY)
     server = Server()
     server.scores = {"alpha": 0.1, "beta": 0.2, "gamma": 0.5, "delta": 1.0}
@@ -139,7 +139,7 @@ def test_unit_scores_are_held_to_their_scale(server):
     server.scores = {"alpha": -3.0, "beta": 4.5, "gamma": 7.0, "delta": 0.5}  # and these are logits
     ranking = stage(server, "jina", blend=1.0).apply(Query("q"), GIVEN, SNAPSHOT)
     assert ranking.notes[1].kind == "degraded"
-    assert 'cure: scale = "logit"' in ranking.notes[1].text
+    assert 'cure: scale = "logit"' in str(ranking.notes[1].reason)
 
 
 def test_beyond_the_pool_and_without_text(server):
@@ -162,8 +162,8 @@ def test_the_memory_presets_whole_pool_is_judged(server, provider):
     names = [f"n{place:02}" for place in range(40)]
     server.scores = {f"text {name}": place / 40 for place, name in enumerate(names)}
     snapshot = MemorySnapshot([Chunk(name, "d", f"text {name}", 1) for name in names])
-    given = found(dict.fromkeys(names, 0.5))
-    ranking = stage(server, provider, pool=40).apply(Query("q"), given, snapshot)
+    ranking_before = found(dict.fromkeys(names, 0.5))
+    ranking = stage(server, provider, pool=40).apply(Query("q"), ranking_before, snapshot)
     assert by_id(ranking) == pytest.approx({name: 0.2 + 0.6 * place / 40 for place, name in enumerate(names)})
     assert ranking.notes[0].text.endswith("judged 40 of 40 candidates")
     assert len(server.requests) == (2 if provider == "tei" else 1)

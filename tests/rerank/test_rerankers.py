@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from assay.embed import load
-from assay.embed.installed import find
+from assay.embed.installed_models import find_model
 from assay.embed.minilm import MiniLM
 from assay.embed.token_cache import CachedTokens
-from assay.embed.tokens import BITS, coder_of
+from assay.embed.token_codes import BITS, open_coder
 from assay.errors import ConfigError
 from assay.rerank import late_interaction
 from assay.rerank.cosine import Cosine
 from assay.rerank.cross_encoder import CrossEncoder
-from assay.rerank.late_interaction import LateInteraction, blend, deal
-from assay.rerank.pairs import load_pairs
+from assay.rerank.late_interaction import LateInteraction, blend, rescale
+from assay.rerank.pair_reader import load_pair_reader
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -39,8 +39,8 @@ def texts(**texts):
 
 def test_cosine_of_002():
     """0.7 · score + 0.3 · cosine with (1, 0, 0): keys-1 has 1, keys-3 0.6, odd-2 -1, odd-1 no vector."""
-    given = found({"keys-3": 0.9, "keys-1": 0.5, "odd-1": 0.3, "odd-2": 0.2})
-    ranking = Cosine().apply(QUERIES[0], given, sample_snapshot())
+    candidates = found({"keys-3": 0.9, "keys-1": 0.5, "odd-1": 0.3, "odd-2": 0.2})
+    ranking = Cosine().apply(QUERIES[0], candidates, sample_snapshot())
     expected = {"keys-3": 0.63 + 0.18, "keys-1": 0.35 + 0.3, "odd-1": 0.3, "odd-2": 0.0}
     assert by_id(ranking) == pytest.approx(expected, abs=1e-7)
     assert [part.name for part in ranking.parts] == ["found", "cosine.keep", "cosine", "clamp"]
@@ -65,21 +65,21 @@ def test_blend_by_hand():
 
 def test_deal_by_hand():
     score = np.array([0.9, 0.6, 0.5])
-    assert deal(score, np.array([0.0, 1.0, 4.0]), 0.4).tolist() == pytest.approx([0.5, 0.6, 0.9])
+    assert rescale(score, np.array([0.0, 1.0, 4.0]), 0.4).tolist() == pytest.approx([0.5, 0.6, 0.9])
     # The last one ties with the first outside: the worst gets the middle of .9 and .5.
-    assert deal(score, np.array([0.0, 1.0, 4.0]), 0.5).tolist() == pytest.approx([0.7, 0.75, 0.9])
+    assert rescale(score, np.array([0.0, 1.0, 4.0]), 0.5).tolist() == pytest.approx([0.7, 0.75, 0.9])
     # Equal scores: the worst gets the middle of .8 and the first outside, or of .8 and 0.
     equal = np.array([0.8, 0.8])
-    assert deal(equal, np.array([0.0, 1.0]), 0.4).tolist() == pytest.approx([0.6, 0.8])
-    assert deal(equal, np.array([0.0, 1.0]), None).tolist() == pytest.approx([0.4, 0.8])
-    assert deal(score, np.zeros(3), 0.4).tolist() == score.tolist()
+    assert rescale(equal, np.array([0.0, 1.0]), 0.4).tolist() == pytest.approx([0.6, 0.8])
+    assert rescale(equal, np.array([0.0, 1.0]), None).tolist() == pytest.approx([0.4, 0.8])
+    assert rescale(score, np.zeros(3), 0.4).tolist() == score.tolist()
 
 
 @pytest.fixture
 def words(monkeypatch, tmp_path):
     """The real encoder class over a table of words instead of weights: equal words are equal vectors, others have
     cosine 0. The rows of a Hadamard matrix are such vectors, and lose nothing when only signs are kept."""
-    from assay.text.wordpiece import pieces
+    from assay.text.wordpiece import encode_pieces
 
     table = np.ones((1, 1), np.float32)
     for _ in range(6):
@@ -91,16 +91,16 @@ def words(monkeypatch, tmp_path):
         return np.stack([table[known.setdefault(i, len(known) % 64)] for i in ids])
 
     tiny = MiniLM("tiny", "tiny", 64, 64, 1, hidden)
-    assert len(pieces("alpha beta")) >= 2
-    kept = {bits: CachedTokens(coder_of(tiny, bits), tmp_path / "t.sqlite") for bits in BITS}
-    monkeypatch.setattr(late_interaction, "token_store", lambda _, bits: kept[bits])
+    assert len(encode_pieces("alpha beta")) >= 2
+    kept = {bits: CachedTokens(open_coder(tiny, bits), tmp_path / "t.sqlite") for bits in BITS}
+    monkeypatch.setattr(late_interaction, "open_token_cache", lambda _, bits: kept[bits])
 
 
 @pytest.mark.usefixtures("words")
 def test_late_interaction_moves_what_matches_up_and_leaves_the_rest():
     snapshot = texts(a="blue", b="green", c="red car", d="red car too", e="red car")
-    given = found({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5})
-    ranking = LateInteraction(pool=3, weight=4.0).apply(Query("red car"), given, snapshot)
+    candidates = found({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5})
+    ranking = LateInteraction(pool=3, weight=4.0).apply(Query("red car"), candidates, snapshot)
     assert ranking.ids.tolist() == ["c", "a", "b", "d", "e"]
     got = by_id(ranking)
     assert (got["c"], got["b"]) == pytest.approx((0.9, 0.7))  # the band of the pool, dealt out anew
@@ -115,8 +115,8 @@ def test_late_interaction_blends_tier_by_tier():
     from dataclasses import replace
 
     snapshot = texts(a="blue", b="red", c="blue", d="red")
-    given = replace(found({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}), tier=np.array([0, 0, 1, 1], np.int32))
-    ranking = LateInteraction(weight=9.0).apply(Query("red"), given, snapshot)
+    candidates = replace(found({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}), tier=np.array([0, 0, 1, 1], np.int32))
+    ranking = LateInteraction(weight=9.0).apply(Query("red"), candidates, snapshot)
     assert ranking.ids.tolist() == ["b", "a", "d", "c"]
     assert ranking.tier.tolist() == [0, 0, 1, 1]
 
@@ -125,63 +125,63 @@ def test_late_interaction_blends_tier_by_tier():
 def test_late_interaction_both_ways():
     """Asked for "red", a text of nothing but red is like the query from both sides; from one side they are equal."""
     snapshot = texts(a="red and many other things", b="red")
-    given = found({"a": 0.6, "b": 0.5})
+    candidates = found({"a": 0.6, "b": 0.5})
     for match, order in (("query", ["a", "b"]), ("both", ["b", "a"])):
-        assert LateInteraction(weight=9.0, match=match).apply(Query("red"), given, snapshot).ids.tolist() == order
+        assert LateInteraction(weight=9.0, match=match).apply(Query("red"), candidates, snapshot).ids.tolist() == order
 
 
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_late_interaction_cold_and_warm(tmp_path, monkeypatch):
     """To the bit, whether the vectors are made, read from the file or held in memory."""
-    given = found({chunk.id: 0.9 - place / 10 for place, chunk in enumerate(CHUNKS)})
+    candidates = found({chunk.id: 0.9 - place / 10 for place, chunk in enumerate(CHUNKS)})
     seen = set()
     model = load("minilm")
     for memory in (0, 1 << 20):
         place = tmp_path / f"{memory}.sqlite"
-        kept = {bits: CachedTokens(coder_of(model, bits), place, memory=memory) for bits in BITS}
-        monkeypatch.setattr(late_interaction, "token_store", lambda _, bits, kept=kept: kept[bits])
+        kept = {bits: CachedTokens(open_coder(model, bits), place, memory=memory) for bits in BITS}
+        monkeypatch.setattr(late_interaction, "open_token_cache", lambda _, bits, kept=kept: kept[bits])
         for bits in (*BITS, *BITS):
-            ranking = LateInteraction(bits=bits).apply(Query("rotate the key"), given, sample_snapshot())
+            ranking = LateInteraction(bits=bits).apply(Query("rotate the key"), candidates, sample_snapshot())
             seen.add((bits, ranking.score.tobytes(), tuple(ranking.ids.tolist())))
-        assert [tokens.shelf.bypassed for tokens in kept.values()] == [0, 0]
+        assert [tokens.disk_cache.bypassed for tokens in kept.values()] == [0, 0]
     assert len(seen) == 2
 
 
 @pytest.mark.usefixtures("words")
 def test_late_interaction_without_text():
-    given = found({"odd-1": 0.9, "keys-1": 0.5})
-    ranking = LateInteraction().apply(Query("  "), given, sample_snapshot())
-    assert (by_id(ranking), ranking.notes[0].kind) == (by_id(given), "skipped")
+    candidates = found({"odd-1": 0.9, "keys-1": 0.5})
+    ranking = LateInteraction().apply(Query("  "), candidates, sample_snapshot())
+    assert (by_id(ranking), ranking.notes[0].kind) == (by_id(candidates), "skipped")
     # odd-1 has no text to read: MaxSim is unknown for it, average for all.
-    assert LateInteraction().apply(Query("key"), given, sample_snapshot()).ids.tolist() == ["odd-1", "keys-1"]
+    assert LateInteraction().apply(Query("key"), candidates, sample_snapshot()).ids.tolist() == ["odd-1", "keys-1"]
 
 
 def _forget_models():
-    late_interaction.token_store.cache_clear()
-    late_interaction._encoder.cache_clear()
+    late_interaction.open_token_cache.cache_clear()
+    late_interaction._load_encoder.cache_clear()
 
 
 def test_a_missing_model_is_on_the_record(monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
     _forget_models()
-    given = found({"keys-1": 0.9, "keys-2": 0.5})
+    candidates = found({"keys-1": 0.9, "keys-2": 0.5})
     for model, cure in (("minilm", "assay model install"), ("miniln", "did you mean 'minilm'"), ("none", "minilm")):
-        ranking = LateInteraction(model=model).apply(Query("key"), given, sample_snapshot())
-        assert by_id(ranking) == by_id(given)
+        ranking = LateInteraction(model=model).apply(Query("key"), candidates, sample_snapshot())
+        assert by_id(ranking) == by_id(candidates)
         assert ranking.notes[0].kind == "degraded"
-        assert cure in ranking.notes[0].text
+        assert cure in ranking.notes[0].cure
     _forget_models()
 
 
-@pytest.mark.skipif(find("minilm") is None, reason="the embedding model is not installed (assay model install)")
+@pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_the_real_model_prefers_what_answers():
     snapshot = texts(
         a="The cafeteria serves lunch from noon until two.",
         b="Signing keys are rotated every ninety days by the security team.",
         c="Parking is free on weekends.",
     )
-    given = found({"a": 0.52, "b": 0.51, "c": 0.5})
-    ranking = LateInteraction(weight=2.0).apply(Query("how often do we rotate the signing key?"), given, snapshot)
+    candidates = found({"a": 0.52, "b": 0.51, "c": 0.5})
+    ranking = LateInteraction(weight=2.0).apply(Query("how often do we rotate the signing key?"), candidates, snapshot)
     assert ranking.ids[0] == "b"
     assert ranking.notes == ()
 
@@ -232,8 +232,8 @@ SNAPSHOT = texts(none="no such thing", one="a key", two="key key", three="key ke
 
 
 def test_cross_encoder_of_002(folder):
-    given = found({"none": 0.9, "one": 0.8, "two": 0.7, "three": 0.6})
-    ranking = CrossEncoder(folder, pool=3).apply(Query("key"), given, SNAPSHOT)
+    candidates = found({"none": 0.9, "one": 0.8, "two": 0.7, "three": 0.6})
+    ranking = CrossEncoder(folder, pool=3).apply(Query("key"), candidates, SNAPSHOT)
     # logits -1, 1, 3 → sigmoid .268941, .731059, .952574; 60 % of it, 40 % of the score; unread: 80 % of the score.
     expected = {
         "two": 0.6 * 0.952574 + 0.28,
@@ -247,16 +247,16 @@ def test_cross_encoder_of_002(folder):
 
 def test_a_model_is_loaded_before_the_question_that_first_needs_it(folder, monkeypatch):
     """Deadlines call `prepare` outside every cap. A model that is not there is told by the question, not here."""
-    load_pairs.cache_clear()
+    load_pair_reader.cache_clear()
     CrossEncoder(folder).prepare()
-    assert load_pairs.cache_info().currsize == 1
+    assert load_pair_reader.cache_info().currsize == 1
     assert CrossEncoder(folder).apply(Query("key"), found({"one": 0.5}), SNAPSHOT).notes == ()
-    assert load_pairs.cache_info().misses == 1
+    assert load_pair_reader.cache_info().misses == 1
     CrossEncoder("nowhere").prepare()
-    asked = []
-    monkeypatch.setattr(late_interaction, "token_store", lambda *what: asked.append(what))
+    questions = []
+    monkeypatch.setattr(late_interaction, "open_token_cache", lambda *what: questions.append(what))
     LateInteraction(bits=8).prepare()
-    assert asked == [("minilm", 8)]
+    assert questions == [("minilm", 8)]
     monkeypatch.undo()
     LateInteraction(model="none").prepare()
 
@@ -306,33 +306,32 @@ def broken(tmp_path, how):
 
 @pytest.mark.parametrize("how", ["empty", "no tokenizer", "bad model", "bad tokenizer", "three classes"])
 def test_a_broken_cross_encoder_is_on_the_record(tmp_path, how):
-    given = found({"one": 0.5, "none": 0.4})
-    ranking = CrossEncoder(broken(tmp_path, how)).apply(Query("key"), given, SNAPSHOT)
-    assert by_id(ranking) == by_id(given)
+    candidates = found({"one": 0.5, "none": 0.4})
+    ranking = CrossEncoder(broken(tmp_path, how)).apply(Query("key"), candidates, SNAPSHOT)
+    assert by_id(ranking) == by_id(candidates)
     (note,) = ranking.notes
     assert note.kind == "degraded"
-    assert "cure: " in note.text
-    assert not note.text.endswith("cure: ")
+    assert note.cure
 
 
 def test_a_pinned_cross_encoder(folder):
     with open(f"{folder}/model.onnx", "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    given = found({"one": 0.5})
-    assert CrossEncoder(folder, sha256=digest).apply(Query("key"), given, SNAPSHOT).notes == ()
-    ranking = CrossEncoder(folder, sha256="0" * 64).apply(Query("key"), given, SNAPSHOT)
+    candidates = found({"one": 0.5})
+    assert CrossEncoder(folder, sha256=digest).apply(Query("key"), candidates, SNAPSHOT).notes == ()
+    ranking = CrossEncoder(folder, sha256="0" * 64).apply(Query("key"), candidates, SNAPSHOT)
     assert "is not the file that cross_encoder.sha256 names" in ranking.notes[0].text
 
 
 def test_cross_encoder_without_the_extra(folder, monkeypatch):
     import sys
 
-    from assay.rerank.pairs import load_pairs
+    from assay.rerank.pair_reader import load_pair_reader
 
-    load_pairs.cache_clear()
+    load_pair_reader.cache_clear()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     ranking = CrossEncoder(folder).apply(Query("key"), found({"one": 0.5}), SNAPSHOT)
-    assert "pip install 'assay[onnx]'" in ranking.notes[0].text
+    assert "pip install -e '.[onnx]'" in ranking.notes[0].cure
 
 
 # -- all of them

@@ -1,4 +1,4 @@
-"""Every scorer against values computed by hand, most of them 002's own table."""
+"""Every scorer against values computed by hand, most of them the memory pipeline's own table."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_recency_of_002():
 
 
 def test_recency_with_a_true_half_life():
-    """The table of 002: +0.10, +0.05, +0.025."""
+    """The table of the memory pipeline: +0.10, +0.05, +0.025."""
     ranking = after(Recency(half_life_days=14.0), dict.fromkeys("abc", 0.5), aged(a=0, b=14, c=28))
     assert by_id(ranking) == pytest.approx({"a": 0.6, "b": 0.55, "c": 0.525})
 
@@ -82,7 +82,7 @@ def test_age_needs_a_moment(stage):
     ranking = after(stage, {"a": 0.5}, aged(a=1), Query("q"))
     assert by_id(ranking) == {"a": 0.5}
     assert [note.kind for note in ranking.notes] == ["skipped"]
-    assert "--at" in ranking.notes[0].text
+    assert "--at" in ranking.notes[0].cure
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_field_boost():
 
 
 def test_raw_scores_are_not_clamped():
-    given = found({"keys-1": 4.0, "keys-2": 5.0}, "raw")
-    ranking = FieldBoost('lang = "en"', factor=1.5).apply(DATED, given, sample_snapshot())
+    candidates = found({"keys-1": 4.0, "keys-2": 5.0}, "raw")
+    ranking = FieldBoost('lang = "en"', factor=1.5).apply(DATED, candidates, sample_snapshot())
     assert by_id(ranking) == {"keys-1": 6.0, "keys-2": 5.0}
 
 

@@ -11,16 +11,16 @@ from assay.types import Range
 SETTINGS = {"where": {"where": 'lang = "en"'}, "top_k": {"k": 3}, "budget": {"tokens": 20}}
 
 
-def made(name):
+def build_selector(name):
     module, _, cls = SELECTORS[name].partition(":")
     return getattr(import_module(module), cls)(**SETTINGS.get(name, {}))
 
 
 @pytest.mark.parametrize("name", sorted(SELECTORS))
 def test_unit_scores(name):
-    check_selector(made(name))
+    check_selector(build_selector(name))
 
 
 @pytest.mark.parametrize("name", sorted(set(SELECTORS) - {"min_score", "mmr"}))
 def test_raw_scores(name):
-    check_selector(made(name), within=Range("raw", -1.0, 40.0))
+    check_selector(build_selector(name), within=Range("raw", -1.0, 40.0))

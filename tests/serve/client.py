@@ -14,8 +14,8 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 
 from assay.memory import service
-from assay.serve.mcp.scopes import Bounds
-from assay.serve.mcp.server import server
+from assay.serve.mcp.scopes import ScopeLimits
+from assay.serve.mcp.server import make_server
 from assay.serve.shared_service import SharedService
 
 ERAS = ("legacy", "auto")
@@ -45,12 +45,12 @@ def started(store: Path, *options: str) -> StdioServerParameters:
 @asynccontextmanager
 async def inside(store: Path, *scopes: str, read_only: bool = False) -> AsyncIterator[Client]:
     """A client in this process: the SDK's client and server, without a wire."""
-    desk = SharedService(lambda: service.open(store))
+    shared = SharedService(lambda: service.open(store))
     try:
-        async with Client(server(desk, Bounds(scopes or ("global",)), read_only)) as client:
+        async with Client(make_server(shared, ScopeLimits(scopes or ("global",)), read_only)) as client:
             yield client
     finally:
-        await desk.close()
+        await shared.close()
 
 
 @contextmanager
@@ -61,15 +61,15 @@ def listening(store: Path, *options: str) -> Iterator[tuple[str, "subprocess.Pop
     )
     assert process.stderr is not None
     try:
-        said = process.stderr.readline()
-        assert said.startswith("listening on http://127.0.0.1:"), said + process.stderr.read()
-        yield said.removeprefix("listening on ").strip(), process
+        payload = process.stderr.readline()
+        assert payload.startswith("listening on http://127.0.0.1:"), payload + process.stderr.read()
+        yield payload.removeprefix("listening on ").strip(), process
     finally:
         process.terminate()
         process.communicate()
 
 
-async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """The typed result of a call that went well; the text beside it says the same."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text(result)
@@ -82,11 +82,11 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     """What a client is told when a call went wrong: always what and cure, never where on this machine."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error, text(result)
-    said = text(result)
-    assert "Traceback" not in said
-    assert str(Path.cwd()) not in said
-    assert os.sep + "tmp" not in said
-    return said
+    payload = text(result)
+    assert "Traceback" not in payload
+    assert str(Path.cwd()) not in payload
+    assert os.sep + "tmp" not in payload
+    return payload
 
 
 def text(result: CallToolResult) -> str:

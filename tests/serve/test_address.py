@@ -5,7 +5,8 @@ import socket
 import pytest
 
 from assay.errors import ConfigError
-from assay.serve.mcp.transports import loopback, security, serve_http
+from assay.serve.address import parse_loopback
+from assay.serve.mcp.transports import security_settings, serve_http
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from assay.serve.mcp.transports import loopback, security, serve_http
     ],
 )
 def test_addresses_of_this_machine(address, taken):
-    assert loopback(address) == taken
+    assert parse_loopback(address) == taken
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_addresses_of_this_machine(address, taken):
 )
 def test_no_other_address_is_served(address):
     with pytest.raises(ConfigError, match="not an address of this machine alone"):
-        loopback(address)
+        parse_loopback(address)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_no_other_address_is_served(address):
 )
 def test_a_port_is_a_number(address):
     with pytest.raises(ConfigError, match="names no port"):
-        loopback(address)
+        parse_loopback(address)
 
 
 def test_a_taken_port_is_said_with_its_cure():
@@ -50,7 +51,7 @@ def test_a_taken_port_is_said_with_its_cure():
 
 
 def test_the_guard_names_us_and_our_port_only():
-    guard = security(8765)
+    guard = security_settings(8765)
     assert guard.enable_dns_rebinding_protection
     assert guard.allowed_hosts == ["127.0.0.1:8765", "localhost:8765", "[::1]:8765"]
     assert guard.allowed_origins == ["http://127.0.0.1:8765", "http://localhost:8765", "http://[::1]:8765"]

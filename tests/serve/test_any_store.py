@@ -24,17 +24,17 @@ def test_the_whole_story(any_store):
 def test_no_path_crosses_the_wall(any_store):
     with memory.open(any_store, embedder="none", clock=lambda: CLOCK) as mem:
         secret = mem.store("The vault is in room 12.", scope="user:eve", tags=["hidden"], category="secret")
-        mine = mem.store("The vault is in room 12.", scope="user:ada")
-        assert (mine.action, mine.near) == ("stored", ())
+        own = mem.store("The vault is in room 12.", scope="user:ada")
+        assert (own.action, own.near) == ("stored", ())
         for when in ("new", "indexed"):
             for pipeline in ("memory", "bm25", "weighted"):  # the last walks the graph
                 found = mem.recall("where is the vault?", scopes="user:ada", k=50, pipeline=pipeline)
-                assert [hit.id for hit in found.hits] == [mine.id], (when, pipeline)
+                assert [hit.id for hit in found.hits] == [own.id], (when, pipeline)
                 assert secret.id not in json.dumps(found.to_json())
-            assert [json.loads(line)["id"] for line in mem.export("user:ada")] == [mine.id]
-            assert [entry.id for entry in mem.list(scopes="user:ada", everything=True)] == [mine.id]
-            said = mem.stats("user:ada").to_json()
-            assert (said["memories"], said["by_category"], said["by_tag"]) == (1, {"fact": 1}, {})
+            assert [json.loads(line)["id"] for line in mem.export("user:ada")] == [own.id]
+            assert [entry.id for entry in mem.list(scopes="user:ada", everything=True)] == [own.id]
+            payload = mem.stats("user:ada").to_json()
+            assert (payload["memories"], payload["by_category"], payload["by_tag"]) == (1, {"fact": 1}, {})
             assert mem.list(scopes="user:ada", tags=["hidden"]) == ()
             for read in (mem.get, mem.history, mem.forget, mem.update):
                 with pytest.raises(StoreError, match="no memory here"):

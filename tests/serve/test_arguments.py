@@ -6,20 +6,20 @@ from hypothesis import strategies as st
 
 from assay.errors import QueryError
 from assay.serve.mcp.arguments import (
-    LONGEST_QUERY,
-    LONGEST_TEXT,
+    MAX_QUERY,
+    MAX_TEXT,
     RecallArguments,
     StoreArguments,
     ToolArguments,
-    checked,
+    check_arguments,
 )
 from assay.serve.mcp.tools import TOOLS
 
 
 def test_defaults_are_those_of_the_service():
-    store = checked("memory_store", StoreArguments, {"text": "Ada likes tea"})
+    store = check_arguments("memory_store", StoreArguments, {"text": "Ada likes tea"})
     assert (store.category, store.importance, store.on_duplicate) == ("fact", 0.7, "skip")
-    recall = checked("memory_recall", RecallArguments, {"query": "tea"})
+    recall = check_arguments("memory_recall", RecallArguments, {"query": "tea"})
     assert (recall.limit, recall.adaptive, recall.scope) == (5, False, None)
 
 
@@ -40,12 +40,12 @@ def test_defaults_are_those_of_the_service():
         ({"query": "tea", "adaptive": 1}, "adaptive: input should be a valid boolean"),
         ({"query": "tea", "scopes": ["all"]}, "there is no argument 'scopes' (did you mean 'scope'?"),
         ({"query": "tea", "pipeline": "x"}, "there is no argument 'pipeline'"),
-        ({"query": "t" * (LONGEST_QUERY + 1)}, f"query: string should have at most {LONGEST_QUERY} characters"),
+        ({"query": "t" * (MAX_QUERY + 1)}, f"query: string should have at most {MAX_QUERY} characters"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_it_should_be(given, said):
     with pytest.raises(QueryError) as caught:
-        checked("memory_recall", RecallArguments, given)
+        check_arguments("memory_recall", RecallArguments, given)
     assert said in caught.value.message
     assert caught.value.message.startswith("memory_recall: ")
     assert caught.value.cure == "memory_recall takes: query, limit, category, tags, at, adaptive, scope"
@@ -54,12 +54,12 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(given, said):
 @pytest.mark.parametrize("importance", [-0.1, 1.1, float("nan"), float("inf"), "high", None])
 def test_importance_is_a_share(importance):
     with pytest.raises(QueryError, match="importance: input should be"):
-        checked("memory_store", StoreArguments, {"text": "Ada likes tea", "importance": importance})
+        check_arguments("memory_store", StoreArguments, {"text": "Ada likes tea", "importance": importance})
 
 
 def test_an_error_repeats_nothing_private_and_nothing_long():
     with pytest.raises(QueryError) as caught:
-        checked("memory_store", StoreArguments, {"text": "secret" * LONGEST_TEXT, "k" * 10_000: 1})
+        check_arguments("memory_store", StoreArguments, {"text": "secret" * MAX_TEXT, "k" * 10_000: 1})
     assert "secret" not in str(caught.value)
     assert len(str(caught.value)) < 1_000
 
@@ -73,11 +73,11 @@ _JSON = st.recursive(
 
 @given(st.sampled_from(sorted(TOOLS)), st.data())
 def test_any_json_is_accepted_as_its_type_or_refused_in_words(name, data):
-    takes = TOOLS[name].takes
+    takes = TOOLS[name].arguments_type
     keys = st.sampled_from(sorted(takes.model_fields)) | st.text(max_size=8)
     given_arguments = data.draw(st.dictionaries(keys, _JSON, max_size=5))
     try:
-        accepted = checked(name, takes, given_arguments)
+        accepted = check_arguments(name, takes, given_arguments)
     except QueryError as error:
         refusal = error
     else:

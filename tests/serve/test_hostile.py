@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.serve.client import inside, made, refused, run, text, told
+from tests.serve.client import call, inside, made, refused, run, text
 
 TEXTS = [
     "\x00",
@@ -36,7 +36,7 @@ def test_texts_of_every_kind_come_back_whole_or_are_refused(store):
                 assert "Traceback" not in text(result)
                 if not result.is_error and result.structured_content["action"] == "stored":
                     kept = result.structured_content["memory"]["text"]
-                    listed = await told(client, "memory_list", limit=1)
+                    listed = await call(client, "memory_list", limit=1)
                     assert listed["memories"][0]["text"] == kept
                     assert json.loads(json.dumps(kept)) == kept
                 question = await client.call_tool("memory_recall", {"query": sent})
@@ -68,19 +68,19 @@ CALLS = {
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(sorted(CALLS)), min_size=4, max_size=4), st.data())
 def test_any_arguments_are_answered_and_never_as_a_bug(store, tools, data):
-    asked = [
+    questions = [
         (tool, data.draw(st.fixed_dictionaries({}, optional=CALLS[tool] | {"scope": ANY, "nonsense": ANY})))
         for tool in tools
     ]
 
     async def talk():
         async with inside(store) as client:
-            for tool, arguments in asked:
+            for tool, arguments in questions:
                 result = await client.call_tool(tool, arguments)
-                said = text(result)
-                assert "has a bug" not in said, (tool, arguments)
-                assert not result.is_error or "cure: " in said, said
-            await told(client, "memory_stats")
+                payload = text(result)
+                assert "has a bug" not in payload, (tool, arguments)
+                assert not result.is_error or "cure: " in payload, payload
+            await call(client, "memory_stats")
 
     run(talk)
 
@@ -91,11 +91,11 @@ def test_a_store_that_cannot_be_opened_is_said_and_its_cure_needs_no_restart(tmp
 
     async def talk():
         async with inside(folder) as client:
-            said = await refused(client, "memory_stats")
-            assert "cure: " in said
-            assert "has a bug" not in said
+            payload = await refused(client, "memory_stats")
+            assert "cure: " in payload
+            assert "has a bug" not in payload
             folder.unlink()
             made(folder)
-            assert (await told(client, "memory_stats"))["memories"] == 0
+            assert (await call(client, "memory_stats"))["memories"] == 0
 
     run(talk)

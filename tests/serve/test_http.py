@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 
 from assay.memory import service
-from tests.serve.client import ERAS, listening, made, run, told
+from tests.serve.client import ERAS, call, listening, made, run
 from tests.serve.story import is_gone, tell
 
 
@@ -36,8 +36,8 @@ def test_the_whole_story(address, era):
 def test_two_clients_at_once_write_and_read(address):
     async def write(client: Client, who: str) -> None:
         for number in range(8):
-            await told(client, "memory_store", text=f"{who} counted {number} otters at pond {who}-{number}", tags=[who])
-            await told(client, "memory_recall", query=f"how many otters did {who} count?")
+            await call(client, "memory_store", text=f"{who} counted {number} otters at pond {who}-{number}", tags=[who])
+            await call(client, "memory_recall", query=f"how many otters did {who} count?")
 
     async def talk():
         async with Client(address) as one, Client(address, mode="legacy") as two:
@@ -45,10 +45,10 @@ def test_two_clients_at_once_write_and_read(address):
                 group.start_soon(write, one, "Ada")
                 group.start_soon(write, two, "Bob")
             for reader, writer in ((one, "Bob"), (two, "Ada")):
-                found = await told(reader, "memory_list", tags=[writer])
+                found = await call(reader, "memory_list", tags=[writer])
                 assert len(found["memories"]) == 8
             name = found["memories"][0]["id"]
-            await told(one, "memory_forget", id=name)
+            await call(one, "memory_forget", id=name)
             for client in (one, two):
                 await is_gone(client, name, found["memories"][0]["text"], "otters pond")
 
@@ -62,18 +62,18 @@ def test_cancelled_calls_are_whole_or_not_there(address, era):
 
     async def store_one(client: Client, note: str, patience: float) -> None:
         with anyio.move_on_after(patience):
-            acknowledged.add((await told(client, "memory_store", text=note))["memory"]["text"])
+            acknowledged.add((await call(client, "memory_store", text=note))["memory"]["text"])
 
     async def talk():
         async with Client(address, mode=era) as client:
             async with anyio.create_task_group() as group:
                 for number, note in enumerate(notes):
                     group.start_soon(store_one, client, note, number * 0.01)
-            listed = await told(client, "memory_list", limit=200)
+            listed = await call(client, "memory_list", limit=200)
             found = [memory["text"] for memory in listed["memories"] if memory["text"].startswith("Badger")]
-            mine = [text for text in found if f"the {era} hill" in text]
-            assert acknowledged <= set(mine) <= set(notes)
-            assert len(mine) == len(set(mine))
+            own = [text for text in found if f"the {era} hill" in text]
+            assert acknowledged <= set(own) <= set(notes)
+            assert len(own) == len(set(own))
 
     run(talk)
 
@@ -91,14 +91,14 @@ def test_a_client_that_hangs_up_in_the_middle_disturbs_nobody(address):
             hello = rude.post(address, json=body, headers=headers)
             session = {**headers, "Mcp-Session-Id": hello.headers["mcp-session-id"]}
             rude.post(address, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
-            asked = {"name": "memory_store", "arguments": {"text": "The rude client saw a kingfisher in June"}}
-            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked}
-            with rude.stream("POST", address, json=call, headers=session) as answer:
+            questions = {"name": "memory_store", "arguments": {"text": "The rude client saw a kingfisher in June"}}
+            message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": questions}
+            with rude.stream("POST", address, json=message, headers=session) as answer:
                 assert answer.status_code == 200  # and it hangs up before it reads the answer
 
     async def talk():
         async with Client(address) as client:
-            await told(client, "memory_stats")
+            await call(client, "memory_stats")
 
     run(talk)
 

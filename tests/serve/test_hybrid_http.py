@@ -1,4 +1,4 @@
-"""POST /search/hybrid and the metrics of 001: the real process on the loopback interface."""
+"""POST /search/hybrid and the metrics of the vector cascade: the real process on the loopback interface."""
 
 import itertools
 import json
@@ -14,17 +14,17 @@ import pytest
 
 from assay.cascade.bank.index_build import Recipe, build_index
 from assay.cascade.bank.snapshot import BankSnapshot
-from assay.cascade.evaluation.questions import questions
-from assay.cascade.service import cascade
+from assay.cascade.evaluation.questions import make_questions
+from assay.cascade.service import make_cascade
 from assay.score.tmd_layout import LAYOUTS
-from assay.serve.http.hybrid import CascadeServer, _ms
-from tests.cascade.bank.made import bank_of, columns, unit
-from tests.cascade.planted_bank import folder, opened, sequences
+from assay.serve.http.hybrid import CascadeServer, _stage_times
+from tests.cascade.bank.sample_bank import bank_of, columns, unit
+from tests.cascade.planted_bank import open_planted, planted_folder, planted_sequences
 
 
 @contextmanager
 def listening(*options: str):
-    made = folder()
+    made = planted_folder()
     given = ["--bank", made / "bank.npz", "--index", made / "index", "--address", "127.0.0.1:0", *options]
     process = subprocess.Popen(
         [sys.executable, "-m", "assay.cli", "serve-hybrid", *map(str, given)], stderr=subprocess.PIPE, text=True
@@ -41,7 +41,7 @@ def listening(*options: str):
 
 @pytest.fixture(scope="module")
 def server():
-    made = folder()
+    made = planted_folder()
     # Quiet: nobody reads its log here, and a pipe that is full would stop it.
     given = ("--quiet", "--model", str(made / "lvm"), "--val", str(made / "sequences.npz"))
     with listening(*given) as (address, process):
@@ -55,12 +55,12 @@ def client(server):
 
 
 @pytest.fixture(scope="module")
-def asked():
-    return questions(opened().snapshot, sequences().val, 40)
+def planted_questions():
+    return make_questions(open_planted().snapshot, planted_sequences().val, 40)
 
 
 def body(question, **other):
-    ask = question.ask
+    ask = question.request
     return {
         "query_vec": ask.vector.tolist(),
         "tmd_bits": ask.tmd_bits,
@@ -77,48 +77,48 @@ def body(question, **other):
     }
 
 
-def test_the_request_and_the_response_of_001(client, asked):
-    found = client.post("/search/hybrid", json=body(asked[0]))
+def test_the_request_and_the_response_of_the_specification(client, planted_questions):
+    found = client.post("/search/hybrid", json=body(planted_questions[0]))
     assert found.status_code == 200, found.text
-    said = found.json()
-    assert list(said) == ["model_version", "index_version", "k0", "k1", "k", "results", "telemetry"]
-    assert said["model_version"] == "ridge_32_ctx4"
-    assert said["index_version"].endswith("_ivf_flat64")
-    assert (said["k0"], said["k1"], said["k"]) == (500, 50, 10)
-    assert list(said["telemetry"]) == ["faiss_ms", "lvm_ms", "tmd_ms", "total_ms"]
-    assert all(value > 0.0 for value in said["telemetry"].values())
-    assert len(said["results"]) == 10
-    assert list(said["results"][0]) == ["id", "score", "cos", "lvm", "tmd_bits", "lane"]
+    payload = found.json()
+    assert list(payload) == ["model_version", "index_version", "k0", "k1", "k", "results", "telemetry"]
+    assert payload["model_version"] == "ridge_32_ctx4"
+    assert payload["index_version"].endswith("_ivf_flat64")
+    assert (payload["k0"], payload["k1"], payload["k"]) == (500, 50, 10)
+    assert list(payload["telemetry"]) == ["faiss_ms", "lvm_ms", "tmd_ms", "total_ms"]
+    assert all(value > 0.0 for value in payload["telemetry"].values())
+    assert len(payload["results"]) == 10
+    assert list(payload["results"][0]) == ["id", "score", "cos", "lvm", "tmd_bits", "lane"]
 
 
-def test_it_is_the_answer_of_the_library(client, asked):
-    for question in asked[:5]:
-        said = client.post("/search/hybrid", json=body(question)).json()["results"]
-        answer = opened().search(question.ask)
-        assert [str(one["id"]) for one in said] == answer.chosen.ids.tolist()
-        assert [one["score"] for one in said] == answer.chosen.score.tolist()
-        bank = opened().snapshot.bank
-        for one in said:
+def test_it_is_the_answer_of_the_library(client, planted_questions):
+    for question in planted_questions[:5]:
+        payload = client.post("/search/hybrid", json=body(question)).json()["results"]
+        answer = open_planted().search(question.request)
+        assert [str(one["id"]) for one in payload] == answer.chosen.ids.tolist()
+        assert [one["score"] for one in payload] == answer.chosen.score.tolist()
+        bank = open_planted().snapshot.bank
+        for one in payload:
             row = int(bank.rows(np.array([one["id"]]))[0])
             assert (one["tmd_bits"], one["lane"]) == (int(bank.tmd_bits[row]), int(bank.lanes[row]))
-            assert one["cos"] == pytest.approx(float(bank.vectors[row] @ question.ask.vector), abs=1e-5)
+            assert one["cos"] == pytest.approx(float(bank.vectors[row] @ question.request.vector), abs=1e-5)
             assert abs(one["score"] - 0.7 * one["lvm"]) <= 0.3 + 1e-9
 
 
-def test_only_a_vector_is_enough(client, asked):
-    said = client.post("/search/hybrid", json={"query_vec": asked[0].ask.vector.tolist()}).json()
-    assert (said["k0"], said["k1"], said["k"]) == (500, 50, 10)
-    assert said["degraded"] == ["tmd: the query has no code; cure: give tmd_bits"]
-    assert list(said["results"][0]) == ["id", "score", "lvm", "cos", "tmd_bits", "lane"]
+def test_only_a_vector_is_enough(client, planted_questions):
+    payload = client.post("/search/hybrid", json={"query_vec": planted_questions[0].request.vector.tolist()}).json()
+    assert (payload["k0"], payload["k1"], payload["k"]) == (500, 50, 10)
+    assert payload["degraded"] == ["tmd: the query has no code; cure: give tmd_bits"]
+    assert list(payload["results"][0]) == ["id", "score", "lvm", "cos", "tmd_bits", "lane"]
 
 
-def test_return_fields_are_honoured(client, asked):
-    said = client.post("/search/hybrid", json=body(asked[0], return_fields=["lane", "id"])).json()
-    assert [list(one) for one in said["results"]] == [["lane", "id"]] * 10
+def test_return_fields_are_honoured(client, planted_questions):
+    payload = client.post("/search/hybrid", json=body(planted_questions[0], return_fields=["lane", "id"])).json()
+    assert [list(one) for one in payload["results"]] == [["lane", "id"]] * 10
 
 
-def test_001s_own_example_of_a_lane_that_fits_no_layout(client, asked):
-    assert client.post("/search/hybrid", json=body(asked[0], tmd_bits=1234, lane=9)).status_code == 200
+def test_the_specifications_example_of_a_lane_that_fits_no_layout(client, planted_questions):
+    assert client.post("/search/hybrid", json=body(planted_questions[0], tmd_bits=1234, lane=9)).status_code == 200
 
 
 def test_whole_numbers_are_numbers(client):
@@ -126,25 +126,27 @@ def test_whole_numbers_are_numbers(client):
     assert found.status_code == 200, found.text
 
 
-def test_a_context_of_thousands_is_read_at_its_new_end(client, asked):
-    question = next(one for one in asked if len(one.ask.context_ids) == 4)
-    every = opened().snapshot.bank.ids.tolist()
+def test_a_context_of_thousands_is_read_at_its_new_end(client, planted_questions):
+    question = next(one for one in planted_questions if len(one.request.context_ids) == 4)
+    every = open_planted().snapshot.bank.ids.tolist()
     long, short = (
-        client.post("/search/hybrid", json=body(question, context_ids=[*before, *question.ask.context_ids])).json()
+        client.post("/search/hybrid", json=body(question, context_ids=[*before, *question.request.context_ids])).json()
         for before in (every, [])
     )
     assert long["results"] == short["results"]
 
 
-def test_everything_may_be_excluded(client, asked):
-    every = opened().snapshot.bank.ids.tolist()
+def test_everything_may_be_excluded(client, planted_questions):
+    every = open_planted().snapshot.bank.ids.tolist()
     for left in (0, 3):
-        said = client.post("/search/hybrid", json=body(asked[0], exclude_ids=every[left:], tmd_bits=1)).json()
-        assert sorted(one["id"] for one in said["results"]) == every[:left]
+        payload = client.post(
+            "/search/hybrid", json=body(planted_questions[0], exclude_ids=every[left:], tmd_bits=1)
+        ).json()
+        assert sorted(one["id"] for one in payload["results"]) == every[:left]
 
 
-def test_fewer_is_a_prefix(client, asked):
-    ten, five = (client.post("/search/hybrid", json=body(asked[1], k=k)).json()["results"] for k in (10, 5))
+def test_fewer_is_a_prefix(client, planted_questions):
+    ten, five = (client.post("/search/hybrid", json=body(planted_questions[1], k=k)).json()["results"] for k in (10, 5))
     assert five == ten[:5]
 
 
@@ -192,9 +194,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_named_by_its_field(client, asked, case):
+def test_what_is_wrong_is_named_by_its_field(client, planted_questions, case):
     other, field = WRONG[case]
-    given = {key: value for key, value in body(asked[0], **other).items() if value is not None or key == "query_vec"}
+    given = {
+        key: value
+        for key, value in body(planted_questions[0], **other).items()
+        if value is not None or key == "query_vec"
+    }
     found = client.post("/search/hybrid", json=given)
     assert found.status_code == 422, found.text
     (problem, *_) = found.json()["detail"]
@@ -227,20 +233,20 @@ def test_other_ways_in_are_closed(client):
 
 
 def test_the_held_out_evaluation(client):
-    said = client.get("/metrics/hitk_offline", params={"limit": 40}).json()
-    assert said["questions"] == 40
-    assert said["settings"] == {"k0": 500, "k1": 50, "k": 10, "lambda_tmd": 0.7, "nprobe": 16}
-    assert 0.0 < said["hit@1"] <= said["hit@5"] <= said["hit@10"] <= 1.0
-    assert said["hit@5"] > 0.8
-    assert said["baselines"]["oracle"]["hit@1"] == 1.0
-    assert said["baselines"]["identity"]["hit@5"] < 0.3
-    assert {"total", "faiss", "lvm", "tmd"} <= set(said["latency_ms"])
-    assert said["doubts"] == []
-    assert sum(said["not_measured"].values()) + sum(one["questions"] for one in said["lanes"].values()) == 40
+    payload = client.get("/metrics/hitk_offline", params={"limit": 40}).json()
+    assert payload["questions"] == 40
+    assert payload["settings"] == {"k0": 500, "k1": 50, "k": 10, "lambda_tmd": 0.7, "nprobe": 16}
+    assert 0.0 < payload["hit@1"] <= payload["hit@5"] <= payload["hit@10"] <= 1.0
+    assert payload["hit@5"] > 0.8
+    assert payload["baselines"]["oracle"]["hit@1"] == 1.0
+    assert payload["baselines"]["identity"]["hit@5"] < 0.3
+    assert {"total", "faiss", "lvm", "tmd"} <= set(payload["latency_ms"])
+    assert payload["doubts"] == []
+    assert sum(payload["not_measured"].values()) + sum(one["questions"] for one in payload["lanes"].values()) == 40
     other = client.post("/metrics/hitk_offline", json={"limit": 40, "baselines": False}).json()
     assert other["baselines"] == {}
     assert {key: other[key] for key in ("hit@1", "hit@5", "mrr@10")} == {
-        k: said[k] for k in ("hit@1", "hit@5", "mrr@10")
+        k: payload[k] for k in ("hit@1", "hit@5", "mrr@10")
     }
 
 
@@ -254,13 +260,13 @@ def test_what_is_wrong_with_an_evaluation(client, given, field):
         assert found.json()["detail"][0]["loc"] == ["body", field]
 
 
-def test_milliseconds_by_stage(asked):
+def test_milliseconds_by_stage(planted_questions):
     """The model's share is its own and that of the cut to k1. The clock here counts how often it is looked at."""
     looked = itertools.count()
-    answer = opened().search(asked[0].ask, lambda: float(next(looked) ** 2))
+    answer = open_planted().search(planted_questions[0].request, lambda: float(next(looked) ** 2))
     spans = {span.name: span.ms for span in answer.trace}
     assert len(set(spans.values())) == len(spans)
-    assert _ms(answer, 5.0) == {
+    assert _stage_times(answer, 5.0) == {
         "faiss": spans["ivf"],
         "lvm": spans["lvm"] + spans["k1"],
         "tmd": spans["tmd"],
@@ -268,8 +274,8 @@ def test_milliseconds_by_stage(asked):
     }
 
 
-def test_rollups_and_log_lines(asked):
-    made = folder()
+def test_rollups_and_log_lines(planted_questions):
+    made = planted_folder()
     with (
         listening("--model", str(made / "lvm")) as (address, process),
         httpx.Client(base_url=address, timeout=60) as client,
@@ -280,24 +286,24 @@ def test_rollups_and_log_lines(asked):
             "kept": 0,
             "stages": {s: {"p50": None, "p95": None} for s in ("faiss", "lvm", "tmd", "total")},
         }
-        truth = next(iter(asked[0].right))
+        truth = next(iter(planted_questions[0].answers))
         for nprobe, k0 in ((16, 500), (8, 500), (8, 200)):
-            given = body(asked[0], k0=k0, faiss={"nprobe": nprobe}, truth_id=truth)
+            given = body(planted_questions[0], k0=k0, faiss={"nprobe": nprobe}, truth_id=truth)
             assert client.post("/search/hybrid", json=given).status_code == 200
         assert client.post("/search/hybrid", json={"query_vec": [1.0]}).status_code == 422
         lines = [json.loads(process.stderr.readline()) for _ in range(3)]
         latency, routing = (client.get(f"/metrics/{name}").json() for name in ("latency", "routing"))
         assert client.get("/metrics/hitk_offline").status_code == 409
-        deep = client.post("/search/hybrid", json=body(asked[0], truth_id=truth)).json()
+        deep = client.post("/search/hybrid", json=body(planted_questions[0], truth_id=truth)).json()
         ranks = [one["id"] for one in deep["results"]]
         assert truth in ranks
         low = ranks[7]
-        shallow = client.post("/search/hybrid", json=body(asked[0], truth_id=low, k=2)).json()
+        shallow = client.post("/search/hybrid", json=body(planted_questions[0], truth_id=low, k=2)).json()
         assert shallow["results"] == deep["results"][:2]
-        client.post("/search/hybrid", json=body(asked[0], truth_id=low, exclude_ids=[low]))
-        told = [json.loads(process.stderr.readline()) for _ in range(3)]
-    assert (told[1]["hit5"], told[1]["rank_true"], told[1]["k"]) == (0, 8, 2)
-    assert (told[2]["hit5"], told[2]["rank_true"]) == (0, None)
+        client.post("/search/hybrid", json=body(planted_questions[0], truth_id=low, exclude_ids=[low]))
+        messages = [json.loads(process.stderr.readline()) for _ in range(3)]
+    assert (messages[1]["hit5"], messages[1]["rank_true"], messages[1]["k"]) == (0, 8, 2)
+    assert (messages[2]["hit5"], messages[2]["rank_true"]) == (0, None)
     assert routing == {"requests": 3, "kept": 3, "nprobe": {"8": 2, "16": 1}, "k0": {"200": 1, "500": 2}}
     assert latency["requests"] == 3
     assert all(stage["p95"] >= stage["p50"] > 0.0 for stage in latency["stages"].values())
@@ -309,7 +315,7 @@ def test_rollups_and_log_lines(asked):
         "k": 10,
         "lambda_tmd": 0.7,
         "nprobe": 16,
-        "lane": asked[0].ask.lane,
+        "lane": planted_questions[0].request.lane,
     }
     assert {"index", "faiss_ms", "lvm_ms", "tmd_ms", "total_ms", "hit5", "rank_true"} <= set(line)
     assert line["hit5"] == int(line["rank_true"] is not None and line["rank_true"] <= 5)
@@ -321,32 +327,32 @@ def test_a_twin_of_the_truth_is_the_truth_in_the_log_too(tmp_path):
     vectors[[11, 23]] = vectors[5]
     bank = bank_of(tmp_path, 40, 8, vectors=vectors)
     index = build_index(bank, tmp_path / "index", Recipe("exact"))
-    desk = CascadeServer(cascade(BankSnapshot(bank, index)), None)
-    heard: list[dict] = []
+    server = CascadeServer(make_cascade(BankSnapshot(bank, index)), None)
+    received: list[dict] = []
 
     def ranked(truth: int, **other) -> tuple[int, int | None]:
         given = {"query_vec": vectors[5].tolist(), "truth_id": truth, "k0": 40, "k1": 40, **other}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("assay.serve.http.hybrid.log", heard.append)
-            desk.search(json.dumps(given).encode())
-        return heard[-1]["hit5"], heard[-1]["rank_true"]
+            patch.setattr("assay.serve.http.hybrid.log_request", received.append)
+            server.search(json.dumps(given).encode())
+        return received[-1]["hit5"], received[-1]["rank_true"]
 
     assert [ranked(truth) for truth in (15, 21, 33)] == [(1, 1)] * 3  # ties go to the smaller id: 15, 21, 33
     assert ranked(15, exclude_ids=[15]) == (1, 1)
     assert ranked(33, exclude_ids=[15, 21, 33]) == (0, None)
 
 
-def test_many_clients_at_once_get_the_same_answers(server, asked):
+def test_many_clients_at_once_get_the_same_answers(server, planted_questions):
     from concurrent.futures import ThreadPoolExecutor
 
-    wanted = [opened().search(question.ask).chosen.ids.tolist() for question in asked]
+    wanted = [open_planted().search(question.request).chosen.ids.tolist() for question in planted_questions]
 
     def once(place: int) -> bool:
-        said = httpx.post(f"{server[0]}/search/hybrid", json=body(asked[place]), timeout=60).json()
-        return [str(one["id"]) for one in said["results"]] == wanted[place]
+        payload = httpx.post(f"{server[0]}/search/hybrid", json=body(planted_questions[place]), timeout=60).json()
+        return [str(one["id"]) for one in payload["results"]] == wanted[place]
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(once, range(len(asked))))
+        assert all(pool.map(once, range(len(planted_questions))))
 
 
 def test_a_server_that_reads_codes_in_another_layout_says_so_when_it_starts(tmp_path):
@@ -355,10 +361,10 @@ def test_a_server_that_reads_codes_in_another_layout_says_so_when_it_starts(tmp_
     given = ["--bank", bank.path, "--index", tmp_path / "index", "--address", "0"]
     command = [sys.executable, "-m", "assay.cli", "serve-hybrid", *map(str, given)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        said = [process.stderr.readline() for _ in range(2)]
+        payload = [process.stderr.readline() for _ in range(2)]
         process.send_signal(signal.SIGTERM)
-    assert said[0].startswith("warning: the bank's lanes are those of layout wide")
-    assert said[1].startswith("listening on")
+    assert payload[0].startswith("warning: the bank's lanes are those of layout wide")
+    assert payload[1].startswith("listening on")
 
 
 def test_sigterm_ends_it():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import cli
-from tools.docs.mcp_reference import main, written
+from tools.docs.mcp_reference import main, update_page
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +27,7 @@ def test_a_stale_page_is_noticed_and_written_anew(tmp_path, capsys):
     assert text.startswith("# Title\n")
     assert text.endswith("The rest.\n")
     assert "### memory_recall" in text
-    assert written(text) == text
+    assert update_page(text) == text
 
 
 def _python(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -48,7 +48,7 @@ def test_without_the_extra_the_cure_is_named(tmp_path):
     done = _python(code, "mcp", "--store", str(tmp_path / "store"))
     assert done.returncode == 5
     assert "the MCP server needs a package that is not installed" in done.stderr
-    assert "pip install 'assay[mcp]'" in done.stderr
+    assert "pip install -e '.[mcp]'" in done.stderr
     assert done.stdout == ""
 
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_served_is_said_before_anything_starts(tmp_path, capsys, 
     with pytest.raises(SystemExit) as ended:
         cli(["mcp", "--store", str(tmp_path / "store"), *options])
     assert ended.value.code == 2
-    told = capsys.readouterr()
-    assert said in told.err
-    assert told.out == ""
+    messages = capsys.readouterr()
+    assert said in messages.err
+    assert messages.out == ""
     assert not (tmp_path / "store").exists()

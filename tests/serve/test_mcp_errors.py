@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from assay.errors import StoreError
-from assay.serve.mcp.errors import without_paths, words
+from assay.serve.mcp.errors import describe_error, hide_paths
 
 
 @pytest.mark.parametrize(
@@ -20,21 +20,23 @@ from assay.serve.mcp.errors import without_paths, words
     ],
 )
 def test_a_path_is_called_what_it_is(said, heard):
-    assert without_paths(said) == heard
+    assert hide_paths(said) == heard
 
 
 def test_what_and_cure():
-    assert words(StoreError("the store is busy", "try again")) == "the store is busy\ncure: try again"
+    assert describe_error(StoreError("the store is busy", "try again")) == "the store is busy\ncure: try again"
 
 
 def test_a_database_and_a_disk_have_their_own_words():
-    assert words(sqlite3.OperationalError("disk I/O error")).startswith("the store's database: disk I/O error\ncure: ")
+    assert describe_error(sqlite3.OperationalError("disk I/O error")).startswith(
+        "the store's database: disk I/O error\ncure: "
+    )
     broken = PermissionError(13, "Permission denied", "/home/ada/.assay/x")
-    assert words(broken).startswith("the server's disk or network: Permission denied\ncure: ")
+    assert describe_error(broken).startswith("the server's disk or network: Permission denied\ncure: ")
 
 
 def test_what_nobody_foresaw_is_logged_and_not_told(caplog):
-    said = words(KeyError("/home/ada/secret"))
-    assert "secret" not in said
-    assert "cure: " in said
+    payload = describe_error(KeyError("/home/ada/secret"))
+    assert "secret" not in payload
+    assert "cure: " in payload
     assert "secret" in caplog.text

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError, ConfigError, QueryError
-from assay.serve.mcp.scopes import Bounds
+from assay.serve.mcp.scopes import ScopeLimits
 
-BOUNDS = Bounds(("user:ada", "global"))
+BOUNDS = ScopeLimits(("user:ada", "global"))
 
 
 def test_without_a_word_all_are_read_and_the_first_is_written():
@@ -32,10 +32,10 @@ def test_no_other_name_is_ever_handed_on(asked):
 
 def test_a_server_without_a_scope_does_not_start():
     with pytest.raises(ConfigError, match="without a scope"):
-        Bounds(())
+        ScopeLimits(())
 
 
 @pytest.mark.parametrize("scope", ["", " ", "*", "user:*", "a\nb", "a\x00"])
 def test_a_server_with_a_name_that_is_no_scope_does_not_start(scope):
     with pytest.raises(AssayError):
-        Bounds(("global", scope))
+        ScopeLimits(("global", scope))

@@ -1,7 +1,7 @@
 """A purge over the protocol: the text is gone from every file of the store, and the answer names no path of ours."""
 
 from assay.memory import service
-from tests.serve.client import inside, made, run, told
+from tests.serve.client import call, inside, made, run
 from tests.serve.story import is_gone
 
 TEXT = "Ada keeps her xylophone-4711 in the attic of the old mill"
@@ -12,9 +12,9 @@ def test_a_purged_text_is_in_no_file_and_no_path_is_told(tmp_path):
 
     async def talk():
         async with inside(store) as client:
-            stored = await told(client, "memory_store", text=TEXT)
-            await told(client, "memory_store", text="The bakery at the corner closes on Mondays")
-            purged = await told(client, "memory_forget", id=stored["id"], purge=True)
+            stored = await call(client, "memory_store", text=TEXT)
+            await call(client, "memory_store", text="The bakery at the corner closes on Mondays")
+            purged = await call(client, "memory_forget", id=stored["id"], purge=True)
             assert (purged["done"], purged["purged"]) == (True, True)
             assert purged["erased"]
             assert str(tmp_path) not in str(purged)

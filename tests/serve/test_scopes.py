@@ -3,7 +3,7 @@
 import pytest
 
 from assay.memory import service
-from tests.serve.client import inside, made, refused, run, told
+from tests.serve.client import call, inside, made, refused, run
 
 SECRET = "Bob hides the treasure map behind the grandfather clock"
 QUESTION = "where does Bob hide the treasure map?"
@@ -25,11 +25,11 @@ def test_no_tool_reaches_another_scope(store, secret):
     async def talk():
         async with inside(store, "user:ada", "global") as client:
             seen = [
-                await told(client, "memory_recall", query=QUESTION, limit=50),
-                await told(client, "memory_list", everything=True, limit=200, tags=["treasure"]),
-                await told(client, "memory_list", everything=True, limit=200, category="decision"),
-                await told(client, "memory_stats"),
-                await told(client, "memory_forget", query=QUESTION, limit=50),
+                await call(client, "memory_recall", query=QUESTION, limit=50),
+                await call(client, "memory_list", everything=True, limit=200, tags=["treasure"]),
+                await call(client, "memory_list", everything=True, limit=200, category="decision"),
+                await call(client, "memory_stats"),
+                await call(client, "memory_forget", query=QUESTION, limit=50),
             ]
             seen += [
                 await refused(client, "memory_explain", query=QUESTION, id=secret),
@@ -50,8 +50,8 @@ def test_no_tool_reaches_another_scope(store, secret):
                 }.items():
                     seen.append(await refused(client, tool, **arguments, scope=name))
             # the same text is no duplicate here: what another scope knows is not even hinted at
-            mine = await told(client, "memory_store", text=SECRET)
-            assert (mine["action"], mine["near"]) == ("stored", [])
+            own = await call(client, "memory_store", text=SECRET)
+            assert (own["action"], own["near"]) == ("stored", [])
             assert not any("grandfather" in str(one) for one in seen)
 
     run(talk)
@@ -63,11 +63,11 @@ def test_no_tool_reaches_another_scope(store, secret):
 def test_a_token_of_one_server_forgets_nothing_through_another(store, secret):
     async def talk():
         async with inside(store, "user:bob") as bob, inside(store, "user:ada") as ada:
-            asked = await told(bob, "memory_forget", query=QUESTION)
-            assert [memory["id"] for memory in asked["memories"]] == [secret]
-            result = await ada.call_tool("memory_forget", {"query": QUESTION, "confirm": asked["token"]})
+            questions = await call(bob, "memory_forget", query=QUESTION)
+            assert [memory["id"] for memory in questions["memories"]] == [secret]
+            result = await ada.call_tool("memory_forget", {"query": QUESTION, "confirm": questions["token"]})
             assert SECRET not in str(result)
-            assert (await told(bob, "memory_stats"))["memories"] == 1
+            assert (await call(bob, "memory_stats"))["memories"] == 1
 
     run(talk)
 
@@ -75,11 +75,11 @@ def test_a_token_of_one_server_forgets_nothing_through_another(store, secret):
 def test_a_call_may_narrow_but_not_widen(store, secret):
     async def talk():
         async with inside(store, "user:ada", "global") as client:
-            await told(client, "memory_store", text="Ada plays the cello on Sundays")
-            await told(client, "memory_store", text="The orchestra rehearses on Tuesdays", scope="global")
-            assert (await told(client, "memory_stats"))["memories"] == 2
-            assert (await told(client, "memory_stats", scope="global"))["memories"] == 1
-            listed = await told(client, "memory_list", scope="user:ada")
+            await call(client, "memory_store", text="Ada plays the cello on Sundays")
+            await call(client, "memory_store", text="The orchestra rehearses on Tuesdays", scope="global")
+            assert (await call(client, "memory_stats"))["memories"] == 2
+            assert (await call(client, "memory_stats", scope="global"))["memories"] == 1
+            listed = await call(client, "memory_list", scope="user:ada")
             assert [memory["scope"] for memory in listed["memories"]] == ["user:ada"]
 
     run(talk)

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from assay.errors import StoreError
-from assay.serve.shared_service import AT_ONCE, SharedService
+from assay.serve.shared_service import MAX_CONCURRENT, SharedService
 from tests.serve.client import run
 
 
@@ -29,15 +29,15 @@ def test_it_opens_once_for_many():
         return opened[-1]
 
     async def talk() -> None:
-        desk = SharedService(opening)
+        shared = SharedService(opening)
         assert not opened
         async with anyio.create_task_group() as group:
-            for _ in range(3 * AT_ONCE):
-                group.start_soon(desk.run, lambda service: service.done.append("x"))
-        await desk.close()
+            for _ in range(3 * MAX_CONCURRENT):
+                group.start_soon(shared.run, lambda service: service.done.append("x"))
+        await shared.close()
 
     run(talk)
-    assert [service.done for service in opened] == [["x"] * 3 * AT_ONCE]
+    assert [service.done for service in opened] == [["x"] * 3 * MAX_CONCURRENT]
     assert opened[0].closed == 1
 
 
@@ -45,15 +45,15 @@ def test_four_calls_run_side_by_side_and_the_others_wait():
     together = threading.Barrier(4)
 
     async def talk() -> None:
-        desk = SharedService(Service)
+        shared = SharedService(Service)
         async with anyio.create_task_group() as group:
             for _ in range(8):
-                group.start_soon(desk.run, lambda _: together.wait(60))  # broken where fewer than four run at once
-        await desk.close()
+                group.start_soon(shared.run, lambda _: together.wait(60))  # broken where fewer than four run at once
+        await shared.close()
 
     run(talk)
     assert not together.broken
-    assert AT_ONCE == 4
+    assert MAX_CONCURRENT == 4
 
 
 def test_a_failed_opening_is_tried_again(caplog):
@@ -66,11 +66,11 @@ def test_a_failed_opening_is_tried_again(caplog):
         return Service()
 
     async def talk() -> None:
-        desk = SharedService(opening)
-        await desk.warm()  # says so in the log, and raises nothing
+        shared = SharedService(opening)
+        await shared.warm()  # says so in the log, and raises nothing
         with pytest.raises(StoreError, match="not yet"):
-            await desk.run(lambda _: None)
-        assert await desk.run(lambda _: "well") == "well"
+            await shared.run(lambda _: None)
+        assert await shared.run(lambda _: "well") == "well"
 
     run(talk)
     assert "the service does not open: not yet" in caplog.text
@@ -86,9 +86,9 @@ def test_a_cancelled_call_ends_what_it_began():
         it.done.append("whole")
 
     async def talk() -> None:
-        desk = SharedService(lambda: service)
+        shared = SharedService(lambda: service)
         async with anyio.create_task_group() as group:
-            group.start_soon(desk.run, write)
+            group.start_soon(shared.run, write)
             await anyio.to_thread.run_sync(begun.wait)
             group.cancel_scope.cancel()
             go.set()
@@ -108,17 +108,17 @@ def test_closing_waits_for_calls_that_run_and_begins_no_other():
         it.done.append("whole")
 
     async def talk() -> None:
-        desk = SharedService(lambda: service)
+        shared = SharedService(lambda: service)
         async with anyio.create_task_group() as group:
-            group.start_soon(desk.run, write)
+            group.start_soon(shared.run, write)
             await anyio.to_thread.run_sync(begun.wait)
-            group.start_soon(desk.close)
+            group.start_soon(shared.close)
             await anyio.wait_all_tasks_blocked()
             assert not service.closed
             go.set()
         assert (service.done, service.closed) == (["whole"], 1)
         with anyio.move_on_after(0.05) as late:
-            await desk.run(lambda it: it.done.append("late"))
+            await shared.run(lambda it: it.done.append("late"))
         assert late.cancelled_caught
 
     run(talk)

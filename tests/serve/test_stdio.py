@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from assay.memory import service
-from tests.serve.client import ERAS, command, inside, made, run, started, told
+from tests.serve.client import ERAS, call, command, inside, made, run, started
 from tests.serve.story import tell
 
 
@@ -34,7 +34,7 @@ def test_two_clients_at_once_on_one_store_lose_nothing(store):
 
     async def write(client: Client, who: str) -> None:
         for number in range(each):
-            await told(client, "memory_store", text=f"{who} counted {number} herons at lake {who}-{number}")
+            await call(client, "memory_store", text=f"{who} counted {number} herons at lake {who}-{number}")
             with anyio.move_on_after(0.002):  # a call that is cancelled, before or after it was heard
                 await client.call_tool("memory_recall", {"query": f"how many herons did {who} count?"})
 
@@ -43,13 +43,13 @@ def test_two_clients_at_once_on_one_store_lose_nothing(store):
             async with anyio.create_task_group() as group:
                 group.start_soon(write, one, "Ada")
                 group.start_soon(write, two, "Bob")
-            seen = [await told(client, "memory_list", limit=200) for client in (one, two)]
+            seen = [await call(client, "memory_list", limit=200) for client in (one, two)]
             assert seen[0] == seen[1]
             assert len(seen[0]["memories"]) == 2 * each
             name = seen[0]["memories"][0]["id"]
-            await told(one, "memory_forget", id=name)
+            await call(one, "memory_forget", id=name)
             for client in (one, two):
-                left = await told(client, "memory_list", limit=200)
+                left = await call(client, "memory_list", limit=200)
                 assert name not in [memory["id"] for memory in left["memories"]]
 
     run(talk)
@@ -64,8 +64,8 @@ def test_a_server_recalls_with_the_configuration_it_was_given(store, tmp_path):
 
     async def talk(*options):
         async with Client(started(store, *options)) as client:
-            await told(client, "memory_store", text="The vault is in room 12", created="2025-01-01")
-            found = await told(client, "memory_recall", query="where is the vault?", at="2026-01-01")
+            await call(client, "memory_store", text="The vault is in room 12", created="2025-01-01")
+            found = await call(client, "memory_recall", query="where is the vault?", at="2026-01-01")
             return [hit["memory"]["text"] for hit in found["hits"]]
 
     assert run(talk) == []  # a year old, it has decayed below the hard minimum
@@ -80,7 +80,7 @@ HELLO = {
 READY = {"method": "notifications/initialized"}
 
 
-def call(number: int, tool: str, **arguments: object) -> dict[str, object]:
+def call_message(number: int, tool: str, **arguments: object) -> dict[str, object]:
     return {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
 
 
@@ -91,7 +91,7 @@ def test_rubbish_on_the_wire_is_survived_and_stdout_is_protocol_only(store):
         + '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "memory_store", "arguments": '
         + '{"text": "half a surrogate \\ud800 in the text of a note"}}}\n'
         + spoken({"id": 8, "method": "tools/call", "params": {"name": 5, "arguments": "x"}})
-        + spoken(call(9, "memory_stats", at="no date"), call(10, "memory_stats"))
+        + spoken(call_message(9, "memory_stats", at="no date"), call_message(10, "memory_stats"))
     )
     # calls may be answered in any order: these are waited for, then standard input is closed
     process = spawned(store)
@@ -115,10 +115,10 @@ def test_rubbish_on_the_wire_is_survived_and_stdout_is_protocol_only(store):
 
 def test_a_client_that_goes_in_the_middle_leaves_the_store_whole(store):
     notes = [f"Heron number {number} nests at the north lake" for number in range(20)]
-    asked = [call(10 + number, "memory_store", text=note) for number, note in enumerate(notes)]
+    questions = [call_message(10 + number, "memory_store", text=note) for number, note in enumerate(notes)]
     process = subprocess.run(
         command(store, "--scope", "user:ada", "--scope", "global"),
-        input=spoken(HELLO, READY, *asked).encode(),
+        input=spoken(HELLO, READY, *questions).encode(),
         capture_output=True,
         check=False,
     )
@@ -138,7 +138,7 @@ def test_sigterm_leaves_the_store_whole(store):
     notes = [f"Heron number {number} nests at the south lake" for number in range(40)]
     process.stdin.write(spoken(HELLO, READY).encode())
     process.stdin.write(
-        spoken(*(call(10 + number, "memory_store", text=note) for number, note in enumerate(notes))).encode()
+        spoken(*(call_message(10 + number, "memory_store", text=note) for number, note in enumerate(notes))).encode()
     )
     process.stdin.flush()
     answers = [json.loads(process.stdout.readline()) for _ in range(6)]  # the handshake, and five of forty
@@ -172,6 +172,6 @@ def whole(store: Path, acknowledged: set[str], asked: set[str], scope: str = "gl
 
     async def talk():
         async with inside(store) as client:
-            await told(client, "memory_store", text="The bridge over the weir opened in May 2026")
+            await call(client, "memory_store", text="The bridge over the weir opened in May 2026")
 
     run(talk)

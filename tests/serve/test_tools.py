@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from tests.serve.client import inside, made, refused, run, told
+from tests.serve.client import call, inside, made, refused, run
 
 HINTS = {  # read-only, destructive, idempotent
     "memory_store": (False, False, False),
@@ -73,7 +73,7 @@ def test_every_result_is_what_its_schema_says(store):
     async def talk():
         async with inside(store) as client:
             schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-            stored = await told(client, "memory_store", text="The staging database of Atlas is called heron")
+            stored = await call(client, "memory_store", text="The staging database of Atlas is called heron")
             calls = {
                 "memory_recall": {"query": "what is the staging database of Atlas called?"},
                 "memory_explain": {"query": "staging database", "id": stored["id"]},
@@ -84,6 +84,6 @@ def test_every_result_is_what_its_schema_says(store):
             }
             jsonschema.validate(stored, schemas["memory_store"])
             for name, arguments in calls.items():
-                jsonschema.validate(await told(client, name, **arguments), schemas[name])
+                jsonschema.validate(await call(client, name, **arguments), schemas[name])
 
     run(talk)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from assay.engine import deadline_executor as deadlines
-from assay.sources.opened import close_all
+from assay.sources.open_cache import close_all
 
 ROWS = [
     {

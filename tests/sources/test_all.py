@@ -9,7 +9,7 @@ from assay.config.registry import component_class, is_source
 from assay.errors import ConfigError, LawBroken
 from assay.legs import SOURCES
 from assay.protocols import Leg
-from assay.sources.listing import SourceHit, ranked
+from assay.sources.listing import SourceHit, build_result
 from assay.testing.contracts import check_source
 from assay.testing.sample import sample_snapshot
 from assay.types import Chunk, Query
@@ -66,8 +66,8 @@ def test_an_unknown_setting_names_the_nearest(name):
 def test_a_source_that_was_never_there_skips_and_says_so():
     for name in ("recorded", "lance_table", "store"):
         answer = pipeline(name).run(Query("x"), sample_snapshot())
-        assert answer.verdict.word == "nothing found, degraded"
-        assert answer.trace[-1].fate == "failed"
+        assert answer.status.word == "nothing found, degraded"
+        assert answer.trace[-1].outcome == "failed"
 
 
 def listed(*scores, name="s"):
@@ -75,11 +75,11 @@ def listed(*scores, name="s"):
 
 
 def test_a_list_keeps_its_makers_order():
-    found = ranked("they", listed(0.5, 0.7, 0.6, 0.2), "unit", 3)
+    found = build_result("they", listed(0.5, 0.7, 0.6, 0.2), "unit", 3)
     assert found.ids.tolist() == ["s0", "s1", "s2"]
     assert found.score.tolist() == [0.5, 0.5, 0.5]
     assert len(found.chunks) == 3
-    clamped = ranked("they", listed(1.5, 0.2), "unit", 3)
+    clamped = build_result("they", listed(1.5, 0.2), "unit", 3)
     assert clamped.score.tolist() == [1.0, 0.2]
 
 

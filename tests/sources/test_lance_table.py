@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.config.load import from_dict, to_config
-from assay.engine.deadline_executor import DeadlineKeeper
+from assay.engine.deadline_executor import Deadlines
 from assay.errors import ConfigError, StoreError
 from assay.sources.lance_sql import TableColumns
 from assay.sources.lance_table import LanceTable
@@ -230,7 +230,7 @@ def test_a_folder_that_is_not_there_is_a_skip_or_an_error(tmp_path):
     missing = {"use": "lance_table", "path": str(tmp_path / "none")}
     config = {"legs": {"bm25": {}, "second": {"source": missing, "priority": 1}}, "fuse": {"use": "append_fill"}}
     answer = from_dict(config).run(Query("signing key", vector=AT), sample_snapshot())
-    assert answer.verdict.degraded[0].startswith("second skipped: there is no LanceDB folder")
+    assert answer.status.degraded[0].startswith("second skipped: there is no LanceDB folder")
     assert len(answer)
     config["legs"]["second"]["required"] = True
     with pytest.raises(StoreError, match="no LanceDB folder"):
@@ -271,10 +271,10 @@ def test_past_its_cap_the_search_is_cancelled(folder, monkeypatch):
     monkeypatch.setattr(lance_table, "_open", slowly)
     config = {"legs": {"second": {"source": {"use": "lance_table", "path": folder}, "cap_ms": 300}}}
     pipeline = from_dict(config)
-    with DeadlineKeeper(time.monotonic) as keeper:
-        answer = pipeline.run(Query(vector=AT), sample_snapshot(), asker=keeper.query(pipeline.digest, None))
-        assert answer.trace[0].fate == "out_of_time"
-        assert keeper.under_way == 0
+    with Deadlines(time.monotonic) as deadlines:
+        answer = pipeline.run(Query(vector=AT), sample_snapshot(), executor=deadlines.executor(pipeline.digest, None))
+        assert answer.trace[0].outcome == "out_of_time"
+        assert deadlines.late_jobs == 0
 
 
 def test_config_round_trips(folder):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.config.load import from_dict, to_config
-from assay.engine.deadline_executor import DeadlineKeeper
+from assay.engine.deadline_executor import Deadlines
 from assay.errors import ConfigError, StoreError
 from assay.sources import qmd as program
 from assay.sources import qmd_http as http_server
@@ -134,9 +134,9 @@ def test_a_missing_program_is_a_recorded_skip_or_an_error(tmp_path):
     for command in ("/nowhere/qmd", str(tmp_path), str(tmp_path / "no program")):
         source = {"use": "qmd", "command": command}
         open_ = pipeline(source).run(KEY, sample_snapshot())
-        assert open_.verdict.degraded[0].startswith(f"second skipped: {command} cannot be run")
-        assert "; cure: install QMD" in open_.verdict.degraded[0]
-        assert open_.trace[0].fate == "failed"
+        assert open_.status.degraded[0].startswith(f"second skipped: {command} cannot be run")
+        assert "; cure: install QMD" in open_.status.degraded[0]
+        assert open_.trace[0].outcome == "failed"
         with pytest.raises(StoreError, match="cannot be run"):
             pipeline(source, required=True).run(KEY, sample_snapshot())
 
@@ -169,13 +169,13 @@ def test_a_filter_it_cannot_apply_is_never_dropped(qmd, server, query):
 
 def test_past_its_cap_the_program_is_killed(qmd, tmp_path):
     slow = pipeline({"use": "qmd", "command": qmd("slow")}, cap_ms=2000.0)
-    with DeadlineKeeper(time.monotonic) as keeper:
-        answer = slow.run(KEY, sample_snapshot(), clock=time.monotonic, asker=keeper.query(slow.digest, None))
+    with Deadlines(time.monotonic) as deadlines:
+        answer = slow.run(KEY, sample_snapshot(), clock=time.monotonic, executor=deadlines.executor(slow.digest, None))
         (span,) = answer.trace
-        assert span.fate == "out_of_time"
+        assert span.outcome == "out_of_time"
         assert "cancelled after" in span.skipped
         assert span.ms >= 2000.0, "the skip is recorded with what it cost"
-        assert keeper.under_way == 0
+        assert deadlines.late_jobs == 0
     assert gone(tmp_path)
 
 
@@ -188,7 +188,7 @@ from assay.types import Query
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 pipeline = from_dict({"legs": {"second": {"source": {"use": "qmd", "command": sys.argv[1]}, **eval(sys.argv[2])}}})
-pipeline.run(Query("x"), sample_snapshot(), asker=Deadlines(time.monotonic).query("p", None))
+pipeline.run(Query("x"), sample_snapshot(), executor=Deadlines(time.monotonic).executor("p", None))
 """
 
 
@@ -211,10 +211,10 @@ def test_past_its_cap_a_program_inside_a_leg_is_killed_with_its_children(qmd, tm
     """A first stage of two searches: the one that runs is ended, the next is not begun."""
     inner = {"one": {"source": {"use": "qmd", "command": qmd("orphaned slow")}}, "two": {"source": {"use": "qmd"}}}
     slow = from_dict({"legs": {"first": {"legs": inner, "fuse": {"use": "rrf"}, "cap_ms": 2000.0}}})
-    with DeadlineKeeper(time.monotonic) as keeper:
-        answer = slow.run(KEY, sample_snapshot(), asker=keeper.query(slow.digest, None))
-        assert answer.trace[0].fate == "out_of_time"
-        assert keeper.under_way == 0
+    with Deadlines(time.monotonic) as deadlines:
+        answer = slow.run(KEY, sample_snapshot(), executor=deadlines.executor(slow.digest, None))
+        assert answer.trace[0].outcome == "out_of_time"
+        assert deadlines.late_jobs == 0
     assert gone(tmp_path)
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
@@ -290,11 +290,11 @@ def test_a_password_stays_out_of_pipelines():
 def test_past_its_cap_the_connection_is_closed(server):
     server.how = "slow"
     slow = pipeline({"use": "qmd_http", "url": server.url}, cap_ms=300.0)
-    with DeadlineKeeper(time.monotonic) as keeper:
-        answer = slow.run(KEY, sample_snapshot(), asker=keeper.query(slow.digest, None))
-        assert answer.trace[0].fate == "out_of_time"
+    with Deadlines(time.monotonic) as deadlines:
+        answer = slow.run(KEY, sample_snapshot(), executor=deadlines.executor(slow.digest, None))
+        assert answer.trace[0].outcome == "out_of_time"
         assert server.hung_up.wait(30)
-        assert keeper.under_way == 0
+        assert deadlines.late_jobs == 0
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8181", "ftp://x", "http://", "http://x:99999999"])

@@ -122,7 +122,7 @@ def test_a_question_nobody_recorded_is_a_skip(path):
         {"legs": {"bm25": {}, "second": {"source": {"use": "recorded", "path": path}}}, "fuse": {"use": "rrf"}}
     )
     answer = pipeline.run(Query("kitchen", id="q7"), sample_snapshot())
-    assert "holds no answer to 'q7'" in answer.verdict.degraded[0]
+    assert "holds no answer to 'q7'" in answer.status.degraded[0]
     assert len(answer)
 
 
@@ -135,7 +135,7 @@ def test_its_cost_decides_in_the_lab(path):
     for name in ("q1", "q2"):
         for _ in range(2):  # two runs agree
             answer = from_dict(config).run(Query("signing key", id=name), sample_snapshot())
-            fates.setdefault(name, set()).add((answer.trace[1].fate, answer.trace[1].skipped, answer.digest))
+            fates.setdefault(name, set()).add((answer.trace[1].outcome, answer.trace[1].skipped, answer.digest))
     assert {name: len(seen) for name, seen in fates.items()} == {"q1": 1, "q2": 1}
     assert next(iter(fates["q1"]))[0] == "ran"
     assert next(iter(fates["q2"]))[:2] == ("out_of_time", "it would cost 700.5 ms, and its cap is 600 ms")
@@ -176,4 +176,4 @@ def test_raw_scores_are_refused_where_a_weight_needs_unit_ones(path):
     legs["second"]["source"]["scale"] = "unit"
     fused = from_dict({"legs": legs, "fuse": {"use": "weighted_merge"}})
     query = Query("signing key", vector=np.array([1, 0, 0], np.float32), id="q1")
-    assert fused.run(query, sample_snapshot()).verdict.word == "answered"
+    assert fused.run(query, sample_snapshot()).status.word == "answered"

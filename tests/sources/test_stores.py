@@ -113,7 +113,7 @@ def test_in_a_pipeline_its_chunks_are_read_like_our_own(other):
     assert from_dict(to_config(pipeline)).digest == pipeline.digest
     answer = pipeline.run(Query("signing key"), sample_snapshot())
     assert [hit.text for hit in answer][-1] == "Keys are kept in the vault."
-    assert any("dense skipped" in said for said in answer.verdict.degraded), "what degraded there is said here"
+    assert any("dense skipped" in said for said in answer.status.degraded), "what degraded there is said here"
     assert "legs.second" in answer.digests
     assert answer.to_json()["hits"][-1]["meta"]["session_id"] == "t1"
 

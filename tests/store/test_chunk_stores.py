@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.backend.addresses import place_of
+from assay.backend.addresses import resolve_factory
 from assay.store.contract import ChunkStore
 from assay.testing.backends import DIM
-from assay.testing.stores import check_record
+from assay.testing.stores import check_store
 
 
 def records(address: Path, dim: int) -> Callable[[], ChunkStore]:
-    place, rest = place_of(str(address))
+    place, rest = resolve_factory(str(address))
     model = "m" * 64 if dim else ""
     settings = {"embedder": "test", "model": model, "dim": dim, "language": "english", "profile": "default"}
     return lambda: (place.open(rest) if place.exists(rest) else place.create(rest, settings)).store
@@ -23,4 +23,4 @@ def records(address: Path, dim: int) -> Callable[[], ChunkStore]:
 def test_contract(tmp_path: Path, name: str, dim: int, seed: int) -> None:
     if name.endswith(".lance"):
         pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
-    check_record(records(tmp_path / name, dim), tmp_path / "oracle", seed, rounds=8 if "lance" in name else 25)
+    check_store(records(tmp_path / name, dim), tmp_path / "oracle", seed, rounds=8 if "lance" in name else 25)

@@ -110,7 +110,7 @@ def test_a_changed_model_is_seen_by_whoever_has_it_open(made: LanceBackend) -> N
             act()
         assert told.value.cure == "open it again"
     again = FACTORY.open(str(made.store.folder))
-    assert again.store.lacking_vectors() == []
+    assert again.store.rows_without_vector() == []
     view = again.snapshot()
     assert view.ids(view.nearest(Query("", vector=near[0]), 5).rows).tolist() == ["a", "b"]
     assert [name for name in again.store.tables.names() if name.startswith("vector_")] == ["vector_n"]
@@ -135,17 +135,17 @@ def test_words_of_another_analyser_are_read_anew(made: LanceBackend, monkeypatch
     again = FACTORY.open(str(made.store.folder))
     assert again.store.setting("analyser") == again.analyser.digest
     assert found(again, "vault") == ["a"]
-    assert again.store.damage(deep=True) == ""
+    assert again.store.find_damage(deep=True) == ""
 
 
 def test_a_store_that_has_no_vectors_yet_finds_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.backend.lance.snapshot.GATHER", 0)
     record = FACTORY.create(str(tmp_path / "kb.lance"), SETTINGS).store
     for most in (0, 1 << 30):
-        backend = LanceBackend(record, most_held=most)
+        backend = LanceBackend(record, max_vector_bytes=most)
         backend.put([(chunk("a", "words only so far"), None)])
         assert len(backend.snapshot().nearest(Query("", vector=unit(0)), 1).rows) == 0
-        assert not backend.snapshot().vectors(backend.snapshot().roll.seqs).any()
+        assert not backend.snapshot().vectors(backend.snapshot().live.seqs).any()
 
 
 def test_another_handle_sees_a_write_at_once(made: LanceBackend) -> None:
@@ -178,7 +178,7 @@ def test_what_a_killed_writer_left_is_neither_seen_nor_kept(made: LanceBackend) 
     assert found(again, "vault") == ["c", "a"]
     assert found(again, "noon") == ["b"]
     assert again.store.tables.count("chunk") == 3
-    assert again.store.damage(deep=True) == ""
+    assert again.store.find_damage(deep=True) == ""
 
 
 def test_a_purge_leaves_no_byte_of_the_text(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_two_processes_write_one_store(tmp_path: Path) -> None:
     with assay.open(str(folder)) as kb:
         assert kb.snapshot().size == 10
         assert len(kb.search("common", k=50)) == 10
-        assert kb.store.damage(deep=True) == ""
+        assert kb.store.find_damage(deep=True) == ""
 
 
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
         answer = kb.search("common", k=10_000)
         seen = {hit.chunk.doc_id for hit in answer}
         assert seen >= {"after", *(f"one-{int(line)}" for line in acknowledged if line.endswith("\n"))}
-        assert kb.store.damage(deep=True) == ""
+        assert kb.store.find_damage(deep=True) == ""
 
 
 def test_a_read_only_folder_is_searched_and_not_written(made: LanceBackend) -> None:

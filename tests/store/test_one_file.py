@@ -15,7 +15,7 @@ import pytest
 import assay
 from assay import memory
 from assay.errors import StoreError
-from assay.text.spell import spelt
+from assay.text.term_encoding import encode_term
 from assay.upkeep.backup import backup, restore
 from assay.upkeep.doctor import examine
 
@@ -30,7 +30,7 @@ def notes(tmp_path: Path) -> Path:
 
 def test_terms_are_spelt_so_that_no_two_are_alike() -> None:
     terms = ["z", "zz", "z7a", "a b", "ab", "é", "e", "C", "c", "東京", "v1.29.3", "v1293", "_", "-", "a_b"]
-    spellings = [spelt(term) for term in terms]
+    spellings = [encode_term(term) for term in terms]
     assert len(set(spellings)) == len(terms)
     assert all(s.isascii() and s.isalnum() and s == s.lower() for s in spellings)
 
@@ -114,12 +114,12 @@ def test_a_read_only_file_is_searched_and_not_written(notes: Path, monkeypatch: 
 
 
 def test_words_of_another_analyser_are_read_anew(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.text.analyse.VERSION", 99)
+    monkeypatch.setattr("assay.text.analyser.VERSION", 99)
     with assay.open(notes) as kb:
         assert [hit.chunk.doc_id for hit in kb.search("vault code")] == ["a"]
         assert kb.store.setting("analyser") == kb.snapshot().analyser.digest
-        assert kb.store.damage(deep=True) == ""
-    monkeypatch.setattr("assay.text.analyse.VERSION", 100)
+        assert kb.store.find_damage(deep=True) == ""
+    monkeypatch.setattr("assay.text.analyser.VERSION", 100)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(StoreError, match="another release of the analyser"):
         assay.open(notes)
@@ -143,14 +143,14 @@ def test_a_purge_leaves_no_byte_of_the_text(notes: Path) -> None:
         done = mem.forget(gone.id, scopes="global", purge=True)
         assert any(line.startswith("notes.sqlite: 2 rows") for line in done.erased)
         assert mem.get(kept.id, scopes="global").text == "The office is open on Mondays."
-        assert mem.kb.store.damage(deep=True) == ""
+        assert mem.kb.store.find_damage(deep=True) == ""
     left = notes.read_bytes().lower()
     assert b"zebrafinch" not in left
-    assert spelt(memory_term("Zebrafinch")).encode() not in left
+    assert encode_term(memory_term("Zebrafinch")).encode() not in left
 
 
 def memory_term(word: str) -> str:
-    from assay.text.analyse import Analyser
+    from assay.text.analyser import Analyser
 
     (term,) = Analyser().terms(word)
     return term
@@ -165,7 +165,7 @@ def test_forgetting_the_past_shrinks_the_index_too(notes: Path) -> None:
         with pytest.raises(StoreError):
             kb.search("vault", snapshot="v1")
         assert [hit.chunk.doc_id for hit in kb.search("lunch vault")] == ["b"]
-        assert kb.store.damage(deep=True) == ""
+        assert kb.store.find_damage(deep=True) == ""
         assert kb.store.db.execute("SELECT count(*) FROM doc").fetchone() == (1,)
 
 
@@ -224,7 +224,7 @@ def test_two_processes_write_one_file(tmp_path: Path) -> None:
     with assay.open(path) as kb:
         assert kb.snapshot().size == 24
         assert len(kb.search("common", k=50)) == 24
-        assert kb.store.damage(deep=True) == ""
+        assert kb.store.find_damage(deep=True) == ""
 
 
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     with assay.open(path) as kb:
         found = {hit.chunk.doc_id for hit in kb.search("common", k=10_000)}
         assert found >= {f"one-{int(line)}" for line in acknowledged if line.endswith("\n")}
-        assert kb.store.damage(deep=True) == ""
+        assert kb.store.find_damage(deep=True) == ""
         assert len(found) == kb.snapshot().size
 
 

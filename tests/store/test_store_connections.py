@@ -12,7 +12,7 @@ from disks import in_child
 from makers import alive, chunk, made, put
 
 import assay.store.connections as connect
-from assay.store.locks import InUse, in_turn, only_one, unused
+from assay.store.locks import SharedFileLock, lock_file, lock_if_unused, try_lock_file
 
 
 def open_files(folder: Path) -> int:
@@ -102,12 +102,12 @@ def test_a_forked_child_opens_its_own(tmp_path: Path) -> None:
 
 def test_locks(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with only_one(path) as first:
-        with only_one(path) as second:
+    with try_lock_file(path) as first:
+        with try_lock_file(path) as second:
             assert (first, second) == (True, False)
-        with only_one(path) as third:
+        with try_lock_file(path) as third:
             assert not third
-    with only_one(path) as again:
+    with try_lock_file(path) as again:
         assert again
 
 
@@ -118,7 +118,7 @@ def test_in_turn(tmp_path: Path) -> None:
 
     def work() -> None:
         for _ in range(20):
-            with in_turn(tmp_path / "lock"):
+            with lock_file(tmp_path / "lock"):
                 inside.append(1)
                 most.append(len(inside))
                 inside.pop()
@@ -136,19 +136,19 @@ def test_in_use(tmp_path: Path) -> None:
     """What somebody has open is not free; when the last is gone, it is."""
     path = tmp_path / "manifest.json"
     with pytest.raises(OSError, match="manifest"):
-        InUse(path)
-    with unused(path) as free:
+        SharedFileLock(path)
+    with lock_if_unused(path) as free:
         assert free
     path.write_text("{}")
-    one, two = InUse(path), InUse(path)
-    with unused(path) as free:
+    one, two = SharedFileLock(path), SharedFileLock(path)
+    with lock_if_unused(path) as free:
         assert not free
     del one
-    with unused(path) as free:
+    with lock_if_unused(path) as free:
         assert not free
     del two
-    with unused(path) as free:
+    with lock_if_unused(path) as free:
         assert free
         with pytest.raises(BlockingIOError):
-            InUse(path)
-    InUse(path)
+            SharedFileLock(path)
+    SharedFileLock(path)

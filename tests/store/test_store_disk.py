@@ -14,7 +14,7 @@ from makers import alive, chunk, made, put
 import assay
 from assay.errors import StoreError
 from assay.store.sqlite import DATABASE, SqliteStore
-from assay.text.language import language_of
+from assay.text.language import detect_language
 
 
 def full_store(folder: Path) -> list[str]:
@@ -123,7 +123,7 @@ def check_full(base: assay.KnowledgeBase, room: Path | None) -> None:
     with pytest.raises(StoreError, match=r"full|could not be written") as caught:
         base.optimize(force=True) and base.add([{"id": "huge", "text": "word " * 1_000_000}])
     assert "free some space" in caught.value.cure
-    assert base.search("gateway", k=3, pipeline="bm25").verdict.found == 3
+    assert base.search("gateway", k=3, pipeline="bm25").status.found == 3
     if room is not None:
         room.unlink()
         base.add([{"id": "after", "text": "there is room again"}], compact=False)
@@ -148,7 +148,7 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
 
     def work() -> None:
         with assay.open(tmp_path / "kb", embedder="none") as base:
-            language_of("its model unpacks itself into a temporary file, which may not grow either")
+            detect_language("its model unpacks itself into a temporary file, which may not grow either")
             resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))
             check_full(base, None)
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -167,7 +167,7 @@ def test_a_large_file_that_finds_no_room_to_wait(tmp_path: Path) -> None:
             for number in range(18_000):
                 file.write(f'{{"id": "{number}", "text": "gateway note {number}"}}\n')
         with assay.open(tmp_path / "kb", embedder="none") as base:
-            language_of("its model unpacks itself into a temporary file, which may not grow either")
+            detect_language("its model unpacks itself into a temporary file, which may not grow either")
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
             with pytest.raises(StoreError, match="full") as caught:
                 base.add(tmp_path / "big.jsonl")

@@ -11,7 +11,7 @@ from makers import SETTINGS, alive, chunk, made, put
 
 import assay
 from assay.errors import ConfigError, StoreBusy, StoreError
-from assay.store.db_errors import in_words
+from assay.store.db_errors import to_store_error
 from assay.store.sqlite import DATABASE, SqliteStore
 
 
@@ -180,7 +180,7 @@ def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_busy_is_told_as_busy() -> None:
-    said = in_words(sqlite3.OperationalError("database is locked"), Path("kb"))
+    said = to_store_error(sqlite3.OperationalError("database is locked"), Path("kb"))
     assert isinstance(said, StoreBusy)
     assert "try again" in said.cure
 
@@ -192,4 +192,6 @@ def test_closed(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(sqlite3.ProgrammingError):
         db.execute("SELECT 1")
-    assert "closed" in in_words(sqlite3.ProgrammingError("Cannot operate on a closed database."), tmp_path).message
+    assert (
+        "closed" in to_store_error(sqlite3.ProgrammingError("Cannot operate on a closed database."), tmp_path).message
+    )

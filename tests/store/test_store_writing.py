@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from makers import alive, chunk, made, put, vector
 
 from assay.errors import StoreError
-from assay.store.rows import FileFacts, facts_of, stored
+from assay.store.rows import FileState, digest_chunk, encode_row
 from assay.store.sqlite import SqliteStore
 from assay.store.validation import IdInUse
 from assay.types import Chunk
@@ -62,7 +62,7 @@ def test_a_vector_no_search_can_use(tmp_path: Path, bad: Any) -> None:
     with pytest.raises(StoreError, match="vector"), store.write("put") as writer:
         writer.put(chunk("a"), bad, "")
     with pytest.raises(StoreError, match="vector"), store.write("put") as writer:
-        writer.put_file(FileFacts("f", "s", "h", 1), [(stored(chunk("a")), bad)])
+        writer.put_file(FileState("f", "s", "h", 1), [(encode_row(chunk("a")), bad)])
     assert alive(store) == []
 
 
@@ -71,7 +71,7 @@ def test_no_vectors_in_a_store_without(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="length 0"), store.write("put") as writer:
         writer.put(chunk("a"), vector(1, 0), "")
     with pytest.raises(StoreError, match="length 0"), store.write("add") as writer:
-        writer.put_file(FileFacts("f", "s", "h", 1), [(stored(chunk("a")), vector(1, 0))])
+        writer.put_file(FileState("f", "s", "h", 1), [(encode_row(chunk("a")), vector(1, 0))])
     assert alive(store) == []
 
 
@@ -100,25 +100,25 @@ def test_another_vector_is_a_change(tmp_path: Path) -> None:
 def test_a_missing_vector_arrives(tmp_path: Path) -> None:
     """A file's chunk that has none yet gets it, and the version says that something is new to index."""
     store = made(tmp_path, dim=2)
-    facts = FileFacts("s/f", "s", "h", 1)
+    facts = FileState("s/f", "s", "h", 1)
     with store.write("add") as writer:
-        writer.put_file(facts, [(stored(chunk("a")), None)])
+        writer.put_file(facts, [(encode_row(chunk("a")), None)])
     with store.write("add") as writer:
-        writer.put_file(facts, [(stored(chunk("a")), vector(0, 1))])
-    assert (writer.born, writer.kept, store.version()) == (0, 1, 2)
-    assert store.lacking_vectors() == []
+        writer.put_file(facts, [(encode_row(chunk("a")), vector(0, 1))])
+    assert (writer.inserted, writer.unchanged, store.version()) == (0, 1, 2)
+    assert store.rows_without_vector() == []
 
 
 def test_a_file_is_what_it_holds(tmp_path: Path) -> None:
     """Equal chunks stay, changed ones are replaced under their id, missing ones die; all in one version."""
     store = made(tmp_path)
-    facts = FileFacts("s/f", "s", "1", 10)
+    facts = FileState("s/f", "s", "1", 10)
     with store.write("add") as writer:
-        writer.put_file(facts, [(stored(chunk(name)), None) for name in "abc"])
+        writer.put_file(facts, [(encode_row(chunk(name)), None) for name in "abc"])
     seqs = dict(store.live_at(1))
     with store.write("add") as writer:
-        writer.put_file(facts, [(stored(one), None) for one in (chunk("a"), chunk("b", "new"), chunk("d"))])
-    assert (writer.born, writer.died, writer.kept) == (2, 2, 1)
+        writer.put_file(facts, [(encode_row(one), None) for one in (chunk("a"), chunk("b", "new"), chunk("d"))])
+    assert (writer.inserted, writer.deleted, writer.unchanged) == (2, 2, 1)
     assert alive(store) == ["a", "b", "d"]
     now = dict(store.live_at(2))
     assert now["a"] == seqs["a"]
@@ -129,10 +129,10 @@ def test_a_file_is_what_it_holds(tmp_path: Path) -> None:
 def test_an_id_of_another_file(tmp_path: Path) -> None:
     store = made(tmp_path)
     with store.write("add") as writer:
-        writer.put_file(FileFacts("s/f", "s", "1", 1), [(stored(chunk("a")), None)])
+        writer.put_file(FileState("s/f", "s", "1", 1), [(encode_row(chunk("a")), None)])
     for chunks in ([chunk("a", "mine")], [chunk("b"), chunk("b", "twice")]):
         with pytest.raises(IdInUse, match="already in use") as caught, store.write("add") as writer:
-            writer.put_file(FileFacts("s/g", "s", "1", 1), [(stored(one), None) for one in chunks])
+            writer.put_file(FileState("s/g", "s", "1", 1), [(encode_row(one), None) for one in chunks])
         assert caught.value.cure
     assert alive(store) == ["a"]
     assert list(store.files()) == ["s/f"]
@@ -152,7 +152,9 @@ def test_part_of_a_file_removed(tmp_path: Path) -> None:
     """The file is remembered as changed, so the next add brings it back whole; with its last chunk it is forgotten."""
     store = made(tmp_path)
     with store.write("add") as writer:
-        writer.put_file(FileFacts("s/f", "s", "hash", 10), [(stored(chunk("a")), None), (stored(chunk("b")), None)])
+        writer.put_file(
+            FileState("s/f", "s", "hash", 10), [(encode_row(chunk("a")), None), (encode_row(chunk("b")), None)]
+        )
     with store.write("rm") as writer:
         writer.remove_chunk("a")
     assert store.files()["s/f"].hash == ""
@@ -215,7 +217,7 @@ def test_what_is_read_is_what_was_written(
     put(store, written)
     ((_, seq),) = store.live_at(store.version())
     (row,) = store.rows([seq])
-    assert row.facts == facts_of(row.chunk) == facts_of(written)
+    assert row.facts == digest_chunk(row.chunk) == digest_chunk(written)
     assert (row.chunk.text, row.chunk.meta, row.chunk.importance) == (text, meta, importance)
     assert row.chunk.created == created or (row.chunk.created != row.chunk.created and created != created)
     before = store.version()
@@ -256,12 +258,12 @@ def test_versions_and_tags(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_row_has_the_digest_of_its_chunk(odd: dict[str, Any]) -> None:
-    """`stored` takes a shorter way to the same bytes."""
+    """`encode_row` takes a shorter way to the same bytes."""
     one = replace(chunk("a"), **odd)
-    assert stored(one)[-1] == facts_of(one)
+    assert encode_row(one)[-1] == digest_chunk(one)
 
 
 @pytest.mark.parametrize("odd", [{"meta": {"x": float("nan")}}, {"created": float("inf")}, {"meta": {"x": object()}}])
 def test_a_chunk_that_no_row_can_hold(odd: dict[str, Any]) -> None:
     with pytest.raises(StoreError, match="cannot be stored"):
-        stored(replace(chunk("a"), **odd))
+        encode_row(replace(chunk("a"), **odd))

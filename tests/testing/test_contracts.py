@@ -1,7 +1,6 @@
 """The contract suites must be able to fail: for each law, a component that breaks it and nothing else."""
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,73 +10,11 @@ import pytest
 from assay.engine.order import arrange
 from assay.errors import LawBroken
 from assay.fuse.rrf import Rrf
+from assay.fuse.weighted_merge import WeightedMerge
 from assay.testing.contracts import check_fuser, check_leg, check_selector, check_stage
 from assay.testing.sample import sample_snapshot
-from assay.types import Part, Range, Ranking
-
-UNIT = Range("unit", 0.0, 1.0)
-Change = Callable[[Ranking], Ranking]
-
-
-@dataclass(frozen=True)
-class AnyFuser:
-    """RRF, then a change."""
-
-    needs: ClassVar[frozenset[str]] = frozenset()
-    symmetric: ClassVar[bool] = True
-    change: Change
-
-    def fuse(self, query, rankings, snapshot):
-        return self.change(Rrf().fuse(query, rankings, snapshot))
-
-    def gives(self, legs):
-        return UNIT
-
-
-@dataclass(frozen=True)
-class AnyStage:
-    needs: ClassVar[frozenset[str]] = frozenset()
-    change: Change
-
-    def apply(self, query, ranking, snapshot):
-        return self.change(ranking)
-
-    def gives(self, given):
-        return given
-
-
-@dataclass(frozen=True)
-class AnySelector:
-    needs: ClassVar[frozenset[str]] = frozenset()
-    change: Change
-
-    def select(self, query, ranking, snapshot):
-        return self.change(ranking)
-
-    def gives(self, given):
-        return given
-
-
-@dataclass(frozen=True)
-class AnyLeg:
-    needs: ClassVar[frozenset[str]] = frozenset({"lexical"})
-    change: Change
-
-    def find(self, query, snapshot, k, seeds=None):
-        found = snapshot.lexical(query, k)
-        size = len(found.rows)
-        rank = np.arange(1, size + 1, dtype=np.int32)
-        ids = snapshot.ids(found.rows) if size else []
-        score = Part("normalise", "mul", np.full(size, 1 / found.ideal if found.ideal else 0.0))
-        ranking = Ranking.of(ids, (*found.parts, score), "unit", rows=found.rows, source_rank=rank)
-        return self.change(arrange(ranking))
-
-    def gives(self):
-        return UNIT
-
-
-def same(ranking):
-    return ranking
+from assay.types import Part
+from tests.testing.any_component import AnyFuser, AnyLeg, AnySelector, AnyStage, same
 
 
 def backwards(ranking):
@@ -212,7 +149,7 @@ def test_a_leg_that_another_thread_may_not_ask():
     home = threading.get_ident()
 
     class Homely(AnyLeg):
-        ahead: ClassVar[int] = 1
+        parallel_weight: ClassVar[int] = 1
 
     def at_home_only(ranking):
         return ranking if threading.get_ident() == home else ranking.take(slice(1, None))
@@ -247,6 +184,57 @@ def test_a_fuser_that_looks_at_the_order_of_its_legs():
         check_fuser(First(same))
 
 
+def dropping(*columns):
+    """Forget how ties are broken, then sort by what is left."""
+    return lambda ranking: arrange(replace(ranking, **dict.fromkeys(columns, ranking.tier * 0)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "tie"),
+    [
+        (
+            ("priority", "source_rank"),
+            "'food-1' (priority 1, source_rank 4) stands before 'food-2' (priority 1, source_rank 3)",
+        ),
+        (("priority",), "'keys-2' (priority 1, source_rank 1) stands before 'odd-2' (priority 0, source_rank 1)"),
+        (("source_rank",), "'keys-3' (priority 0, source_rank 4) stands before 'long-1' (priority 0, source_rank 3)"),
+    ],
+    ids=["both", "priority", "source_rank"],
+)
+def test_fusers_that_drop_what_breaks_ties(columns, tie):
+    @dataclass(frozen=True)
+    class ByScore(AnyFuser):
+        """Every candidate of the tied legs has the same score, so nothing but the two columns orders them."""
+
+        def fuse(self, query, rankings, snapshot):
+            return self.change(WeightedMerge().fuse(query, rankings, snapshot))
+
+    check_fuser(ByScore(same))
+    with pytest.raises(LawBroken, match="a tie is broken by priority, then by source_rank") as caught:
+        check_fuser(ByScore(dropping(*columns)))
+    assert tie in caught.value.message
+    assert "unite" in caught.value.cure
+
+
+def test_a_fuser_without_ties_must_carry_their_columns_too():
+    @dataclass(frozen=True)
+    class Uneven(AnyFuser):
+        def fuse(self, query, rankings, snapshot):
+            weights = {leg: weight for leg, weight in (("bm25", 0.3), ("dense", 0.7)) if leg in rankings}
+            return self.change(Rrf(weights=weights).fuse(query, rankings, snapshot))
+
+    check_fuser(Uneven(same))
+    for columns in (("priority", "source_rank"), ("priority",), ("source_rank",)):
+        with pytest.raises(LawBroken, match=r"which break ties \(law 2\)"):
+            check_fuser(Uneven(dropping(*columns)))
+
+
+@pytest.mark.parametrize(("check", "component"), [(check_stage, AnyStage), (check_selector, AnySelector)], ids=_name)
+def test_steps_that_drop_what_breaks_ties(check, component):
+    with pytest.raises(LawBroken, match=r"which break ties \(law 2\)"):
+        check(component(dropping("priority", "source_rank")))
+
+
 def test_what_is_no_component():
     @dataclass
     class Thawed:
@@ -262,7 +250,7 @@ def test_what_is_no_component():
     class Greedy(AnyStage):
         needs: ClassVar[frozenset[str]] = frozenset({"network"})
 
-    with pytest.raises(LawBroken, match="lacks a method or field of Selector"):
+    with pytest.raises(LawBroken, match="class AnyStage has no method `select`: every selector needs it"):
         check_selector(AnyStage(same))  # type: ignore[arg-type]
     with pytest.raises(LawBroken, match="frozen dataclass"):
         check_stage(Thawed())

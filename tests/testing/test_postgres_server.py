@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import StoreError
 from assay.testing import postgres
-from assay.testing.postgres import FAST, PostgresServer, installed
+from assay.testing.postgres import FAST, PostgresServer, find_binaries
 from tests import servers
 
 
@@ -32,7 +32,7 @@ def test_a_server_comes_and_goes() -> None:
 def test_what_the_other_user_cannot_reach_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A virtual environment and a temporary place under /root, as on many a build machine."""
     servers.needed()
-    wheel = installed()
+    wheel = find_binaries()
     assert wheel is not None
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
@@ -40,7 +40,7 @@ def test_what_the_other_user_cannot_reach_is_copied(tmp_path: Path, monkeypatch:
     libraries = wheel.parent.with_name(f"{wheel.parent.name}.libs")
     if libraries.is_dir():
         shutil.copytree(libraries, closed / libraries.name, symlinks=True)
-    monkeypatch.setattr(postgres, "installed", lambda: closed / wheel.parent.name / wheel.name)
+    monkeypatch.setattr(postgres, "find_binaries", lambda: closed / wheel.parent.name / wheel.name)
     monkeypatch.setattr(tempfile, "tempdir", str(closed))
     with PostgresServer.start(FAST) as server:
         assert not server.folder.is_relative_to(closed)
@@ -49,8 +49,8 @@ def test_what_the_other_user_cannot_reach_is_copied(tmp_path: Path, monkeypatch:
 
 def test_without_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skipped with the reason; where a server is required, a failure."""
-    monkeypatch.setattr(postgres, "installed", lambda: None)
-    monkeypatch.setattr(servers, "installed", lambda: None)
+    monkeypatch.setattr(postgres, "find_binaries", lambda: None)
+    monkeypatch.setattr(servers, "find_binaries", lambda: None)
     with pytest.raises(StoreError, match="not installed"):
         PostgresServer.start()
     monkeypatch.setenv("ASSAY_REQUIRE_POSTGRES", "1")

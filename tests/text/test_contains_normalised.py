@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.text.fold import normal
-from assay.text.holds import holds
+from assay.text.normalisation import contains_normalised, normalise
 
 # What folding turns into ASCII, joins with a letter before it, or stretches; white space and controls.
 ODD = "ﬁﬂ²½™K ıİiſßŉǰjẖhé‐‑’'－Ａ１\u0301\u0307\u030c\u0331\u00a0\u2003\u00ad\u200b\x00\x1f\ud800…ΣςÅάαеё中۱"
@@ -25,18 +24,18 @@ texts = st.text(st.sampled_from(ODD + "aAbIkK1l-_. \n"), max_size=14) | st.text(
 @example("naïve IL-1β", "il-1")
 @example("ǰ", "j")
 def test_the_same_as_folding_all_of_it(text: str, key: str) -> None:
-    wanted = normal(key)
-    assert holds(text, wanted) == (wanted in normal(text))
+    wanted = normalise(key)
+    assert contains_normalised(text, wanted) == (wanted in normalise(text))
 
 
 @given(texts, st.data())
 def test_any_piece_of_the_folded_text_is_held(text: str, data: st.DataObject) -> None:
-    whole = normal(text)
+    whole = normalise(text)
     start = data.draw(st.integers(0, len(whole)))
     end = data.draw(st.integers(start, len(whole)))
     piece = whole[start:end]
-    if normal(piece) == piece:
-        assert holds(text, piece)
+    if normalise(piece) == piece:
+        assert contains_normalised(text, piece)
 
 
 @pytest.mark.parametrize("text", ["plain CVE-2024-1234 text", "naïve β CVE-2024-1234, or so", "nothing of it β"])
@@ -45,7 +44,7 @@ def test_folding_is_avoided(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def unwanted(folded: str) -> str:
         assert len(folded) <= 3, "the whole text was folded"
-        return normal(folded)
+        return normalise(folded)
 
-    monkeypatch.setattr("assay.text.holds.normal", unwanted)
-    assert holds(text, "cve-2024-1234") == ("CVE" in text)
+    monkeypatch.setattr("assay.text.normalisation.normalise", unwanted)
+    assert contains_normalised(text, "cve-2024-1234") == ("CVE" in text)

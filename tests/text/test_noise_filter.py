@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labels import HOSTILE, PARTS, agreement, growth, rows
 
-from assay.text.noise import CATEGORIES, noise
+from assay.text.noise_filter import CATEGORIES, classify_noise
 
 LABELS = Path(__file__).parent / "noise_labels.tsv"
 
 
 def judge(text):
-    found = noise(text)
+    found = classify_noise(text)
     return ("noise" if found.noisy else "keep"), found.category or "fact"
 
 
@@ -61,7 +61,7 @@ def test_labels_are_many_and_of_every_category():
     ],
 )
 def test_the_examples_of_002_in_two_languages(text, category):
-    found = noise(text)
+    found = classify_noise(text)
     assert (found.noisy, found.category) == (True, category)
     assert found.reason
 
@@ -93,21 +93,21 @@ def test_the_worst_clause_names_the_category():
 
 @given(st.text(st.characters(), max_size=60))
 def test_any_text_gets_a_verdict(text):
-    found = noise(text)
+    found = classify_noise(text)
     assert (found.category in CATEGORIES) is found.noisy
     assert found.reason
-    assert noise(text) == found
+    assert classify_noise(text) == found
 
 
 @given(st.sampled_from(["hello", "I don't know.", "你好", "Do you remember me?"]), st.integers(0, 3))
 def test_white_space_around_changes_nothing(text, size):
-    assert noise(" \n" * size + text + "\t " * size).category == noise(text).category
+    assert classify_noise(" \n" * size + text + "\t " * size).category == classify_noise(text).category
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_time_is_linear(name):
     """Sixteen times the text: a linear judge takes 16 times as long at most, a quadratic one 256."""
-    assert growth(noise, HOSTILE[name]) < 64
+    assert growth(classify_noise, HOSTILE[name]) < 64
 
 
 def test_no_evidence_of_a_real_conversation_is_noise():
@@ -119,11 +119,11 @@ def test_no_evidence_of_a_real_conversation_is_noise():
     turns = map(json.loads, (folder / "corpus.jsonl").read_text("utf-8").splitlines())
     evidence = [turn["text"].split(": ", 1)[1] for turn in turns if turn["_id"] in relevant]
     assert len(evidence) > 1000
-    assert [text for text in evidence if noise(text).noisy] == []
+    assert [text for text in evidence if classify_noise(text).noisy] == []
 
 
 def test_a_long_text_is_never_noise():
     """600 characters: 14 times this clause of 42 is noise, 15 times is not."""
     clause = "I do not have any information about that. "
-    assert (len(clause), noise(clause * 14).category) == (42, "denial")
-    assert not noise(clause * 15).noisy
+    assert (len(clause), classify_noise(clause * 14).category) == (42, "denial")
+    assert not classify_noise(clause * 15).noisy

@@ -1,10 +1,10 @@
-"""Phrases, units and commands: what the judges of small talk and noise are made of."""
+"""Phrases, units and commands, on which adaptive retrieval and the noise filter are built."""
 
 import pytest
 
-from assay.text.commands import is_shell, is_slash, is_system
+from assay.text.commands import is_shell_command, is_slash_command, is_system_message
+from assay.text.phrase_units import is_emoji, join_units, split_units, weigh_text
 from assay.text.phrases import BEGIN, END, Phrases
-from assay.text.utterance import is_emoji, spelled, units, weight
 
 
 @pytest.mark.parametrize(
@@ -22,18 +22,18 @@ from assay.text.utterance import is_emoji, spelled, units, weight
     ],
 )
 def test_units(text, expected):
-    assert units(text) == expected
+    assert split_units(text) == expected
 
 
 def test_spelled():
-    assert spelled(("do", "you", "记", "得", "me")) == "do you 记得 me"
-    assert spelled(()) == ""
+    assert join_units(("do", "you", "记", "得", "me")) == "do you 记得 me"
+    assert join_units(()) == ""
 
 
 def test_weight():
-    assert weight("  abc  d ") == 5
-    assert weight("你好") == 5.0
-    assert weight("a 你") == 4.5
+    assert weigh_text("  abc  d ") == 5
+    assert weigh_text("你好") == 5.0
+    assert weigh_text("a 你") == 4.5
 
 
 def test_emoji():
@@ -47,31 +47,31 @@ TABLE = Phrases({"one": "(good|bad) [very|quite] day\n^start", "two": "good\nday
 
 
 def test_alternatives_and_options():
-    found = TABLE.at(("good", "quite", "day"), 0)
+    found = TABLE.match_at(("good", "quite", "day"), 0)
     assert (found.category, found.start, found.end, found.phrase) == ("one", 0, 3, "good quite day")
-    assert TABLE.at(("bad", "day"), 0).category == "one"
-    assert TABLE.at(("bad",), 0) is None
+    assert TABLE.match_at(("bad", "day"), 0).category == "one"
+    assert TABLE.match_at(("bad",), 0) is None
 
 
 def test_the_longest_wins_and_whole_units_only():
-    assert TABLE.at(("good", "day"), 0).category == "one"
-    assert TABLE.at(("good", "evening"), 0).category == "two"
-    assert TABLE.at(("goodness",), 0) is None
+    assert TABLE.match_at(("good", "day"), 0).category == "one"
+    assert TABLE.match_at(("good", "evening"), 0).category == "two"
+    assert TABLE.match_at(("goodness",), 0) is None
 
 
 def test_inside_and_anchors():
-    assert TABLE.inside(("oh", "good")).start == 1
-    assert TABLE.inside(("start",)) is None
-    assert TABLE.inside((BEGIN, "start", END)).phrase == "start"
-    assert TABLE.inside((BEGIN, "no", "start", END)) is None
-    assert TABLE.inside(("day", "end", END)).category == "two"
-    assert TABLE.inside(("day", "end", "now", END)) is None
-    assert TABLE.inside(tuple("啊你很好")).phrase == "你很好"
+    assert TABLE.search(("oh", "good")).start == 1
+    assert TABLE.search(("start",)) is None
+    assert TABLE.search((BEGIN, "start", END)).phrase == "start"
+    assert TABLE.search((BEGIN, "no", "start", END)) is None
+    assert TABLE.search(("day", "end", END)).category == "two"
+    assert TABLE.search(("day", "end", "now", END)) is None
+    assert TABLE.search(tuple("啊你很好")).phrase == "你很好"
 
 
 def test_lead():
-    assert [match.phrase for match in TABLE.lead(("good", "good", "day", "x", "good"))] == ["good", "good day"]
-    assert TABLE.lead(()) == []
+    assert [match.phrase for match in TABLE.match_prefix(("good", "good", "day", "x", "good"))] == ["good", "good day"]
+    assert TABLE.match_prefix(()) == []
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_lead():
     ],
 )
 def test_shell(text):
-    assert is_shell(text)
+    assert is_shell_command(text)
 
 
 @pytest.mark.parametrize(
@@ -113,20 +113,20 @@ def test_shell(text):
     ],
 )
 def test_no_shell(text):
-    assert not is_shell(text)
+    assert not is_shell_command(text)
 
 
 def test_slash_and_system():
-    assert is_slash("/new")
-    assert is_slash("/model:fast now")
-    assert not is_slash("/etc/hosts")
-    assert not is_slash("/ a")
-    assert not is_slash("//")
-    assert is_system("[System] x")
-    assert is_system("heartbeat")
-    assert is_system("(Heartbeat!)")
-    assert not is_system("my heartbeat is fast")
-    assert is_system("see HEARTBEAT.md")
-    assert not is_system("[Systematic] x")
-    assert not is_system("HEARTBEAT_INTERVAL is 30")
-    assert not is_system("what is HEARTBEAT?")
+    assert is_slash_command("/new")
+    assert is_slash_command("/model:fast now")
+    assert not is_slash_command("/etc/hosts")
+    assert not is_slash_command("/ a")
+    assert not is_slash_command("//")
+    assert is_system_message("[System] x")
+    assert is_system_message("heartbeat")
+    assert is_system_message("(Heartbeat!)")
+    assert not is_system_message("my heartbeat is fast")
+    assert is_system_message("see HEARTBEAT.md")
+    assert not is_system_message("[Systematic] x")
+    assert not is_system_message("HEARTBEAT_INTERVAL is 30")
+    assert not is_system_message("what is HEARTBEAT?")

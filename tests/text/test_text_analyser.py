@@ -15,8 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.text.analyse import LONGEST_TERM, Analyser, languages, stop_words
-from assay.text.fold import bare, fold
+from assay.text import analyser
+from assay.text.analyser import LONGEST_TERM, Analyser, list_languages, load_stop_words
+from assay.text.normalisation import fold, strip_marks
 
 ENGLISH = Analyser()
 
@@ -203,7 +204,7 @@ def test_stop_words_of_other_languages() -> None:
     ]
     assert Analyser("none").query_terms("the key") == ["key", "the"]
     assert Analyser(stop="none").query_terms("the key") == ["key", "the"]
-    assert stop_words("tamil") == frozenset()
+    assert load_stop_words("tamil") == frozenset()
 
 
 def test_every_stop_list_belongs_to_a_stemmer_and_is_folded() -> None:
@@ -212,9 +213,9 @@ def test_every_stop_list_belongs_to_a_stemmer_and_is_folded() -> None:
     lines = files("assay.text").joinpath("data/stop.txt").read_text("utf-8").splitlines()
     for line in lines:
         name, *words = line.split()
-        assert name in languages()
+        assert name in list_languages()
         assert len(words) > 50
-        assert all(word == bare(fold(word)) for word in stop_words(name))
+        assert all(word == strip_marks(fold(word)) for word in load_stop_words(name))
 
 
 def test_choices() -> None:
@@ -334,7 +335,7 @@ def test_threads_share_an_analyser() -> None:
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_hash_seeds_change_nothing(seed: str) -> None:
     program = (
-        "import sys, json; from assay.text.analyse import Analyser; a = Analyser(); t = sys.argv[1];"
+        "import sys, json; from assay.text.analyser import Analyser; a = Analyser(); t = sys.argv[1];"
         "print(json.dumps([a.terms(t), a.query_terms(t), a.spans(t), a.digest]))"
     )
     text = " ".join(case for case in TERMS if "\x00" not in case)
@@ -346,3 +347,12 @@ def test_hash_seeds_change_nothing(seed: str) -> None:
     )
     spans = [list(span) for span in ENGLISH.spans(text)]
     assert json.loads(done.stdout) == [ENGLISH.terms(text), ENGLISH.query_terms(text), spans, ENGLISH.digest]
+
+
+def test_a_query_is_analysed_once_per_analyser() -> None:
+    analyser._query_terms.cache_clear()
+    first = Analyser().query_terms("Signing keys, rotated")
+    first.append("changed by its caller")
+    assert Analyser().query_terms("Signing keys, rotated") == ["key", "rotat", "sign"]
+    assert Analyser(language="none").query_terms("Signing keys, rotated") == ["keys", "rotated", "signing"]
+    assert analyser._query_terms.cache_info()[:2] == (1, 2), "one hit, two analyses"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.entities import LONGEST_KEY, as_written, key_of, query_keys, spoken
+from assay.text.entities import LONGEST_KEY, extract_entities, extract_query_keys, find_spelling, make_key
 
 
 @pytest.mark.parametrize(
@@ -37,56 +37,59 @@ from assay.text.entities import LONGEST_KEY, as_written, key_of, query_keys, spo
     ],
 )
 def test_any_text_is_legal(text: str) -> None:
-    found = spoken(text)
+    found = extract_entities(text)
     assert all(0 < len(key) <= LONGEST_KEY for key in (*found.firm, *found.soft))
-    query_keys(text)
+    extract_query_keys(text)
 
 
 @given(st.text())
 @settings(max_examples=200, deadline=None)
 def test_no_text_raises(text: str) -> None:
-    spoken(text)
-    query_keys(text)
-    assert key_of(key_of(text)) == key_of(text)
+    extract_entities(text)
+    extract_query_keys(text)
+    assert make_key(make_key(text)) == make_key(text)
 
 
 def test_names_inside_a_sentence_are_firm_and_at_its_start_soft() -> None:
-    found = spoken("Scott Derrickson lives in Los Angeles, near Anna. Yesterday he met Ed Wood.")
+    found = extract_entities("Scott Derrickson lives in Los Angeles, near Anna. Yesterday he met Ed Wood.")
     assert found.firm == ["los angeles", "anna", "ed wood"]
     assert found.soft == ["scott derrickson", "yesterday"]
 
 
 def test_a_small_word_before_a_name_shows_that_it_does_not_begin_the_sentence() -> None:
-    assert spoken("The World Health Organization met.").firm == ["world health organization"]
-    assert spoken("the Bank of England and Ludwig van Beethoven").firm == ["bank of england", "ludwig van beethoven"]
+    assert extract_entities("The World Health Organization met.").firm == ["world health organization"]
+    assert extract_entities("the Bank of England and Ludwig van Beethoven").firm == [
+        "bank of england",
+        "ludwig van beethoven",
+    ]
 
 
 def test_a_heading_makes_no_name() -> None:
-    assert spoken("How To Rotate Keys in London", heading=True).firm == []
+    assert extract_entities("How To Rotate Keys in London", heading=True).firm == []
 
 
 def test_a_long_run_of_capitals_is_a_title() -> None:
-    assert spoken("she read One Two Three Four Five Six Seven today").firm == []
+    assert extract_entities("she read One Two Three Four Five Six Seven today").firm == []
 
 
 def test_identifiers_of_any_spelling_are_one() -> None:
-    assert {key for s in ("JINA_API_KEY", "jina-api_key", "JinaApiKey") for key in spoken(f"set {s} now").firm} == {
-        "jinaapikey"
-    }
-    assert spoken("GitHub, Github's").firm == ["github", "github"]
+    assert {
+        key for s in ("JINA_API_KEY", "jina-api_key", "JinaApiKey") for key in extract_entities(f"set {s} now").firm
+    } == {"jinaapikey"}
+    assert extract_entities("GitHub, Github's").firm == ["github", "github"]
 
 
 def test_between_digits_a_separator_counts() -> None:
-    assert spoken("v1.29 is not v12.9").firm == ["v1.29", "v12.9"]
-    assert spoken("CVE-2024-1234 and cve_2024_1234").firm == ["cve2024.1234", "cve2024.1234"]
+    assert extract_entities("v1.29 is not v12.9").firm == ["v1.29", "v12.9"]
+    assert extract_entities("CVE-2024-1234 and cve_2024_1234").firm == ["cve2024.1234", "cve2024.1234"]
 
 
 def test_short_numbers_are_amounts() -> None:
-    assert spoken("it costs 9.99 or 404 at 10.0.0.1").firm == ["10.0.0.1"]
+    assert extract_entities("it costs 9.99 or 404 at 10.0.0.1").firm == ["10.0.0.1"]
 
 
 def test_pairs_are_plain_words_side_by_side() -> None:
-    assert spoken("rotate signing keys, then the key vault. Old key").pairs == [
+    assert extract_entities("rotate signing keys, then the key vault. Old key").pairs == [
         "rotate signing",
         "signing key",
         "key vault",
@@ -94,7 +97,7 @@ def test_pairs_are_plain_words_side_by_side() -> None:
 
 
 def test_a_query_may_mean_any_run_of_its_words() -> None:
-    keys = [meant.key for meant in query_keys("who founded acme corp in IT")]
+    keys = [meant.key for meant in extract_query_keys("who founded acme corp in IT")]
     assert "acme corp" in keys
     assert "it" in keys  # in capitals it is a name
     assert "who" not in keys
@@ -102,7 +105,7 @@ def test_a_query_may_mean_any_run_of_its_words() -> None:
 
 
 def test_other_languages_keep_their_plurals() -> None:
-    assert spoken("rote autos", "german").pairs == ["rote autos"]
+    assert extract_entities("rote autos", "german").pairs == ["rote autos"]
 
 
 @pytest.mark.parametrize(
@@ -119,4 +122,4 @@ def test_other_languages_keep_their_plurals() -> None:
     ],
 )
 def test_a_key_is_shown_as_its_chunk_writes_it(text: str, key: str, written: str) -> None:
-    assert as_written(text, key) == written
+    assert find_spelling(text, key) == written

@@ -7,8 +7,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.analyse import Analyser
-from assay.text.highlight import Excerpt, evidence
+from assay.text.analyser import Analyser
+from assay.text.highlight import find_excerpt
+from assay.types import Excerpt
 
 ENGLISH = Analyser()
 TEXT = (
@@ -22,7 +23,7 @@ def marked(found: Excerpt) -> list[str]:
 
 
 def test_the_densest_window_wins_and_is_whole_sentences() -> None:
-    found = evidence(TEXT, ENGLISH.query_terms("how do I rotate the signing key?"), ENGLISH, 60)
+    found = find_excerpt(TEXT, ENGLISH.query_terms("how do I rotate the signing key?"), ENGLISH, 60)
     assert found.text == "To rotate the signing key, run it first."
     assert marked(found) == ["rotate", "signing", "key"]
     assert found.terms == ("key", "rotat", "sign")
@@ -30,37 +31,37 @@ def test_the_densest_window_wins_and_is_whole_sentences() -> None:
 
 
 def test_the_earliest_of_equals_wins() -> None:
-    found = evidence(TEXT, ["key"], ENGLISH, 20)
+    found = find_excerpt(TEXT, ["key"], ENGLISH, 20)
     assert found.text == "Keys are secret."
     assert (found.start, found.cut_before, found.cut_after) == (0, False, True)
 
 
 def test_a_sentence_that_does_not_fit_is_cut_between_words() -> None:
-    found = evidence("one two three four needle five six seven eight", ["needl"], ENGLISH, 21)
+    found = find_excerpt("one two three four needle five six seven eight", ["needl"], ENGLISH, 21)
     assert found.text == "four needle five six"
     assert marked(found) == ["needle"]
 
 
 def test_a_whole_text_that_fits_is_shown_whole() -> None:
-    found = evidence(TEXT, ["key"], ENGLISH, 1_000)
+    found = find_excerpt(TEXT, ["key"], ENGLISH, 1_000)
     assert found.text == TEXT
     assert (found.cut_before, found.cut_after) == (False, False)
 
 
 def test_without_a_hit_the_beginning_is_shown() -> None:
-    found = evidence(TEXT, ["zebra"], ENGLISH, 30)
+    found = find_excerpt(TEXT, ["zebra"], ENGLISH, 30)
     assert (found.text, found.marks, found.terms) == ("Keys are secret.", (), ())
 
 
 def test_a_compound_is_one_mark() -> None:
-    found = evidence("set JINA_API_KEY now", ENGLISH.query_terms("JINA_API_KEY"), ENGLISH, 80)
+    found = find_excerpt("set JINA_API_KEY now", ENGLISH.query_terms("JINA_API_KEY"), ENGLISH, 80)
     assert marked(found) == ["JINA_API_KEY"]
     assert found.terms == ("api", "jina", "jina_api_key", "key")
 
 
 def test_unspaced_script_is_cut_at_sentences() -> None:
     text = "今日は天気が良いので散歩に行きました。署名鍵を回転する方法を説明します。" * 3
-    found = evidence(text, ENGLISH.query_terms("署名鍵"), ENGLISH, 20)
+    found = find_excerpt(text, ENGLISH.query_terms("署名鍵"), ENGLISH, 20)
     assert found.text == "署名鍵を回転する方法を説明します。"
     assert marked(found) == ["署名鍵"]
 
@@ -74,7 +75,7 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, max_size=40).map(" ".join), st.integers(-1, 120))
 def test_laws(text: str, width: int) -> None:
     terms = ["key", "rotat", "jina_api_key", "日本"]
-    found = evidence(text, terms, ENGLISH, width)
+    found = find_excerpt(text, terms, ENGLISH, width)
     assert found.text == text[found.start : found.end]
     assert len(found.text) <= max(width, 1)
     assert all(0 <= start < end <= len(found.text) for start, end in found.marks)
@@ -95,4 +96,4 @@ def test_no_window_of_words_shows_more_terms(words: list[str], width: int) -> No
         (len({t for t, a, b in hits if a >= left and b <= left + width}) for _, left, _ in hits),
         default=0,
     )
-    assert len(evidence(text, terms, ENGLISH, width).terms) == most
+    assert len(find_excerpt(text, terms, ENGLISH, width).terms) == most

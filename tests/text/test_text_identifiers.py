@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.analyse import identifiers
-from assay.text.fold import normal
+from assay.text.identifiers import extract_identifiers
+from assay.text.normalisation import normalise
 
 NAMES = [
     *("JINA_API_KEY", "__init__", "camelCaseName", "GitHub", "v1.29.3", "CVE-2024-1234", "gpt-4", "sha256", "k8s"),
@@ -22,12 +22,12 @@ WORDS = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names(name: str) -> None:
-    assert identifiers(f"where is {name} set?") == [normal(name)]
+    assert extract_identifiers(f"where is {name} set?") == [normalise(name)]
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_words(word: str) -> None:
-    assert identifiers(f"where is {word} set?") == []
+    assert extract_identifiers(f"where is {word} set?") == []
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_words(word: str) -> None:
     ],
 )
 def test_queries(query: str, found: list[str]) -> None:
-    assert identifiers(query) == found
+    assert extract_identifiers(query) == found
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from('aB1_.-/\\@#+"`“”«» ')), max_size=60))
 def test_any_query_gives_normal_forms_once(text: str) -> None:
-    found = identifiers(text)
-    assert all(name and normal(name) == name for name in found)
+    found = extract_identifiers(text)
+    assert all(name and normalise(name) == name for name in found)
     assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize(("quote", "found"), [('"', ["a"]), ("`", ["a"]), ("“", []), ("«", []), ("„", []), ("「", [])])
 def test_a_long_query_of_stray_quotes_is_read_to_the_end(quote: str, found: list[str]) -> None:
-    assert identifiers(f"{quote}a " * 30_000) == found
+    assert extract_identifiers(f"{quote}a " * 30_000) == found

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.analyse import languages
-from assay.text.language import SNOWBALL, language_of
+from assay.text.analyser import list_languages
+from assay.text.language import SNOWBALL, detect_language
 
 
 @pytest.mark.parametrize(
@@ -40,25 +40,25 @@ from assay.text.language import SNOWBALL, language_of
     ],
 )
 def test_hand_checked(code: str, text: str) -> None:
-    assert language_of(text) == code
+    assert detect_language(text) == code
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.characters(), max_size=200))
 def test_any_text_has_a_code_or_none_and_keeps_it(text: str) -> None:
-    code = language_of(text)
+    code = detect_language(text)
     assert code == "" or (len(code) == 2 and code.isascii() and code.islower())
-    assert language_of(text) == code
+    assert detect_language(text) == code
 
 
 def test_only_the_beginning_is_read() -> None:
     english = "The owner of the key rotates it every month. " * 30
-    assert language_of(english + "これは日本語です" * 10_000) == "en"
+    assert detect_language(english + "これは日本語です" * 10_000) == "en"
 
 
 def test_every_stemmer_is_reached_by_a_code() -> None:
-    assert set(SNOWBALL.values()) <= languages()
-    assert languages() - set(SNOWBALL.values()) == {"none", "porter", "dutch_porter"}
+    assert set(SNOWBALL.values()) <= list_languages()
+    assert list_languages() - set(SNOWBALL.values()) == {"none", "porter", "dutch_porter"}
 
 
 def test_a_full_disk_for_temporary_files_costs_only_the_language(monkeypatch):
@@ -66,5 +66,5 @@ def test_a_full_disk_for_temporary_files_costs_only_the_language(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("assay.text.language._model", full)
-    assert language_of("The quick brown fox jumps over the lazy dog and sleeps.") == ""
-    assert language_of("ひらがなとカタカナの文章です") == "ja"
+    assert detect_language("The quick brown fox jumps over the lazy dog and sleeps.") == ""
+    assert detect_language("ひらがなとカタカナの文章です") == "ja"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.sentences import sentences
+from assay.text.sentences import split_sentences
 
 # Each case is a list of sentences; the text is what stands between the bars.
 PROSE = [
@@ -52,12 +52,12 @@ LINES = [
 @pytest.mark.parametrize("marked", PROSE + LINES)
 def test_hand_labelled(marked: str) -> None:
     text = marked.replace("‖", "")
-    assert [text[start:end] for start, end in sentences(text)] == [part.strip() for part in marked.split("‖")]
+    assert [text[start:end] for start, end in split_sentences(text)] == [part.strip() for part in marked.split("‖")]
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\x1c", "\u3000"])
 def test_nothing_to_read(text: str) -> None:
-    assert sentences(text) == []
+    assert split_sentences(text) == []
 
 
 WORDS = ["Word", "word", "e.g. ", "Dr. ", "U.S. ", "3.5", "1. ", "x = 1", "é", "한"]
@@ -89,7 +89,7 @@ PIECES = st.sampled_from(WORDS + MARKS + SPACE)
 
 def check(text: str) -> None:
     """In order, not overlapping, nothing visible left out, no white space around."""
-    spans = sentences(text)
+    spans = split_sentences(text)
     assert all(start < end for start, end in spans)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)

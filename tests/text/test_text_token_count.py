@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.text.tokens import TOKENISER, count_tokens
+from assay.text.token_count import TOKENISER, count_tokens
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_threads_agree() -> None:
 def test_the_first_count_may_come_from_many_threads_at_once() -> None:
     program = (
         "from concurrent.futures import ThreadPoolExecutor\n"
-        "from assay.text.tokens import count_tokens\n"
+        "from assay.text.token_count import count_tokens\n"
         "with ThreadPoolExecutor(8) as pool:\n"
         "    print(sorted(set(pool.map(count_tokens, ['hello world'] * 64))))\n"
         "import warnings; warnings.simplefilter('ignore')\n"

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.text import wordpiece
-from assay.text.memo import LONGEST, Memo
-from assay.text.wordpiece import CLS, LONGEST_PIECE, MASK, PAD, SEP, UNK, count, pieces
+from assay.text.bounded_cache import MAX_KEY_LENGTH, BoundedCache
+from assay.text.wordpiece import CLS, LONGEST_PIECE, MASK, PAD, SEP, UNK, count_pieces, encode_pieces
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -63,7 +63,7 @@ def test_the_vocabulary_is_the_models() -> None:
         ("hello world", [7592, 2088]),
         ("Hello, World!", [7592, 1010, 2088, 999]),
         ("unaffable", [14477, 20961, 3468]),
-        ("x" * 100, pieces("x" * 100)),
+        ("x" * 100, encode_pieces("x" * 100)),
         ("x" * 101, [UNK]),
         ("[CLS] hello [SEP]", [CLS, 7592, SEP]),
         ("\x00\ufffd\ud800", []),
@@ -72,8 +72,8 @@ def test_the_vocabulary_is_the_models() -> None:
     ],
 )
 def test_known_ids(text: str, ids: list[int]) -> None:
-    assert pieces(text) == ids
-    assert count(text) == len(ids)
+    assert encode_pieces(text) == ids
+    assert count_pieces(text) == len(ids)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_known_ids(text: str, ids: list[int]) -> None:
     ],
 )
 def test_hostile_text_equals_the_reference(text: str) -> None:
-    assert pieces(text) == expected(text)
-    assert count(text) == len(expected(text))
+    assert encode_pieces(text) == expected(text)
+    assert count_pieces(text) == len(expected(text))
 
 
 def test_every_character_equals_the_reference() -> None:
@@ -103,7 +103,7 @@ def test_every_character_equals_the_reference() -> None:
     for first in [*range(0, 0x30000, 64), *range(0xE0000, 0xE0400, 64)]:
         codes = [code for code in range(first, first + 64) if not 0xD800 <= code < 0xE000]
         line = " ".join(f"x{chr(code)}x a{chr(code)}" for code in codes)
-        assert pieces(line) == expected(line), hex(first)
+        assert encode_pieces(line) == expected(line), hex(first)
 
 
 ALPHABET = st.one_of(
@@ -117,8 +117,8 @@ ALPHABET = st.one_of(
 @given(st.text(ALPHABET, max_size=60))
 @example("\ud800")
 def test_any_text_equals_the_reference(text: str) -> None:
-    assert pieces(text) == expected(text)
-    assert count(text) == len(pieces(text))
+    assert encode_pieces(text) == expected(text)
+    assert count_pieces(text) == len(encode_pieces(text))
 
 
 def test_real_documents_equal_the_reference() -> None:
@@ -128,7 +128,7 @@ def test_real_documents_equal_the_reference() -> None:
     with Path(data, "peps", "corpus.jsonl").open(encoding="utf-8") as lines:
         for line, _ in zip(lines, range(40), strict=False):
             text = json.loads(line)["text"]
-            assert pieces(text) == expected(text)
+            assert encode_pieces(text) == expected(text)
 
 
 def test_a_memory_stays_bounded_and_changes_nothing() -> None:
@@ -138,15 +138,15 @@ def test_a_memory_stays_bounded_and_changes_nothing() -> None:
         calls.append(key)
         return len(key)
 
-    memo = Memo(compute, entries=8)
+    memo = BoundedCache(compute, entries=8)
     assert [memo[f"w{number}"] for number in range(100)] == [len(f"w{number}") for number in range(100)]
     assert len(memo) <= 8
     assert memo["w0"] == 2
     assert calls.count("w0") == 1, "the words met first are kept"
-    assert memo["x" * (LONGEST + 1)] == LONGEST + 1
-    assert "x" * (LONGEST + 1) not in memo
+    assert memo["x" * (MAX_KEY_LENGTH + 1)] == MAX_KEY_LENGTH + 1
+    assert "x" * (MAX_KEY_LENGTH + 1) not in memo
 
 
 def test_counting_keeps_no_ids() -> None:
-    count("zzqqxx")
+    count_pieces("zzqqxx")
     assert "zzqqxx" not in wordpiece._IDS

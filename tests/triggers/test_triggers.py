@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.config.load import from_dict, loads, to_config, to_dict
-from assay.config.plans import trigger
+from assay.config.plans import read_trigger
 from assay.errors import ConfigError
 from assay.testing.build import found
 from assay.testing.contracts import check_trigger
@@ -32,7 +32,7 @@ def fires(what, k=10, snapshot=None, text="q", **legs):
 
 @pytest.mark.parametrize("name", sorted(TRIGGERS))
 def test_the_contract_and_the_round_trip(name):
-    made = trigger({"use": name, **EVERY.get(name, {})}, "when")
+    made = read_trigger({"use": name, **EVERY.get(name, {})}, "when")
     check_trigger(made)
     config = {
         "legs": {"bm25": {"norm": "ideal"}, "dense": {"priority": 1, "when": {"use": name, **EVERY.get(name, {})}}},
@@ -86,7 +86,7 @@ def test_term_coverage_by_hand():
 
 
 def test_what_is_not_said():
-    """The settings that docs/router.md names; 000's own is min_must_count = 3."""
+    """The settings that docs/router.md names; the router policy's own is min_must_count = 3."""
     assert FewerThan() == FewerThan(count=3)
     assert TopScoreBelow() == TopScoreBelow(score=0.5, leg="")
     assert MarginBelow() == MarginBelow(margin=0.05, leg="")
@@ -156,12 +156,12 @@ def test_the_trace_says_which_fired_with_the_value_seen():
     many = '{ use = "any_of", of = [{ use = "fewer_than", count = 1 }, { use = "fill_to_k" }] }'
     spans = {s.name: s for s in loads(text % many).run(QUERIES[0], sample_snapshot()).trace}
     dense = spans["dense"]
-    assert (dense.fate, dense.fired.name, dense.fired.observed) == ("ran", "fill_to_k", 4.0)
+    assert (dense.outcome, dense.trigger.name, dense.trigger.observed) == ("ran", "fill_to_k", 4.0)
     assert "triggered: fill_to_k 10, found 4" in [note.text for note in dense.notes]
     quiet = loads(text % '{ use = "fewer_than", count = 2 }').run(QUERIES[0], sample_snapshot())
     last = {s.name: s for s in quiet.trace}["dense"]
-    assert (last.fate, last.skipped) == ("not_triggered", "not triggered: fewer_than 2, found 4")
-    assert quiet.verdict.word == "answered"
+    assert (last.outcome, last.skipped) == ("not_triggered", "not triggered: fewer_than 2, found 4")
+    assert quiet.status.word == "answered"
 
 
 def test_triggers_read_the_configs_k_never_the_callers():
@@ -169,7 +169,7 @@ def test_triggers_read_the_configs_k_never_the_callers():
     pipeline = loads(text)
     for k in (1, 3, 50):
         answer = pipeline.run(QUERIES[0], sample_snapshot(), k=k)
-        assert {s.name: s.fate for s in answer.trace}["dense"] == "not_triggered"
+        assert {s.name: s.outcome for s in answer.trace}["dense"] == "not_triggered"
 
 
 def test_a_trigger_sees_only_the_legs_before_it():
@@ -177,4 +177,4 @@ def test_a_trigger_sees_only_the_legs_before_it():
         'k = 3\n[legs.exact]\n[legs.bm25]\nwhen = { use = "fewer_than", count = 1 }\n[legs.dense]\n[fuse]\nuse = "rrf"'
     )
     answer = loads(text).run(Query("signing key", vector=np.array([1, 0, 0], np.float32)), sample_snapshot())
-    assert {s.name: s.fate for s in answer.trace} == {"exact": "ran", "bm25": "ran", "dense": "ran", "fuse": "ran"}
+    assert {s.name: s.outcome for s in answer.trace} == {"exact": "ran", "bm25": "ran", "dense": "ran", "fuse": "ran"}

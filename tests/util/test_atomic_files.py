@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.util.atomic import aside, whole, write_text
+from assay.util.atomic_files import atomic_path, atomic_writer, write_text
 
 
 def mode(path: Path) -> int:
@@ -19,10 +19,10 @@ def mode(path: Path) -> int:
 def test_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a"
     write_text(path, "first")
-    with pytest.raises(ZeroDivisionError), whole(path) as file:
+    with pytest.raises(ZeroDivisionError), atomic_writer(path) as file:
         file.write(b"half" * (1 // (file.write(b"half") - 4)))
     assert path.read_text() == "first"
-    with whole(path) as file:
+    with atomic_writer(path) as file:
         file.write(b"second")
         assert path.read_text() == "first"
     assert path.read_text() == "second"
@@ -52,25 +52,25 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    heard: list[str] = []
-    reader = threading.Thread(target=lambda: heard.append(pipe.read_text()), daemon=True)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()), daemon=True)
     reader.start()
-    with whole(pipe) as file:
+    with atomic_writer(pipe) as file:
         file.write(b"x\ny\n")
     reader.join(60)
-    assert heard == ["x\ny\n"]
+    assert received == ["x\ny\n"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_complaints_name_what_was_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as caught, whole(tmp_path / "no" / "such"):
+    with pytest.raises(FileNotFoundError) as caught, atomic_writer(tmp_path / "no" / "such"):
         pass
     assert caught.value.filename == str(tmp_path / "no" / "such")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(IsADirectoryError) as blocked, whole(tmp_path / "folder"):
+    with pytest.raises(IsADirectoryError) as blocked, atomic_writer(tmp_path / "folder"):
         pass
     assert blocked.value.filename == str(tmp_path / "folder")
-    with pytest.raises(IsADirectoryError) as replaced, aside(tmp_path / "folder"):
+    with pytest.raises(IsADirectoryError) as replaced, atomic_path(tmp_path / "folder"):
         pass
     assert replaced.value.filename == str(tmp_path / "folder")
     assert os.listdir(tmp_path) == ["folder"]

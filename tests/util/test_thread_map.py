@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.util.thread_map import cores, thread_map
+from assay.util.thread_map import count_cores, thread_map
 
 
 @settings(deadline=None)
@@ -44,12 +44,12 @@ def test_an_error_stops_the_others_and_is_raised(workers: int) -> None:
 def test_ctrl_c_ends_it_quickly() -> None:
     program = """
 import signal, sys, time
-from assay.util.thread_map import spread
+from assay.util.thread_map import thread_map
 def work(item):
     if item == 0: print("ready", flush=True)
     time.sleep(0.01)
 try:
-    spread(work, range(100_000), 4)
+    thread_map(work, range(100_000), 4)
 except KeyboardInterrupt:
     print("stopped", flush=True)
 """
@@ -66,15 +66,15 @@ except KeyboardInterrupt:
 def test_it_works_in_a_forked_child() -> None:
     program = """
 import os
-from assay.util.thread_map import spread
-spread(str, range(9), 3)
+from assay.util.thread_map import thread_map
+thread_map(str, range(9), 3)
 child = os.fork()
 if child == 0:
-    os._exit(0 if spread(str, range(9), 3) == [str(n) for n in range(9)] else 1)
+    os._exit(0 if thread_map(str, range(9), 3) == [str(n) for n in range(9)] else 1)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
 
 
 def test_there_is_at_least_one_core() -> None:
-    assert cores() >= 1
+    assert count_cores() >= 1

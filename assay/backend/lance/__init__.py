@@ -1,1 +1,1 @@
-"""The Lance backend: record and indexes in LanceDB tables."""
+"""The Lance backend: store and indexes in LanceDB tables."""

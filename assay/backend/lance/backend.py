@@ -1,4 +1,4 @@
-"""The `lance` backend: truth and indexes in Lance tables; for bulk, and for tables that other programs read."""
+"""The Lance backend: store and indexes in Lance tables, for large data and for tables that other programs read."""
 
 from __future__ import annotations
 
@@ -11,49 +11,51 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import Check, Erased
+from assay.backend.contract import Check, ErasureReport
 from assay.backend.lance.cache import PostingsCache, VectorCache
 from assay.backend.lance.snapshot import LanceSnapshot, LanceView
 from assay.backend.lance.store import LanceStore
-from assay.backend.lance.tables import told
+from assay.backend.lance.tables import translate_lance_errors
 from assay.backend.shared.postings_snapshot import RowCache
 from assay.errors import StoreError
-from assay.store.validation import check_unit, check_version, embedded_anew
-from assay.text.analyse import Analyser
+from assay.store.validation import check_unit_vector, check_version, model_changed_error
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Progress, Vector
 
 FTS_FROM = 50_000
 """Rows from which Lance's text index gives the posting lists; fewer are held in memory, some 1.5 kB each."""
-MOST_HELD = 64_000_000
-"""Bytes of vectors that are held in memory; beyond, Lance searches them."""
+MAX_VECTOR_BYTES = 64_000_000
+"""Bytes of vectors that are kept in memory; beyond, Lance searches them."""
 COMPACT_FROM = 64
 """Versions since the last compaction from which another pays: each leaves files of its own."""
-_LONGEST = 4_096
+_MAX_TERM_LENGTH = 4_096
 """Characters of the longest spelt term; the text index must not leave any out."""
 
 
 class LanceBackend:
-    """Implements `kept.KeptBackend`. Safe for threads; processes wait for each other to write. Never fork: spawn."""
+    """Implements `contract.StoreBackend`. Safe for threads; processes write in turn. Never fork: spawn."""
 
-    no_vectors = ""
+    no_vectors = None
     wants_index = False
 
-    def __init__(self, store: LanceStore, *, fts_from: int = FTS_FROM, most_held: int = MOST_HELD) -> None:
+    def __init__(
+        self, store: LanceStore, *, fts_from: int = FTS_FROM, max_vector_bytes: int = MAX_VECTOR_BYTES
+    ) -> None:
         self._store = store
-        self._fts_from, self._most_held = fts_from, most_held
+        self._fts_from, self._max_vector_bytes = fts_from, max_vector_bytes
         self.analyser = Analyser(language=store.settings["language"])
         if store.setting("analyser") != self.analyser.digest:
-            store.read_words_anew(self.analyser)
+            store.rebuild_words(self.analyser)
         self._lock = threading.Lock()
         self._cache = RowCache()
-        self._start_over()
+        self._clear_caches()
 
-    def _start_over(self) -> None:
-        """Forget what was read: rows may be gone that it names."""
+    def _clear_caches(self) -> None:
+        """Drop what was read: it may name rows that are gone."""
         self._cache.clear()
-        self._known: tuple[int, LanceView] | None = None
+        self._newest: tuple[int, LanceView] | None = None
         self._words = PostingsCache(self._store)
-        self._vectors = VectorCache.none(self._store)
+        self._vectors = VectorCache.empty(self._store)
         self._current: LanceSnapshot | None = None
 
     @property
@@ -64,12 +66,12 @@ class LanceBackend:
 
     def snapshot(self, version: int | None = None) -> LanceSnapshot:
         with self._lock, self._store.reading():
-            catalogue = self._store.look()
-            if catalogue.said["setting"]["model"] != self._store.settings["model"]:
-                raise embedded_anew(self._store.folder)
+            catalogue = self._store.refresh()
+            if catalogue.entries["setting"]["model"] != self._store.settings["model"]:
+                raise model_changed_error(self._store.folder)
             newest = catalogue.version
-            if self._known is None or self._known[0] != newest:
-                self._known, self._current = (newest, self._read()), None
+            if self._newest is None or self._newest[0] != newest:
+                self._newest, self._current = (newest, self._read()), None
             if version in (None, newest):
                 if self._current is None:
                     self._current = self._view(newest)
@@ -80,30 +82,30 @@ class LanceBackend:
 
     def _read(self) -> LanceView:
         known = self._store.known
-        few = len(known.seqs) < self._fts_from or not self._has_index()
-        if few:
-            self._words = self._words.grown(known.last_seq)
-        light = 4 * self._store.settings["dim"] * len(known.seqs) <= self._most_held
-        if light and self._store.settings["dim"]:
-            self._vectors = self._vectors.grown(known.last_seq, known.said["setting"].get("filled", ""))
+        in_memory = len(known.seqs) < self._fts_from or not self._has_index()
+        if in_memory:
+            self._words = self._words.extended(known.last_seq)
+        small_vectors = 4 * self._store.settings["dim"] * len(known.seqs) <= self._max_vector_bytes
+        if small_vectors and self._store.settings["dim"]:
+            self._vectors = self._vectors.extended(known.last_seq, known.entries["setting"].get("filled", ""))
         return LanceView(
             np.array(known.seqs, np.int64),
             np.array(known.lengths, np.float64),
             bytes(known.marks),
             list(known.ids),
-            words=self._words if few else None,
-            vectors=self._vectors if light else None,
+            words=self._words if in_memory else None,
+            vectors=self._vectors if small_vectors else None,
         )
 
     def _has_index(self) -> bool:
-        with told(self._store.folder):
+        with translate_lance_errors(self._store.folder):
             return any(index.columns == ["body"] for index in self._store.tables["chunk"].list_indices())
 
     def _view(self, version: int) -> LanceSnapshot:
-        assert self._known is not None
-        catalogue, known = self._store.known, self._known[1]
-        alive = np.array(catalogue.born, np.int64) <= version
-        dead = [seq for seq, when in catalogue.died.items() if when <= version]
+        assert self._newest is not None
+        catalogue, known = self._store.known, self._newest[1]
+        alive = np.array(catalogue.inserted_in, np.int64) <= version
+        dead = [seq for seq, when in catalogue.deleted_in.items() if when <= version]
         alive &= ~np.isin(known.seqs, np.array(dead, np.int64))
         return LanceSnapshot(self._store, version, known, alive, self.analyser, self._cache)
 
@@ -112,7 +114,7 @@ class LanceBackend:
     def put(self, items: Iterable[tuple[Chunk, Vector | None]], origin: str = "") -> int:
         with self._store.write("put") as writer:
             for chunk, vector in items:
-                writer.put(chunk, check_unit(chunk.id, vector, self._store.settings["dim"]), origin)
+                writer.put(chunk, check_unit_vector(chunk.id, vector, self._store.settings["dim"]), origin)
         return self._store.version()
 
     def remove(self, ids: Iterable[str]) -> int:
@@ -125,16 +127,16 @@ class LanceBackend:
 
     @property
     def pending(self) -> int:
-        known, since = self._store.look(), self._compacted()
-        born = len(known.born) - bisect_right(known.born, since)
-        return born + sum(when > since for when in known.died.values())
+        known, since = self._store.refresh(), self._compacted()
+        born = len(known.inserted_in) - bisect_right(known.inserted_in, since)
+        return born + sum(when > since for when in known.deleted_in.values())
 
     @property
     def due(self) -> bool:
         return self._store.version() - self._compacted() >= COMPACT_FROM or self.pending >= self._fts_from
 
     def _compacted(self) -> int:
-        """The version that was compacted last."""
+        """The version of the last compaction."""
         return int(self._store.setting("compacted") or 0)
 
     def index(self) -> Mapping[str, Any] | None:
@@ -146,34 +148,34 @@ class LanceBackend:
         return self._store.sizes()
 
     def compact(self, progress: Progress = lambda *_: None, force: bool = False) -> bool:
-        """Merge the files of many small commits and bring the text index into step; readers go on meanwhile."""
+        """Merge the files of many small commits and update the text index; readers go on meanwhile."""
         if self._store.readonly or not (force or self.pending):
             return False
-        with self._store.turn("compacting"):
+        with self._store.lock("compacting"):
             names = self._store.tables.names()
             for done, name in enumerate(names):
                 progress("merging tables", done, len(names))
                 self._index(name)
-                with told(self._store.folder):
+                with translate_lance_errors(self._store.folder):
                     self._store.tables[name].optimize()
             with self._store.write("compact") as writer:
                 writer.set("compacted", writer.version)
-        self._known = None
+        self._newest = None
         return True
 
     def _index(self, name: str) -> None:
-        """Make the text index once there are rows enough; `optimize` keeps it in step from then on."""
+        """Create the text index once there are enough rows; `optimize` keeps it current from then on."""
         table = self._store.tables[name]
         if name != "chunk" or self._store.tables.count(name) < self._fts_from:
             return
         from lancedb.index import FTS
 
-        with told(self._store.folder):
+        with translate_lance_errors(self._store.folder):
             if not self._has_index():
                 config = FTS(
                     with_position=False,
                     base_tokenizer="whitespace",
-                    max_token_length=_LONGEST,
+                    max_token_length=_MAX_TERM_LENGTH,
                     lower_case=False,
                     stem=False,
                     remove_stop_words=False,
@@ -184,14 +186,14 @@ class LanceBackend:
     # -- forgetting
 
     def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
-        known = self._store.look()
-        gone = [seq for seq, when in known.died.items() if when <= version]
+        known = self._store.refresh()
+        gone = [seq for seq, when in known.deleted_in.items() if when <= version]
         self._drop(gone, f"forget before v{version}", oldest=version)
         self.compact(progress, force=True)
         return len(gone)
 
-    def erase(self, doc_ids: Sequence[str], note: str) -> Erased:
-        known = self._store.look()
+    def erase(self, doc_ids: Sequence[str], note: str) -> ErasureReport:
+        known = self._store.refresh()
         gone = [known.seqs[place] for name in doc_ids for place in known.by_doc.get(name, [])]
         for name in doc_ids:
             with self._store.write(note) as writer:
@@ -199,14 +201,14 @@ class LanceBackend:
                     writer.remove_file(origin)
         self._drop(gone, note, oldest=0)
         rows = "1 row" if len(gone) == 1 else f"{len(gone):,} rows"
-        return Erased([f"{self._store.folder.name}: {rows} of all versions and of their old files"], [])
+        return ErasureReport([f"{self._store.folder.name}: {rows} of all versions and of their old files"], [])
 
     def _drop(self, seqs: Sequence[int], note: str, oldest: int) -> None:
-        """Rows leave the tables, and the files that held them are removed: older handles can no longer read."""
+        """Remove rows from the tables and the files that held them: older handles can no longer read."""
         store = self._store
         with store.write(note) as writer:
             writer.set("epoch", int(store.setting("epoch") or 0) + 1)
-        with store.turn("writing"):
+        with store.lock("writing"):
             for start in range(0, len(seqs), 1_000):
                 listed = ", ".join(map(str, seqs[start : start + 1_000]))
                 for name in store.tables.names():
@@ -214,11 +216,11 @@ class LanceBackend:
                         store.tables.delete(name, f"seq IN ({listed})")
             if oldest:
                 store.tables.delete("version", f"number < {oldest}")
-            with told(store.folder):
+            with translate_lance_errors(store.folder):
                 for name in store.tables.names():
                     store.tables[name].optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
-        store.start_over()
-        self._start_over()
+        store.reload()
+        self._clear_caches()
 
     def health(self) -> list[Check]:
         return []
@@ -227,27 +229,27 @@ class LanceBackend:
         return 0
 
     def close(self) -> None:
-        self._start_over()
+        self._clear_caches()
         self._store.close()
 
 
 class LanceFactory:
-    """Implements `kept.Place` for folders of Lance tables."""
+    """Implements `contract.BackendFactory` for folders of Lance tables."""
 
-    no_vectors = ""
+    no_vectors = None
 
     def exists(self, address: str) -> bool:
-        return LanceStore.exists(_folder(address))
+        return LanceStore.exists(_parse_folder(address))
 
     def create(self, address: str, settings: Mapping[str, Any]) -> LanceBackend:
-        said = {**settings, "analyser": Analyser(language=settings["language"]).digest}
-        return LanceBackend(LanceStore.create(_folder(address), said))
+        own = {**settings, "analyser": Analyser(language=settings["language"]).digest}
+        return LanceBackend(LanceStore.create(_parse_folder(address), own))
 
     def open(self, address: str) -> LanceBackend:
-        return LanceBackend(LanceStore.open(_folder(address)))
+        return LanceBackend(LanceStore.open(_parse_folder(address)))
 
 
-def _folder(address: str) -> Path:
+def _parse_folder(address: str) -> Path:
     if "://" in address:
         raise StoreError(
             f"{address} is no folder of this machine", "mount it, and name the folder: writers need its file locks"

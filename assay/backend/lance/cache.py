@@ -1,6 +1,6 @@
-"""What a process holds of a store in Lance tables so that it need not ask them: posting lists, and vectors while few.
+"""In-memory caches of a Lance store: posting lists, and vectors while they are few.
 
-Both are values: what has grown by the rows committed since is a new one, and snapshots keep theirs.
+Both are immutable: `extended` gives a new one with the rows committed since, and snapshots keep theirs.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from assay.backend.lance.store import LanceStore
 from assay.backend.shared.postings_bm25 import Posting
 from assay.index.vectors import exact_scores
-from assay.text.spell import spelt
+from assay.text.term_encoding import encode_term
 from assay.types import Floats, Rows, Vector, Vectors
 
 _MOST_SEGMENTS = 16
 _NOISE = 1e-5
-"""More than float32 can be wrong about a cosine; it must not decide who is looked at."""
+"""More than the rounding error of a cosine in float32."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PostingsCache:
     segments: tuple[_Segment, ...] = ()
     upto: int = 0
 
-    def grown(self, upto: int) -> PostingsCache:
+    def extended(self, upto: int) -> PostingsCache:
         """With the rows up to this one."""
         if upto <= self.upto:
             return self
@@ -55,16 +55,16 @@ class PostingsCache:
         seqs = table["seq"].to_numpy().astype(np.int64)
         split = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(table["body"].combine_chunks()))
         words = pc.list_flatten(split).dictionary_encode()
-        of = pc.list_parent_indices(split).to_numpy().astype(np.int64)
+        owners = pc.list_parent_indices(split).to_numpy().astype(np.int64)
         size = max(len(seqs), 1)
-        keys, counts = np.unique(words.indices.to_numpy().astype(np.int64) * size + of, return_counts=True)
+        keys, counts = np.unique(words.indices.to_numpy().astype(np.int64) * size + owners, return_counts=True)
         names = words.dictionary.to_pylist()
         start = np.searchsorted(keys // size, np.arange(len(names) + 1))
         terms = {name: number for number, name in enumerate(names) if name}
         return _Segment(terms, start, seqs[keys % size] if len(keys) else seqs[:0], np.minimum(counts, 65_535.0))
 
     def posting(self, term: str) -> Posting:
-        name = spelt(term)
+        name = encode_term(term)
         spans = [(s, slice(s.start[n], s.start[n + 1])) for s in self.segments if (n := s.terms.get(name, -1)) >= 0]
         if not spans:
             return np.empty(0, np.int64), np.empty(0)
@@ -83,12 +83,12 @@ class VectorCache:
     filled: str = ""
 
     @staticmethod
-    def none(store: LanceStore) -> VectorCache:
+    def empty(store: LanceStore) -> VectorCache:
         return VectorCache(store, np.empty(0, np.int64), np.empty((0, store.settings["dim"]), np.float32))
 
-    def grown(self, upto: int, filled: str) -> VectorCache:
-        """With the rows up to this one; all of them anew when older rows got vectors since."""
-        base = self if filled == self.filled else VectorCache.none(self.store)
+    def extended(self, upto: int, filled: str) -> VectorCache:
+        """With the rows up to this one; all are read again when older rows got vectors since."""
+        base = self if filled == self.filled else VectorCache.empty(self.store)
         name = self.store.vector_table
         if upto <= base.upto or name not in self.store.tables.names():
             return base
@@ -96,21 +96,21 @@ class VectorCache:
         seqs = table["seq"].to_numpy().astype(np.int64)
         values = table["value"].combine_chunks().flatten().to_numpy().reshape(-1, self.matrix.shape[1])
         rows, first = np.unique(seqs, return_index=True)  # a row embedded twice has one vector
-        together = np.concatenate([base.seqs, rows]), np.concatenate([base.matrix, values[first]])
-        return VectorCache(self.store, *together, upto, filled)
+        joined = np.concatenate([base.seqs, rows]), np.concatenate([base.matrix, values[first]])
+        return VectorCache(self.store, *joined, upto, filled)
 
     @cached_property
     def _has(self) -> NDArray[np.bool_]:
         has: NDArray[np.bool_] = np.asarray(self.matrix.any(axis=1))
         return has
 
-    def of(self, rows: Rows) -> Vectors:
+    def get(self, rows: Rows) -> Vectors:
         """Vectors of rows in their order; zero where a row has none."""
         out = np.zeros((len(rows), self.matrix.shape[1]), np.float32)
         if len(self.seqs):
-            place = np.searchsorted(self.seqs, rows)
-            has = self.seqs.take(place, mode="clip") == rows
-            out[has] = self.matrix[place[has]]
+            positions = np.searchsorted(self.seqs, rows)
+            has = self.seqs.take(positions, mode="clip") == rows
+            out[has] = self.matrix[positions[has]]
         return out
 
     def nearest(self, query: Vector, k: int, allowed: NDArray[np.bool_]) -> tuple[Rows, Floats]:

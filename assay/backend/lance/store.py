@@ -1,4 +1,4 @@
-"""A record of truth in Lance tables (see `lance_tables`): for bulk, and for tables that other programs read.
+"""The chunk store in Lance tables (see `tables`), for large data and for tables that other programs read.
 
 Lance calls no fsync: a commit survives a killed process; after a power failure the newest ones may be gone.
 """
@@ -18,27 +18,36 @@ from typing import Any
 import numpy as np
 
 from assay.backend.lance.catalogue import Catalogue
-from assay.backend.lance.staging import LanceStaging, table_of
-from assay.backend.lance.tables import FORMAT, NAMES, TRUTH, Tables, arrow, schemas, told, vector_schema
+from assay.backend.lance.staging import LanceStaging, vector_table_name
+from assay.backend.lance.tables import (
+    FORMAT,
+    NAMES,
+    TRUTH,
+    Tables,
+    import_arrow,
+    schemas,
+    translate_lance_errors,
+    vector_schema,
+)
 from assay.backend.lance.writer import LanceWriter
 from assay.errors import StoreError
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
-from assay.store.disk_usage import weight
-from assay.store.locks import in_turn
-from assay.store.rows import ChunkRow, FileFacts, Stored, facts_of
+from assay.store.disk_usage import count_bytes
+from assay.store.locks import lock_file
+from assay.store.rows import ChunkRow, FileState, StoredRow, digest_chunk
 from assay.store.sqlite import SETTINGS
-from assay.store.validation import embedded_anew, forgotten, version_of
-from assay.text.analyse import Analyser
-from assay.text.spell import spelt
+from assay.store.validation import model_changed_error, resolve_version, rows_forgotten_error
+from assay.text.analyser import Analyser
+from assay.text.term_encoding import encode_term
 from assay.types import Chunk, Vector, Vectors
 
-_PART = 1_000
-"""Rows asked for at a time."""
+_BATCH = 1_000
+"""Rows read at a time."""
 _STORED = ("id", "doc_id", "text", "tokens", "created", "importance", "meta", "facts")
 
 
 class LanceStore(LanceStaging):
-    """Implements `record.Record`."""
+    """Implements `ChunkStore`."""
 
     def __init__(self, folder: Path, readonly: bool) -> None:
         self.folder = folder
@@ -53,10 +62,10 @@ class LanceStore(LanceStaging):
                 f"{folder} is not an Assay store of Lance tables: it has no table {missing[0]!r}",
                 "give another address; tables of others can be brought in with: assay memory import",
             )
-        self.look()
-        if not self.known.said["setting"].keys() >= SETTINGS:
+        self.refresh()
+        if not self.known.entries["setting"].keys() >= SETTINGS:
             raise StoreError(f"{folder} does not say how it was made", "restore the folder from a copy")
-        self.settings: dict[str, Any] = dict(self.known.said["setting"])
+        self.settings: dict[str, Any] = dict(self.known.entries["setting"])
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -65,23 +74,23 @@ class LanceStore(LanceStaging):
     @staticmethod
     def create(folder: Path, settings: Mapping[str, Any]) -> LanceStore:
         """A new, empty store; the table `version` comes last, so a killed process leaves none."""
-        with told(folder):
+        with translate_lance_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        with told(folder), in_turn(folder / ".writing"):
+        with translate_lance_errors(folder), lock_file(folder / ".writing"):
             if not LanceStore.exists(folder):
                 tables = Tables(folder)
                 for name, schema in schemas().items():
                     if name != "version":
                         tables.drop(name)
                         tables.make(name, schema)
-                said = {"format": FORMAT, "epoch": 0, **settings}
+                stored = {"format": FORMAT, "epoch": 0, **settings}
                 tables.add(
                     "fact",
-                    {"kind": ["setting"] * len(said), "key": list(said), "version": [0] * len(said)}
-                    | {"value": [json.dumps(value) for value in said.values()]},
+                    {"kind": ["setting"] * len(stored), "key": list(stored), "version": [0] * len(stored)}
+                    | {"value": [json.dumps(value) for value in stored.values()]},
                 )
                 first = {"number": [0], "note": ["made"], "last_seq": [0], "rows": [0], "deaths": [0]}
-                pa = arrow()
+                pa = import_arrow()
                 tables._db.create_table("version", pa.table(first, schema=schemas()["version"]))
         return LanceStore(folder, readonly=False)
 
@@ -106,35 +115,35 @@ class LanceStore(LanceStaging):
     def close(self) -> None:
         self.tables.close()
 
-    def look(self) -> Catalogue:
-        """What is known, brought into step."""
-        with self._lock, told(self.folder):
+    def refresh(self) -> Catalogue:
+        """The catalogue, with what was committed since the last call."""
+        with self._lock, translate_lance_errors(self.folder):
             self.known.refresh()
             return self.known
 
-    def start_over(self) -> None:
-        """Forget what is known: rows were erased that it names."""
+    def reload(self) -> None:
+        """Read the catalogue from scratch: rows that it names were erased."""
         with self._lock:
             self.known = Catalogue(self.tables)
-            self.look()
+            self.refresh()
 
     # -- versions and settings
 
     def version(self) -> int:
-        return self.look().version
+        return self.refresh().version
 
     def oldest(self) -> int:
-        return self.look().oldest
+        return self.refresh().oldest
 
     def resolve(self, snapshot: str) -> int:
-        return version_of(snapshot, self.tags(), self.oldest(), self.version())
+        return resolve_version(snapshot, self.tags(), self.oldest(), self.version())
 
     def tags(self) -> dict[str, int]:
         oldest = self.oldest()  # what a tag named may have been forgotten
-        return {name: version for name, version in sorted(self.look().said["tag"].items()) if version >= oldest}
+        return {name: version for name, version in sorted(self.refresh().entries["tag"].items()) if version >= oldest}
 
     def setting(self, key: str) -> Any:
-        return self.look().said["setting"].get(key)
+        return self.refresh().entries["setting"].get(key)
 
     # -- rows
 
@@ -144,69 +153,73 @@ class LanceStore(LanceStaging):
             yield
 
     def live_at(self, version: int) -> Iterator[tuple[str, int]]:
-        known = self.look()
-        alive = (p for p, seq in enumerate(known.seqs) if known.born[p] <= version < known.died.get(seq, version + 1))
+        known = self.refresh()
+        alive = (
+            p
+            for p, seq in enumerate(known.seqs)
+            if known.inserted_in[p] <= version < known.deleted_in.get(seq, version + 1)
+        )
         yield from sorted((known.ids[place], known.seqs[place]) for place in alive)
 
     def rows(self, seqs: Sequence[int]) -> list[ChunkRow]:
         found: dict[int, ChunkRow] = {}
-        died = self.known.died
-        for start in range(0, len(seqs), _PART):
-            wanted = ", ".join(str(int(seq)) for seq in seqs[start : start + _PART])
+        deleted_in = self.known.deleted_in
+        for start in range(0, len(seqs), _BATCH):
+            wanted = ", ".join(str(int(seq)) for seq in seqs[start : start + _BATCH])
             table = self.tables.read("chunk", TRUTH, f"seq IN ({wanted})")
             for row in zip(*(table[name].to_pylist() for name in TRUTH), strict=True):
-                seq, name, doc_id, text, tokens, created, importance, meta, facts, born = row
+                seq, name, doc_id, text, tokens, created, importance, meta, facts, inserted_in = row
                 moment = float("nan") if created is None else created
                 chunk = Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta))
-                found[seq] = ChunkRow(seq, chunk, facts, born, died.get(seq))
+                found[seq] = ChunkRow(seq, chunk, facts, inserted_in, deleted_in.get(seq))
         try:
             return [found[int(seq)] for seq in seqs]
         except KeyError as error:
-            raise forgotten(self.folder) from error
+            raise rows_forgotten_error(self.folder) from error
 
     @property
     def vector_table(self) -> str:
-        return table_of(self.settings["model"])
+        return vector_table_name(self.settings["model"])
 
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors:
         out = np.zeros((len(seqs), dim), np.float32)
         place = {int(seq): i for i, seq in enumerate(seqs)}
         any_yet = bool(dim) and self.vector_table in self.tables.names()
-        for start in range(0, len(seqs) if any_yet else 0, _PART):
-            wanted = ", ".join(str(int(seq)) for seq in seqs[start : start + _PART])
+        for start in range(0, len(seqs) if any_yet else 0, _BATCH):
+            wanted = ", ".join(str(int(seq)) for seq in seqs[start : start + _BATCH])
             table = self.tables.read(self.vector_table, ("seq", "value"), f"seq IN ({wanted})").combine_chunks()
-            held = table["value"].combine_chunks().flatten().to_numpy().reshape(-1, dim)
-            for seq, value in zip(table["seq"].to_pylist(), held, strict=True):
+            values = table["value"].combine_chunks().flatten().to_numpy().reshape(-1, dim)
+            for seq, value in zip(table["seq"].to_pylist(), values, strict=True):
                 out[place[seq]] = value
         return out
 
-    def lacking_vectors(self) -> list[int]:
-        known = self.look()
+    def rows_without_vector(self) -> list[int]:
+        known = self.refresh()
         if self.vector_table not in self.tables.names():
-            return [known.seqs[place] for place in known.live()]
+            return [known.seqs[place] for place in known.live_positions()]
         having = set(self.tables.read(self.vector_table, ("seq",))["seq"].to_pylist())
-        return [known.seqs[place] for place in known.live() if known.seqs[place] not in having]
+        return [known.seqs[place] for place in known.live_positions() if known.seqs[place] not in having]
 
-    def live_in(self, origin: str) -> dict[str, tuple[int, bytes]]:
-        known = self.look()
-        places = known.alive(known.by_origin.get(origin, []))
+    def live_chunks_of(self, origin: str) -> dict[str, tuple[int, bytes]]:
+        known = self.refresh()
+        places = known.live_among(known.by_origin.get(origin, []))
         return {known.ids[place]: (known.seqs[place], known.facts[place]) for place in places}
 
     # -- where they came from
 
-    def files(self, source: str | None = None) -> dict[str, FileFacts]:
-        found = sorted(self.look().said["file"].items())
-        every = {origin: FileFacts(origin, said[0], said[1], said[2]) for origin, said in found}
-        return {origin: facts for origin, facts in every.items() if source is None or facts.source == source}
+    def files(self, folder: str | None = None) -> dict[str, FileState]:
+        entries = sorted(self.refresh().entries["file"].items())
+        files = {origin: FileState(origin, values[0], values[1], values[2]) for origin, values in entries}
+        return {origin: file for origin, file in files.items() if folder is None or file.folder == folder}
 
-    def sources(self) -> dict[str, str]:
-        return dict(sorted(self.look().said["source"].items()))
+    def folders(self) -> dict[str, str]:
+        return dict(sorted(self.refresh().entries["source"].items()))
 
     # -- counting and looking back
 
-    def tally(self) -> StoreCounts:
-        known = self.look()
-        live = list(known.live())
+    def count_chunks(self) -> StoreCounts:
+        known = self.refresh()
+        live = list(known.live_positions())
         alive = {known.seqs[place] for place in live}
         metas = self.tables.read("chunk", ("seq", "meta"))
         languages = Counter(
@@ -218,68 +231,72 @@ class LanceStore(LanceStaging):
         documents = len({known.docs[place] for place in live})
         return StoreCounts(len(live), documents, sum(known.tokens[p] for p in live), len(known.seqs) - len(live), most)
 
-    def extents(self, prefix: str) -> Iterator[OriginExtent]:
-        known = self.look()
+    def origin_extents(self, prefix: str) -> Iterator[OriginExtent]:
+        known = self.refresh()
         for origin in sorted(name for name in known.by_origin if name.startswith(prefix)):
-            live = list(known.alive(known.by_origin[origin]))
+            live = list(known.live_among(known.by_origin[origin]))
             if live:
                 documents = len({known.docs[place] for place in live})
                 yield OriginExtent(origin, documents, len(live), sum(known.tokens[place] for place in live))
 
     def heads(self, origin: str) -> Iterator[ChunkHead]:
-        known = self.look()
-        seqs = [known.seqs[place] for place in known.alive(known.by_origin.get(origin, []))]
+        known = self.refresh()
+        seqs = [known.seqs[place] for place in known.live_among(known.by_origin.get(origin, []))]
         for row in self.rows(seqs):
             yield ChunkHead(row.chunk.id, row.chunk.doc_id, row.chunk.tokens, row.chunk.text[:200])
 
-    def reach(self, target: str) -> tuple[int, int]:
-        known = self.look()
+    def count_target(self, target: str) -> tuple[int, int]:
+        known = self.refresh()
         named = [o for o in known.by_origin if o == target or o.startswith(f"{target}/")]
         places = {p for o in named for p in known.by_origin[o]} | {*known.by_doc.get(target, [])}
-        live = list(known.alive(sorted(places)))
+        live = list(known.live_among(sorted(places)))
         return len({known.docs[place] for place in live}), len(live)
 
     def sizes(self) -> dict[str, int]:
-        return {"tables": weight(self.folder)}
+        return {"tables": count_bytes(self.folder)}
+
+    def check_outside(self, target: Path) -> None:
+        if target.resolve().is_relative_to(self.folder.resolve()):
+            raise StoreError(f"{target} belongs to the store itself", "give another name")
 
     def has_document(self, doc_id: str) -> bool:
-        known = self.look()
-        return any(True for _ in known.alive(known.by_doc.get(doc_id, [])))
+        known = self.refresh()
+        return any(True for _ in known.live_among(known.by_doc.get(doc_id, [])))
 
-    def states(self, beginning: str) -> list[StoreState]:
-        known = self.look()
-        places = [p for name, places in known.by_doc.items() if name.startswith(beginning) for p in places]
+    def states(self, prefix: str) -> list[StoreState]:
+        known = self.refresh()
+        places = [p for name, places in known.by_doc.items() if name.startswith(prefix) for p in places]
         rows = self.rows([known.seqs[place] for place in places])
         notes = {number: note for number, (note, _) in known.notes.items()}
-        found = [StoreState(row, notes.get(row.born, ""), notes.get(row.died or -1, "")) for row in rows]
-        return sorted(found, key=lambda state: (state.row.born, state.row.seq))
+        found = [StoreState(row, notes.get(row.inserted_in, ""), notes.get(row.deleted_in or -1, "")) for row in rows]
+        return sorted(found, key=lambda state: (state.row.inserted_in, state.row.seq))
 
-    def buried(self, beginning: str) -> Iterator[tuple[str, Any]]:
-        known = self.look()
-        names = [name for name in known.by_doc if name.startswith(beginning) and not self.has_document(name)]
+    def deleted_documents(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        known = self.refresh()
+        names = [name for name in known.by_doc if name.startswith(prefix) and not self.has_document(name)]
         for row in self.rows([known.seqs[place] for name in names for place in known.by_doc[name]]):
             yield row.chunk.doc_id, row.chunk.meta.get("scope")
 
-    def damage(self, deep: bool) -> str:
-        """Are all tables there, and all committed rows? `deep` reads every chunk against the digest of its facts."""
+    def find_damage(self, deep: bool) -> str:
+        """Check the tables and the number of rows; `deep` checks every chunk against its digest."""
         try:
-            known = self.look()
+            known = self.refresh()
             lost = len(known.seqs) - self.tables.count("chunk")
             if lost > 0:
                 return f"{lost} chunks are lost"
             every = self.rows(known.seqs) if deep else []
         except (StoreError, ValueError) as error:
             return f"it is damaged: {error}"
-        wrong = [row.chunk.id for row in every if facts_of(row.chunk) != row.facts]
+        wrong = [row.chunk.id for row in every if digest_chunk(row.chunk) != row.facts]
         return f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}" if wrong else ""
 
     # -- writing
 
     @contextlib.contextmanager
-    def turn(self, name: str) -> Iterator[None]:
-        with contextlib.ExitStack() as held:
-            with told(self.folder):
-                held.enter_context(in_turn(self.folder / f".{name}"))
+    def lock(self, name: str) -> Iterator[None]:
+        with contextlib.ExitStack() as values:
+            with translate_lance_errors(self.folder):
+                values.enter_context(lock_file(self.folder / f".{name}"))
             yield
 
     @contextlib.contextmanager
@@ -288,12 +305,12 @@ class LanceStore(LanceStaging):
             raise StoreError(f"the store {self.folder} is read-only here", "copy it to a folder you may write to")
         if self._writer == threading.get_ident():
             raise StoreError(f"a transaction within a transaction on {self.folder}", "end the first one before")
-        with self._lock, self.turn("writing"), self._as_writer():
-            known = self.look()
-            if known.said["setting"]["model"] != self.settings["model"]:
-                raise embedded_anew(self.folder)
-            self._tidy(known)
-            writer = LanceWriter(known, self.settings["dim"], self._words)
+        with self._lock, self.lock("writing"), self._as_writer():
+            known = self.refresh()
+            if known.entries["setting"]["model"] != self.settings["model"]:
+                raise model_changed_error(self.folder)
+            self._remove_uncommitted(known)
+            writer = LanceWriter(known, self.settings["dim"], self._analyse)
             yield writer
             self._commit(writer, note)
             self.settings.update(writer.settings)
@@ -306,14 +323,14 @@ class LanceStore(LanceStaging):
         finally:
             self._writer = 0
 
-    def _words(self, row: Stored) -> tuple[str, int]:
-        """The analysed terms of a row, each between spaces of its own, and how many they are."""
+    def _analyse(self, row: StoredRow) -> tuple[str, int]:
+        """The terms of a row, each between spaces of its own, and their number."""
         chunk = Chunk(row[0], row[1], row[2], row[3], meta=json.loads(row[6]))
         terms = Analyser(language=self.settings["language"]).terms(chunk.indexed_text)
-        return "".join(f" {spelt(term)} " for term in terms), len(terms)
+        return "".join(f" {encode_term(term)} " for term in terms), len(terms)
 
-    def read_words_anew(self, analyser: Analyser) -> None:
-        """Analyse every row again: another release of the analyser read them before. One new version of the table."""
+    def rebuild_words(self, analyser: Analyser) -> None:
+        """Analyse every row again, after another release of the analyser did. One new version of the table."""
         if self.readonly:
             raise StoreError(
                 f"the words of {self.folder} were read by another release of the analyser, and it is read-only here",
@@ -322,17 +339,17 @@ class LanceStore(LanceStaging):
         with self.write("words read anew") as writer:
             if self.setting("analyser") != analyser.digest:  # another may have done it while we waited
                 table = self.tables.read("chunk", schemas()["chunk"].names)
-                read = [self._words(row) for row in zip(*(table[n].to_pylist() for n in _STORED), strict=True)]
+                read = [self._analyse(row) for row in zip(*(table[n].to_pylist() for n in _STORED), strict=True)]
                 for place, name in enumerate(("body", "length")):
-                    fresh = arrow().array([one[place] for one in read], table.schema.field(name).type)
+                    fresh = import_arrow().array([one[place] for one in read], table.schema.field(name).type)
                     table = table.set_column(table.schema.get_field_index(name), name, fresh)
                 self.tables.replace("chunk", table)
                 writer.set("analyser", analyser.digest)
                 writer.set("epoch", int(self.setting("epoch") or 0) + 1)
 
-    def _tidy(self, known: Catalogue) -> None:
-        """Remove what a killed writer left: it has numbers that no version names."""
-        counted = {"chunk": len(known.seqs), "death": len(known.died), "fact": known.fact_rows}
+    def _remove_uncommitted(self, known: Catalogue) -> None:
+        """Remove what a killed writer left: rows above the last committed number."""
+        counted = {"chunk": len(known.seqs), "death": len(known.deleted_in), "fact": known.fact_rows}
         if all(self.tables.count(name) == number for name, number in counted.items()):
             return
         self.tables.delete("chunk", f"seq > {known.last_seq}")
@@ -343,30 +360,30 @@ class LanceStore(LanceStaging):
                 self.tables.delete(name, f"seq > {known.last_seq}")
 
     def _commit(self, writer: LanceWriter, note: str) -> None:
-        """Append everything; the version's row, which makes it count, comes last."""
+        """Append everything; the row in `version`, which commits it, comes last."""
         if not writer.changed and not writer.facts:
             return
         if writer.rows:
             self.tables.add("chunk", writer.columns())
         if writer.vectors:
             self.add_vectors(self.vector_table, self.settings["dim"], writer.vectors)
-            self._note_filled(writer)
-        if writer.deaths:
-            died = [writer.version] * len(writer.deaths)
-            self.tables.add("death", {"seq": writer.deaths, "died": died})
+            self._record_late_vectors(writer)
+        if writer.deletions:
+            died = [writer.version] * len(writer.deletions)
+            self.tables.add("death", {"seq": writer.deletions, "died": died})
         if writer.facts:
-            self.tables.add("fact", writer.said())
+            self.tables.add("fact", writer.fact_columns())
         last = self.known.last_seq + len(writer.rows)
-        counts = {"rows": [len(writer.rows)], "deaths": [len(writer.deaths)]}
+        counts = {"rows": [len(writer.rows)], "deaths": [len(writer.deletions)]}
         self.tables.add("version", {"number": [writer.version], "note": [note], "last_seq": [last], **counts})
         if writer.settings.get("model", self.settings["model"]) != self.settings["model"]:
             self.tables.drop(self.vector_table)
 
-    def _note_filled(self, writer: LanceWriter) -> None:
-        """Vectors that came after their rows are no part of the rows' marks; a setting covers them."""
+    def _record_late_vectors(self, writer: LanceWriter) -> None:
+        """Vectors added after their rows are not covered by the rows' marks; a setting records their digest."""
         late = {seq: vector for seq, vector in writer.vectors.items() if seq <= self.known.last_seq}
         if late:
-            before = self.known.said["setting"].get("filled", "")
+            before = self.known.entries["setting"].get("filled", "")
             digest = hashlib.blake2b(before.encode(), digest_size=16)
             for seq, vector in sorted(late.items()):
                 digest.update(seq.to_bytes(8, "big") + vector.tobytes())
@@ -375,6 +392,6 @@ class LanceStore(LanceStaging):
     def add_vectors(self, name: str, dim: int, vectors: Mapping[int, Vector]) -> None:
         """Append vectors to the table of a model, by the numbers of their rows."""
         self.tables.make(name, vector_schema(dim))
-        flat = arrow().array(np.concatenate(list(vectors.values())))
-        values = arrow().FixedSizeListArray.from_arrays(flat, dim)
+        flat = import_arrow().array(np.concatenate(list(vectors.values())))
+        values = import_arrow().FixedSizeListArray.from_arrays(flat, dim)
         self.tables.add(name, {"seq": list(vectors), "value": values})

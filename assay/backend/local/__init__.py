@@ -1,1 +1,1 @@
-"""The default backend: a folder with a SQLite record of truth and generations of derived indexes."""
+"""The default backend: a folder with a SQLite store and generations of derived indexes."""

@@ -1,4 +1,4 @@
-"""The embedded backend: a folder with a SQLite record of truth and generations of derived indexes."""
+"""The local backend: a folder with a SQLite store and generations of derived indexes."""
 
 from __future__ import annotations
 
@@ -12,32 +12,36 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import Check, Erased
+from assay.backend.contract import Check, ErasureReport
 from assay.backend.local import forget as local_forget
 from assay.backend.local.health import health, sweep
 from assay.backend.local.snapshot import LocalSnapshot
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
-from assay.errors import StoreError
+from assay.errors import Reason, StoreError
 from assay.index.generation import Generation, build_generation
+from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
-from assay.index.vectors_build import IVF_FROM
+from assay.index.vectors_builder import IVF_FROM
 from assay.index.words import TANTIVY_FROM
 from assay.store.db_errors import translate_errors
-from assay.store.disk_usage import weight
-from assay.store.locks import in_turn, only_one, unused
-from assay.store.sqlite import ChunkRow, SqliteStore
-from assay.store.validation import check_unit, check_version, embedded_anew
-from assay.text.analyse import Analyser
+from assay.store.disk_usage import count_bytes
+from assay.store.locks import lock_file, lock_if_unused, try_lock_file
+from assay.store.rows import ChunkRow
+from assay.store.sqlite import SqliteStore
+from assay.store.validation import check_unit_vector, check_version, model_changed_error
+from assay.text.analyser import Analyser
 from assay.types import Chunk, Progress, Rows, Vector, Vectors
 from assay.where import Mask
 
-MOST_FRESH = 100_000
-"""The same beside a generation that could be used: a tail of so many rows takes some 500 MB."""
-_MOST_OLD = 2
+MAX_TAIL_ROWS = 100_000
+"""The limit on tail rows beside a usable generation: a tail of so many rows takes some 500 MB."""
+_MAX_OLD_INDEXES = 2
+
+NO_VECTORS = Reason("this store holds no vectors")
 
 
 class LocalBackend:
-    """Snapshots of a store for readers, generations for speed. One per process and store; safe for threads."""
+    """Implements `contract.StoreBackend` over a folder. One per process and store; safe for threads."""
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class LocalBackend:
         analyser: Analyser,
         model: str = "",
         dim: int = 0,
-        no_vectors: str = "this store holds no vectors",
+        no_vectors: Reason = NO_VECTORS,
         *,
         tantivy_from: int = TANTIVY_FROM,
         ivf_from: int = IVF_FROM,
@@ -54,15 +58,16 @@ class LocalBackend:
         self._tantivy_from, self._ivf_from = tantivy_from, ivf_from
         self.analyser = analyser
         self._model, self._dim, self._no_vectors = model, dim, no_vectors
+        self._similarity = Bm25Similarity.from_settings(store.settings)
         self._lock = threading.RLock()
         self._current: LocalSnapshot | None = None
         self._stamp: tuple[int, str | None] = (-1, None)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._made_with = store.settings["model"]
-        self._start_from(None)
+        self._model_at_opening = store.settings["model"]
+        self._reset_to(None)
 
-    def _start_from(self, generation: Generation | None) -> None:
-        """Forget the old tail; what the generation does not hold is read anew."""
+    def _reset_to(self, generation: Generation | None) -> None:
+        """Drop the tail; rows that the generation does not hold are read again."""
         self._generation = generation
         self._tail = Tail(self.analyser, self._dim)
         self._seen_seq = generation.last_seq if generation else 0
@@ -75,15 +80,15 @@ class LocalBackend:
     def snapshot(self, version: int | None = None) -> LocalSnapshot:
         """The newest state, or the store as it was at a version."""
         newest = self._newest()
-        # Asked of the view, not of the store: another may have written since.
+        # Compared with the snapshot, not with the store: another process may have written since.
         return newest if version in (None, newest.version) else self._past(version)
 
     def _newest(self) -> LocalSnapshot:
         with self._lock:
             version_now, name, model = self.store.state()
             stamp = (version_now, name)
-            if model != self._made_with:
-                raise embedded_anew(self.store.folder)
+            if model != self._model_at_opening:
+                raise model_changed_error(self.store.folder)
             if self._current is None or stamp != self._stamp:
                 self._open_generation(name)
                 self._current = self._read_tail()
@@ -91,28 +96,28 @@ class LocalBackend:
             return self._current
 
     def _open_generation(self, name: str | None) -> None:
-        """Switch to the generation the store names; without a usable one, make one or begin with an empty one."""
-        held = self._generation.folder.name if self._generation else None
-        if name != held or name is None:
-            found = self._usable(name)
-            while found is None and name != (newer := self.store.setting("generation")):
-                name, found = newer, self._usable(newer)  # swapped and swept between our two looks
-            if found is not None:
-                self._start_from(found)
-        most = MOST_TAIL if self._generation is None else MOST_FRESH
+        """Switch to the generation the store names; without a usable one, build one or start with none."""
+        current = self._generation.folder.name if self._generation else None
+        if name != current or name is None:
+            generation = self._usable(name)
+            while generation is None and name != (newer := self.store.setting("generation")):
+                name, generation = newer, self._usable(newer)  # replaced and removed between our two reads
+            if generation is not None:
+                self._reset_to(generation)
+        most = MOST_TAIL if self._generation is None else MAX_TAIL_ROWS
         if len(self._tail) + self.store.count_since(self._seen_seq) > most and not self.store.readonly:
-            # The index was lost, a killed process never built it, or much was added at once. The truth is whole, so
-            # build it now; where that cannot be done (a full disk, another builds) the tail answers, slowly.
+            # The index was lost, a killed process never built it, or much was added at once. The store is complete,
+            # so build it now; where that fails (a full disk, another process builds) the tail answers, slowly.
             with contextlib.suppress(StoreError):
-                made = self._usable(self._build(force=self._generation is None))
-                if made is not None:
-                    self._start_from(made)
+                built = self._usable(self._build(force=self._generation is None))
+                if built is not None:
+                    self._reset_to(built)
 
     def _usable(self, name: str | None) -> Generation | None:
         """The named generation, if this backend can use it."""
-        return None if name is None else self._opened(self.folder / name)
+        return None if name is None else self._open_usable(self.folder / name)
 
-    def _opened(self, folder: Path) -> Generation | None:
+    def _open_usable(self, folder: Path) -> Generation | None:
         """The generation in a folder, if it is there, whole, and made with this analyser and model."""
         with contextlib.suppress(OSError, ValueError):
             generation = Generation(folder)
@@ -122,33 +127,35 @@ class LocalBackend:
         return None
 
     def _read_tail(self) -> LocalSnapshot:
-        """Take in what was committed since the last look, by this process or another."""
+        """Add to the tail what was committed since the last snapshot, by this process or another."""
         with self.store.reading():
             version = self.store.version()
-            fresh = self.store.rows_since(self._seen_seq)
-            vectors = self.store.vectors([row.seq for row in fresh], self._dim) if self._dim else None
+            new_rows = self.store.rows_since(self._seen_seq)
+            vectors = self.store.vectors([row.seq for row in new_rows], self._dim) if self._dim else None
             deaths = self.store.deaths_since(self._seen_version)
         try:
-            self._take_in(fresh, vectors, deaths)
-        except BaseException:  # Ctrl-C too: half of it may be in the tail, so the next look begins anew
-            self._start_from(self._generation)
+            self._extend_tail(new_rows, vectors, deaths)
+        except BaseException:  # Ctrl-C too: half of it may be in the tail, so start over
+            self._reset_to(self._generation)
             raise
         self._seen_version = version
         live = np.ones(len(self._tail), np.bool_)
         live[sorted(self._tail_dead)] = False
         return self._view(self._generation, self._tail, version, np.array(sorted(self._dead), np.int64), live)
 
-    def _take_in(self, fresh: list[ChunkRow], vectors: Vectors | None, deaths: list[tuple[str, int, int]]) -> None:
-        for i, row in enumerate(fresh):
+    def _extend_tail(
+        self, new_rows: list[ChunkRow], vectors: Vectors | None, deaths: list[tuple[str, int, int]]
+    ) -> None:
+        for i, row in enumerate(new_rows):
             self._tail.add(row, None if vectors is None else vectors[i])
         if deaths:
-            place = {row.seq: i for i, row in enumerate(self._tail.rows)}
+            positions = {row.seq: i for i, row in enumerate(self._tail.rows)}
             for name, seq, _ in deaths:
-                if seq in place:
-                    self._tail_dead.add(place[seq])
+                if seq in positions:
+                    self._tail_dead.add(positions[seq])
                 elif self._generation is not None and (row_number := self._generation.row_of(name, seq)) >= 0:
                     self._dead.add(row_number)
-        self._seen_seq = fresh[-1].seq if fresh else self._seen_seq
+        self._seen_seq = new_rows[-1].seq if new_rows else self._seen_seq
 
     def _view(
         self, generation: Generation | None, tail: Tail, version: int, dead: Rows, tail_live: Mask
@@ -164,38 +171,40 @@ class LocalBackend:
             model=self._model,
             dim=self._dim,
             no_vectors=self._no_vectors,
+            similarity=self._similarity,
         )
 
     def _past(self, version: int) -> LocalSnapshot:
-        """The store as it was: a mask over the current generation if that is old enough, else one of its own."""
+        """An older version: masks over the current generation if that is old enough, else an index of its own."""
         with self._lock:
             check_version(version, self.store.oldest(), self.snapshot().version)
             generation = self._generation
             if generation is None or version >= generation.version:
                 since = generation.version if generation else 0
                 died = {seq: when for _, seq, when in self.store.deaths_since(since)}
-                live = [r.born <= version < died.get(r.seq, version + 1) for r in self._tail.rows]
+                live = [r.inserted_in <= version < died.get(r.seq, version + 1) for r in self._tail.rows]
                 seqs = generation.seqs if generation else np.empty(0, np.int64)
                 dead = [row for row in sorted(self._dead) if died[int(seqs[row])] <= version]
                 return self._view(generation, self._tail, version, np.array(dead, np.int64), np.array(live, np.bool_))
-        empty = np.empty(0, np.int64)  # and without the lock: others search on while this one is built
+        empty = np.empty(0, np.int64)  # without the lock: other threads search while this index is built
         tail = Tail(self.analyser, self._dim)
-        return self._view(self._rebuilt(version), tail, version, empty, empty.astype(np.bool_))
+        return self._view(self._index_of(version), tail, version, empty, empty.astype(np.bool_))
 
-    def _rebuilt(self, version: int) -> Generation:
-        """Derived indexes do not travel in time: an older moment is indexed on demand and kept for a while."""
+    def _index_of(self, version: int) -> Generation:
+        """The index of an older version: built on demand and cached."""
         parent = self._past_folder()
         folder = parent / f"{version:08d}"
-        found = self._opened(folder)
-        if found is None:
-            with in_turn(parent / ".building"):
-                found = self._opened(folder) or self._index(version, folder)  # perhaps built while we waited
+        generation = self._open_usable(folder)
+        if generation is None:
+            with lock_file(parent / ".building"):
+                # Another process may have built it while we waited.
+                generation = self._open_usable(folder) or self._index(version, folder)
                 whole = [path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(".")]
-                _sweep(parent, [path.name for path in sorted(whole, key=_age)[-_MOST_OLD:]])
-        return found
+                _remove_unused(parent, [path.name for path in sorted(whole, key=_modified_at)[-_MAX_OLD_INDEXES:]])
+        return generation
 
     def _past_folder(self) -> Path:
-        """Where indexes of older moments are kept: with the store, or in a temporary folder if it is read-only."""
+        """The folder for indexes of older versions: in the store, or a temporary one if that is read-only."""
         if not self.store.readonly:
             parent = self.store.folder / "snapshots"
             with translate_errors(self.store.folder):
@@ -212,7 +221,7 @@ class LocalBackend:
         """Add or replace chunks by id, all of them or none; the version from which they are there."""
         with self.store.write("put") as writer:
             for chunk, vector in items:
-                writer.put(chunk, check_unit(chunk.id, vector, self._dim), origin)
+                writer.put(chunk, check_unit_vector(chunk.id, vector, self._dim), origin)
         return writer.version if writer.changed else self.store.version()
 
     def remove(self, ids: Iterable[str]) -> int:
@@ -246,52 +255,54 @@ class LocalBackend:
         return None if generation is None else {"name": generation.folder.name, **generation.manifest}
 
     def sizes(self) -> dict[str, int]:
-        kept = {"index": self.folder, "older snapshots": self.store.place / "snapshots"}
-        return {**self.store.sizes(), **{name: weight(folder) for name, folder in kept.items()}}
+        folders = {"index": self.folder, "older snapshots": self.store.place / "snapshots"}
+        return {**self.store.sizes(), **{name: count_bytes(folder) for name, folder in folders.items()}}
 
     @property
     def pending(self) -> int:
-        """Rows that the next generation would take in or leave behind."""
+        """Rows that the next generation would add or drop."""
         self.snapshot()
         return len(self._tail) + len(self._dead)
 
     def compact(self, progress: Progress = lambda *_: None, force: bool = False) -> bool:
         """Build the next generation. Readers and writers go on meanwhile; False when there is nothing to do.
 
-        Only one process compacts at a time; a second one finds the work being done and returns.
+        Only one process compacts at a time; a second one returns at once.
         """
         if self.store.readonly:
             return False
         return self._build(progress, force) is not None
 
-    def _behind(self) -> bool:
-        """Has anything been born or died since the current generation?"""
+    def _is_behind(self) -> bool:
+        """Whether rows were inserted or deleted since the current generation."""
         current = self._usable(self.store.setting("generation"))
         return current is None or current.version < self.store.version()
 
     def _build(self, progress: Progress = lambda *_: None, force: bool = False) -> str | None:
-        """Build and name the next generation; None when another process is at it, or none is needed."""
-        with translate_errors(self.store.folder), only_one(self.store.folder / ".compacting") as mine:
-            if not mine:
+        """Build the next generation and record its name; None when another process builds it, or none is needed."""
+        with translate_errors(self.store.folder), try_lock_file(self.store.folder / ".compacting") as locked:
+            if not locked:
                 return None
             before = self.store.setting("generation")
-            _sweep(self.folder, [str(before)])  # what killed processes left, and what nobody has open any more
-            if not force and not self._behind():
+            _remove_unused(
+                self.folder, [str(before)]
+            )  # what killed processes left, and what no process has open any more
+            if not force and not self._is_behind():
                 return None
             version = self.store.version()
             name, times = f"{version:08d}", 1
             while (self.folder / name).exists():  # never write into a folder that may be in use
                 name, times = f"{version:08d}-{times}", times + 1
-            made = self._index(version, self.folder / name, progress)
+            built = self._index(version, self.folder / name, progress)
             if before is not None and (self.folder / before / "graph").is_dir():
-                self._graph(made, progress)  # somebody uses it: the next one must not make them wait
+                self._build_graph(built, progress)  # it is in use: the first query must not wait for it
             with self.store.write("compact") as writer:
                 writer.set("generation", name)
-            _sweep(self.folder, [name])
+            _remove_unused(self.folder, [name])
             return name
 
     def _index(self, version: int, folder: Path, progress: Progress = lambda *_: None) -> Generation:
-        with _index_errors():
+        with _translate_index_errors():
             return build_generation(
                 self.store,
                 version,
@@ -316,21 +327,21 @@ class LocalBackend:
         generation = self.generation
         if generation is None:
             return 0
-        self._graph(generation, progress)
+        self._build_graph(generation, progress)
         return generation.size
 
-    def _graph(self, generation: Generation, progress: Progress) -> None:
-        with _index_errors():
+    def _build_graph(self, generation: Generation, progress: Progress) -> None:
+        with _translate_index_errors():
             generation.graph(self.store, self.analyser, progress)
 
-    no_vectors = ""
+    no_vectors = None
 
     # -- forgetting
 
     def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
         return local_forget.forget(self, version, progress)
 
-    def erase(self, doc_ids: Sequence[str], note: str) -> Erased:
+    def erase(self, doc_ids: Sequence[str], note: str) -> ErasureReport:
         return local_forget.erase(self, doc_ids, note)
 
     def health(self) -> list[Check]:
@@ -341,7 +352,7 @@ class LocalBackend:
 
     def close(self) -> None:
         self._current = None
-        self._start_from(None)
+        self._reset_to(None)
         self._stamp = (-1, None)
         if self._temporary is not None:
             self._temporary.cleanup()
@@ -350,8 +361,8 @@ class LocalBackend:
 
 
 @contextlib.contextmanager
-def _index_errors() -> Iterator[None]:
-    """tantivy and FAISS have their own names for a full disk."""
+def _translate_index_errors() -> Iterator[None]:
+    """Translate errors of tantivy and FAISS, which report a full disk in their own ways."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
@@ -360,14 +371,14 @@ def _index_errors() -> Iterator[None]:
         ) from error
 
 
-def _age(path: Path) -> float:
+def _modified_at(path: Path) -> float:
     return path.stat().st_mtime
 
 
-def _sweep(parent: Path, keep: list[str]) -> None:
-    """Remove generations that nobody names and nobody has open; one still open goes with a later sweep."""
+def _remove_unused(parent: Path, keep: list[str]) -> None:
+    """Remove generations that are not named in `keep` and that no process has open."""
     for path in parent.iterdir() if parent.is_dir() else ():
         if path.name not in keep and path.is_dir():
-            with unused(path / "manifest.json") as free:
+            with lock_if_unused(path / "manifest.json") as free:
                 if free:
                     shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Folders: where the embedded backend is found, what a person can do to keep it."""
+"""Makes and opens stores of the local backend: folders."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from assay.backend.local.backend import LocalBackend
-from assay.errors import StoreError
+from assay.errors import Reason, StoreError
+from assay.store.backup_file import restore_backup
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
+from assay.types import Progress
 
-NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay optimize --embed"
+NO_VECTORS = Reason(
+    "this store was made without an embedding model", "assay model install, then assay optimize --embed"
+)
 
 
 class LocalFactory:
-    """Implements `kept.Place`."""
+    """Implements `contract.RestoringFactory` for folders."""
 
-    no_vectors = ""
+    no_vectors = None
 
     def exists(self, address: str) -> bool:
         if Path(address).is_file():
@@ -25,13 +29,16 @@ class LocalFactory:
         return SqliteStore.exists(Path(address))
 
     def create(self, address: str, settings: Mapping[str, Any]) -> LocalBackend:
-        return _backend(SqliteStore.create(Path(address), settings))
+        return _make_backend(SqliteStore.create(Path(address), settings))
+
+    def restore(self, source: Path, address: str, progress: Progress) -> LocalBackend:
+        return _make_backend(restore_backup(SqliteStore, source, Path(address), progress))
 
     def open(self, address: str) -> LocalBackend:
-        return _backend(SqliteStore.open(Path(address)))
+        return _make_backend(SqliteStore.open(Path(address)))
 
 
-def _backend(store: SqliteStore) -> LocalBackend:
+def _make_backend(store: SqliteStore) -> LocalBackend:
     settings = store.settings
     return LocalBackend(store, Analyser(language=settings["language"]), settings["model"], settings["dim"], NO_VECTORS)
 

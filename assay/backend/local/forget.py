@@ -1,4 +1,4 @@
-"""Forgetting in the embedded store: rows leave the truth, and every index that knew them goes."""
+"""Forgets and erases rows of a local store, with every index that holds them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.backend.contract import Erased
+from assay.backend.contract import ErasureReport
 from assay.errors import StoreBusy
 from assay.store.erase import erase_rows, shrink
-from assay.store.locks import unused
+from assay.store.locks import lock_if_unused
 from assay.types import Progress
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def forget(backend: LocalBackend, version: int, progress: Progress) -> int:
-    """The index is brought into step first: it must not name rows that are about to vanish (law 10)."""
+    """Compact, then delete the rows: the index must not name rows that are gone (law 10)."""
     store = backend.store
     backend.compact(progress)
     index = backend.generation
@@ -34,10 +34,10 @@ def forget(backend: LocalBackend, version: int, progress: Progress) -> int:
     return gone
 
 
-def erase(backend: LocalBackend, doc_ids: Sequence[str], note: str) -> Erased:
-    """A new index is built without them, under a new name, so that every reader starts over from it; only then do
-    their rows go, and the files are written anew."""
-    done = Erased()
+def erase(backend: LocalBackend, doc_ids: Sequence[str], note: str) -> ErasureReport:
+    """Build an index without the documents, under a new name, so that every reader switches to it; then erase their
+    rows and rewrite the files."""
+    report = ErasureReport()
     store = backend.store
     version = store.version()
     backend.compact(force=True)
@@ -47,29 +47,29 @@ def erase(backend: LocalBackend, doc_ids: Sequence[str], note: str) -> Erased:
             f"the memories are hidden, but not purged: the index of {store.place} is being built",
             "purge them again when it has finished",
         )
-    erase_rows(store, doc_ids, note, done.erased, done.unreached)
-    _old_indexes(backend, done)
-    return done
+    erase_rows(store, doc_ids, note, report.erased, report.unreached)
+    _remove_old_indexes(backend, report)
+    return report
 
 
-def _old_indexes(backend: LocalBackend, done: Erased) -> None:
-    """Every index but the new one goes, unless somebody has it open."""
+def _remove_old_indexes(backend: LocalBackend, report: ErasureReport) -> None:
+    """Remove every index but the new one, unless a process has it open."""
     backend.snapshot()  # moves this process on to the new index
-    gc.collect()  # views of the old one that nobody holds any more
+    gc.collect()  # snapshots of the old one that are no longer referenced
     current = backend.store.setting("generation")
     removed = 0
     for folder in _folders(backend.folder, backend.store.place / "snapshots"):
         if folder.name == current and folder.parent == backend.folder:
             continue
-        with unused(folder / "manifest.json") as free:
+        with lock_if_unused(folder / "manifest.json") as free:
             if free:
                 shutil.rmtree(folder, ignore_errors=True)
         if folder.exists():
-            done.unreached.append(f"the old index {folder.name}, which is open: purge again when it is closed")
+            report.unreached.append(f"the old index {folder.name}, which is open: purge again when it is closed")
         else:
             removed += 1
     many = "1 old one" if removed == 1 else f"{removed:,} old ones"
-    done.erased.append(f"indexes: {current} was built without it, {many} removed")
+    report.erased.append(f"indexes: {current} was built without it, {many} removed")
 
 
 def _folders(*parents: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Checks of a store in a folder: its index, its tail, its disk, and files of killed processes."""
+"""Checks of a local store: its index, its tail, the disk, and files of killed processes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.backend.contract import Check, State
+from assay.backend.contract import Check, CheckState
 from assay.backend.shared.limits import COMPACT_FROM
 from assay.index.generation import Generation
-from assay.store.disk_usage import weight
-from assay.store.locks import only_one
+from assay.store.disk_usage import count_bytes
+from assay.store.locks import try_lock_file
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser
+from assay.text.analyser import Analyser
 
 LEAST_FREE = 64_000_000
 """Bytes below which the next write may fail."""
-_LEFT_BY = re.compile(r"\..+\.(?P<pid>\d+)(-journal|-wal|-shm)?")
+_DRAFT_NAME = re.compile(r"\..+\.(?P<pid>\d+)(-journal|-wal|-shm)?")
 
 
 def health(store: SqliteStore) -> list[Check]:
@@ -30,23 +30,23 @@ def sweep(store: SqliteStore) -> int:
     """Remove what killed processes left behind, unless an index is being built; how many files and folders."""
     if store.readonly:
         return 0
-    with only_one(store.folder / ".compacting") as mine:
-        left = list(leftovers(store)) if mine else []
+    with try_lock_file(store.folder / ".compacting") as locked:
+        left = list(leftovers(store)) if locked else []
         for path in left:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
     return len(left)
 
 
 def _index(store: SqliteStore) -> Check:
-    """Is there a generation, whole, made with this analyser and model?"""
+    """Whether there is a usable generation, made with this analyser and model."""
     generation = _generation(store)
     if generation is None:
-        waiting = store.tally().chunks
+        waiting = store.count_chunks().chunks
         if not waiting:
             return Check("index", "ok", "the store is empty; there is nothing to index")
         named = store.setting("generation")
         text = f"the index {named} is missing, damaged or out of date" if named else "there is no index yet"
-        state: State = "warn" if named or waiting >= COMPACT_FROM else "ok"
+        state: CheckState = "warn" if named or waiting >= COMPACT_FROM else "ok"
         return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
     return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}")
 
@@ -64,9 +64,9 @@ def _tail(store: SqliteStore) -> Check:
 
 
 def _disk(store: SqliteStore) -> Check:
-    """Room for the next index, which is written beside the present one."""
+    """Whether there is room for the next index, which is written beside the present one."""
     free = shutil.disk_usage(store.folder).free
-    needed = LEAST_FREE + 2 * weight(store.folder / "generations")
+    needed = LEAST_FREE + 2 * count_bytes(store.folder / "generations")
     text = f"{free / 1e9:,.1f} GB free"
     if free < LEAST_FREE:
         return Check("disk", "fail", f"{text}: the next write may fail", "free some space")
@@ -87,12 +87,12 @@ def leftovers(store: SqliteStore) -> Iterator[Path]:
     """Half-written files and folders of processes that are no more. Old indexes are swept by the next build."""
     for folder in (store.folder, store.folder / "generations", store.folder / "snapshots"):
         for path in folder.iterdir() if folder.is_dir() else ():
-            found = _LEFT_BY.fullmatch(path.name)
-            if found and not _runs(int(found["pid"])):
+            found = _DRAFT_NAME.fullmatch(path.name)
+            if found and not _is_running(int(found["pid"])):
                 yield path
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

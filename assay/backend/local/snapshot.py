@@ -13,22 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.shared.best_rows import asked_vector, best
-from assay.backend.shared.bm25 import MOST_TERMS, LexicalView, rate, search
-from assay.backend.shared.exact_keys import MOST_KEYS, keys_found, letter_for_letter, rarest
+from assay.backend.shared.bm25 import MOST_TERMS, LexicalView, score_rows, search
+from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys, select_rarest_terms
 from assay.backend.shared.filter_cache import FilterCache
 from assay.backend.shared.filters import SnapshotColumns
-from assay.backend.shared.graph_search import reached
+from assay.backend.shared.graph_search import search_graph
 from assay.backend.shared.graph_view import GraphView
+from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.engine.chunk_columns import NUMBERS, number_of
+from assay.errors import Reason
 from assay.index.generation import Generation
+from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
-from assay.protocols import Found, Walk
+from assay.protocols import Matches, WalkSettings
 from assay.store.sqlite import SqliteStore
-from assay.text.analyse import Analyser, identifiers
-from assay.text.entities import as_written
-from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
+from assay.text.analyser import Analyser
+from assay.text.entities import find_spelling
+from assay.text.highlight import find_excerpt
+from assay.text.identifiers import extract_identifiers
+from assay.types import Chunk, Excerpt, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
 
@@ -47,7 +51,8 @@ class LocalSnapshot:
         analyser: Analyser,
         model: str,
         dim: int,
-        no_vectors: str,
+        no_vectors: Reason,
+        similarity: Bm25Similarity,
     ) -> None:
         self._store = store
         self._generation = generation
@@ -60,6 +65,7 @@ class LocalSnapshot:
         self._model = model
         self._dim = dim
         self._no_vectors = no_vectors
+        self._similarity = similarity
         self._start = generation.size if generation else 0
         self._masks: FilterCache[tuple[Mask | None, Mask]] = FilterCache()
 
@@ -69,13 +75,15 @@ class LocalSnapshot:
 
         Tail and dead enter as sums of their rows' digests, which no order of arrival can change.
         """
-        live = [mark for mark, alive in zip(self._tail.marks, self._tail_live.tolist(), strict=False) if alive]
+        live = [mark for mark, alive in zip(self._tail.digests, self._tail_live.tolist(), strict=False) if alive]
         new = sum(live)
         gone = sum(
             int.from_bytes(hashlib.blake2b(i.encode("utf-8", "surrogatepass")).digest(), "big") for i in self._dead_ids
         )
-        said = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
-        return hashlib.sha256(f"{said}|{self.analyser.digest}|{self._model}".encode()).hexdigest()
+        content = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
+        return hashlib.sha256(
+            f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}".encode()
+        ).hexdigest()
 
     @cached_property
     def _dead_ids(self) -> list[str]:
@@ -85,10 +93,10 @@ class LocalSnapshot:
     def capabilities(self) -> frozenset[str]:
         return frozenset({"lexical", "exact", "graph", *(("dense",) if self._dim else ())})
 
-    def lacks(self, capability: str) -> str:
+    def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
-            return ""
-        return self._no_vectors if capability == "dense" else f"this store cannot do {capability!r}"
+            return None
+        return self._no_vectors if capability == "dense" else Reason(f"this store cannot do {capability!r}")
 
     @property
     def size(self) -> int:
@@ -97,38 +105,38 @@ class LocalSnapshot:
     @cached_property
     def _view(self) -> LexicalView:
         words = self._generation.words if self._generation else None
-        return LexicalView(words, self._tail, self._tail_size, self._dead, self._tail_live)
+        return LexicalView(words, self._tail, self._tail_size, self._dead, self._tail_live, self._similarity)
 
     # -- finding
 
-    def lexical(self, query: Query, k: int) -> Found:
-        terms, notes = self._asked(query)
+    def lexical(self, query: Query, k: int) -> Matches:
+        terms, notes = self._query_terms(query)
         if not terms or not self.size:
-            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
+            return Matches(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         old, new = self._allowed(query)
         scored = search(self._view, terms, k, old, new)
         place = self._best(scored.rows, scored.score, k)
-        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
-        return Found(scored.rows[place], parts, scored.ideal, notes)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions[:, place], strict=True))
+        return Matches(scored.rows[place], parts, scored.ideal, notes)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
-        terms, notes = self._asked(query)
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+        terms, notes = self._query_terms(query)
         if not terms or not self.size:
-            return Found(rows, (), ideal=0.0, notes=notes)
-        scored = rate(self._view, terms, rows)
-        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
-        return Found(rows, parts, scored.ideal, notes)
+            return Matches(rows, (), ideal=0.0, notes=notes)
+        scored = score_rows(self._view, terms, rows)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
+        return Matches(rows, parts, scored.ideal, notes)
 
-    def _asked(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
+    def _query_terms(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
         """The terms of a query; of a very long one, its rarest."""
         terms = self.analyser.query_terms(query.text)
         if len(terms) <= MOST_TERMS:
             return terms, ()
-        chosen, said = rarest(terms, self._view.weights(terms))
-        return [terms[i] for i in chosen], (said,)
+        chosen, note = select_rarest_terms(terms, self._view.weights(terms))
+        return [terms[i] for i in chosen], (note,)
 
-    def nearest(self, query: Query, k: int) -> Found:
-        vector = asked_vector(query, self._dim, self._no_vectors)
+    def nearest(self, query: Query, k: int) -> Matches:
+        vector = require_query_vector(query, self._dim, self._no_vectors)
         old, new = self._allowed(query)
         rows, scores = np.empty(0, np.int64), np.empty(0)
         if self._generation is not None and self._generation.vectors is not None:
@@ -139,31 +147,31 @@ class LocalSnapshot:
             rows = np.concatenate([rows, fresh + self._start])
             scores = np.concatenate([scores, exact_scores(matrix[fresh], vector)])
         place = self._best(rows, scores, k)
-        return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
+        return Matches(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
 
-    def exact(self, query: Query, k: int) -> Found:
+    def exact(self, query: Query, k: int) -> Matches:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
 
         Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
         """
-        keys = identifiers(query.text)[:MOST_KEYS]
+        keys = extract_identifiers(query.text)[:MOST_KEYS]
         old, new = self._allowed(query)
-        found: list[tuple[str, float, Rows]] = []
+        matches: list[tuple[str, float, Rows]] = []
         for key in keys:
             terms = sorted(set(self.analyser.terms(key)))
             if terms:
                 weight = float(self._view.weights(terms).max())
-                found.append((key, weight, self._holding(key, terms, old, new)))
-        return keys_found(found, lambda rows, score: self._best(rows, score, k))
+                matches.append((key, weight, self._holding(key, terms, old, new)))
+        return rank_by_keys(matches, lambda rows, score: self._best(rows, score, k))
 
     def spelling(self, text: str, key: str) -> str:
-        return as_written(text, key)
+        return find_spelling(text, key)
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
         """Rows that a walk over names, identifiers, word pairs and links reaches (see walk.py)."""
         old, new = self._allowed(query)
         allowed = None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
-        return reached(self._graph_view, query, walk, allowed, lambda rows, score: self._best(rows, score, k))
+        return search_graph(self._graph_view, query, walk, allowed, lambda rows, score: self._best(rows, score, k))
 
     @cached_property
     def _graph_view(self) -> GraphView:
@@ -176,7 +184,9 @@ class LocalSnapshot:
         words = self._view.words
         rows = np.empty(0, np.int64)
         if words:
-            numbers = sorted(map(words.term, terms), key=words.frequency)  # the rarest says who is asked for the others
+            numbers = sorted(
+                map(words.term, terms), key=words.frequency
+            )  # rows of the rarest term are checked for the others
             rarest_rows = words.postings(numbers[0])[0]
             rows = rarest_rows[words.counts(numbers[1:], rarest_rows).all(axis=0)].astype(np.int64)
             rows = rows if old is None else rows[old[rows]]
@@ -186,16 +196,16 @@ class LocalSnapshot:
             holds[self._tail.postings(term, self._tail_size)[0]] = True
             fresh &= holds
         rows = np.concatenate([rows, np.flatnonzero(fresh) + self._start])
-        return letter_for_letter(key, rows, self.chunks)
+        return filter_exact(key, rows, self.chunks)
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
-        return best(rows, scores, k, self._names)
+        return top_k(rows, scores, k, self._names)
 
     def _names(self, rows: Rows) -> Any:
         """The generation's rows stand in id order, so their numbers break ties as their ids would."""
         return rows if not self._tail_size or bool((rows < self._start).all()) else self.ids(rows)
 
-    # -- who may be found
+    # -- eligibility
 
     def _allowed(self, query: Query) -> tuple[Mask | None, Mask]:
         return self._eligible(query.where, query.at, query.scope)
@@ -224,16 +234,16 @@ class LocalSnapshot:
         return mask[: self._start], mask[self._start :] & self._tail_live
 
     def _conditions(self, where: Filter | None, at: float | None, scope: str | None) -> list[Mask]:
-        found = []
+        masks = []
         if where is not None:
-            found.append(where.mask(self.columns))
+            masks.append(where.mask(self.columns))
         if at is not None:
-            found.append(~self.columns.compare("created", ">", at))  # undated chunks are never hidden
+            masks.append(~self.columns.compare("created", ">", at))  # undated chunks are never hidden
         if scope is not None:
             known = "scope" in self.columns.kinds()
             none = np.zeros(self._start + self._tail_size, np.bool_)
-            found.append(self.columns.compare("scope", "=", scope) if known else none)
-        return found
+            masks.append(self.columns.compare("scope", "=", scope) if known else none)
+        return masks
 
     def kinds(self) -> dict[str, set[str]]:
         return self.columns.kinds()
@@ -257,19 +267,22 @@ class LocalSnapshot:
         among = np.searchsorted(known, [ids.bisect(self._tail.chunks[place].id) for place in fresh])
         return np.insert(known, among, np.array(fresh, np.int64) + self._start)
 
-    def ids_from(self, beginning: str, most: int = 20) -> list[str]:
-        """Ids of live chunks that begin so, in order, at most `most`."""
-        found = [name for name in self._tail_places if name.startswith(beginning)]
+    def excerpt(self, text: str, query: str, width: int) -> Excerpt:
+        return find_excerpt(text, self.analyser.query_terms(query), self.analyser, width)
+
+    def ids_with_prefix(self, prefix: str, most: int = 20) -> list[str]:
+        """Ids of live chunks with this prefix, in order, at most `most`."""
+        ids = [name for name in self._tail_places if name.startswith(prefix)]
         if self._generation is not None:
-            row = self._generation.ids.bisect(beginning)
-            while row < self._start and len(found) < most:
+            row = self._generation.ids.bisect(prefix)
+            while row < self._start and len(ids) < most:
                 name = self._generation.ids.at(row)
-                if not name.startswith(beginning):
+                if not name.startswith(prefix):
                     break
                 if self._row(name) == row:
-                    found.append(name)
+                    ids.append(name)
                 row += 1
-        return sorted(found)[:most]
+        return sorted(ids)[:most]
 
     @cached_property
     def foreign_share(self) -> float:
@@ -313,7 +326,7 @@ class LocalSnapshot:
         read: dict[int, Chunk] = {}
         if self._generation is not None and old:
             seqs = self._generation.seqs[old].tolist()
-            read = {row: found.chunk for row, found in zip(old, self._store.rows(seqs), strict=True)}
+            read = {row: stored.chunk for row, stored in zip(old, self._store.rows(seqs), strict=True)}
         return [read[row] if row < self._start else self._tail.chunks[row - self._start] for row in rows.tolist()]
 
     def vectors(self, rows: Rows) -> Vectors:

@@ -1,4 +1,4 @@
-"""Connections to one schema of one database, kept in a pool; a lost one is replaced, and said in words."""
+"""A pool of connections to one schema of one database; lost connections are replaced, errors are translated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from assay.backend.postgres.db_errors import Disconnected, in_words
+from assay.backend.postgres.db_errors import Disconnected, translate_error
 from assay.errors import ConfigError, MissingExtra, StoreError
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "assay"
 """The schema of a store whose address names none."""
-MOST = 8
+MAX_CONNECTIONS = 8
 """Connections that one process holds at most."""
-LOCK_PATIENCE = 30
+LOCK_TIMEOUT = 30
 """Seconds to wait for another writer."""
-_PATIENCE = 10.0  # seconds to wait for a connection
+_TIMEOUT = 10.0  # seconds to wait for a connection
 _T = TypeVar("_T")
 _HOST = r"(?:\[[^][@/?#]*\]|[^][@/?#:,]*)(?::\d*)?"
 _ADDRESS = re.compile(
@@ -44,48 +44,48 @@ class Address:
     url: str
     schema: str
     shown: str
-    """What a person would type, without the password: this is what messages and reports say."""
+    """The address without its password, for messages and reports."""
 
     @staticmethod
     def parse(text: str) -> Address:
-        found = _ADDRESS.fullmatch(text)
-        if found is None:  # not repeated here: it may hold a password
+        match = _ADDRESS.fullmatch(text)
+        if match is None:  # not repeated here: it may hold a password
             raise ConfigError(
                 "this is no address of a PostgreSQL database",
                 "write postgres://user@host:5432/database; put a password into ~/.pgpass, or spell its / ? # % as "
                 "%2F %3F %23 %25",
             )
-        asked = parse_qsl(found["rest"] or "", keep_blank_values=True)
-        schema = next((value for key, value in asked if key == "schema"), SCHEMA)
+        options = parse_qsl(match["rest"] or "", keep_blank_values=True)
+        schema = next((value for key, value in options if key == "schema"), SCHEMA)
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema) or schema.startswith("pg_"):
             raise ConfigError(f"{schema!r} cannot be a schema's name", "use small letters, digits and _")
-        user = _spelt(found["user"] or "")
-        secret = _spelt(found["secret"][1:]) if found["secret"] else ""
-        place = f"{found['hosts']}/{_spelt((found['database'] or '/')[1:])}"
+        user = _quote_part(match["user"] or "")
+        secret = _quote_part(match["secret"][1:]) if match["secret"] else ""
+        place = f"{match['hosts']}/{_quote_part((match['database'] or '/')[1:])}"
 
-        def asking(*left_out: str) -> str:
-            said = urlencode([pair for pair in asked if pair[0] not in left_out], quote_via=quote)
-            return f"?{said}" if said else ""
+        def query_string(*left_out: str) -> str:
+            text = urlencode([pair for pair in options if pair[0] not in left_out], quote_via=quote)
+            return f"?{text}" if text else ""
 
         who = f"{user}{secret and f':{secret}'}{(user or secret) and '@'}"
         hidden = ("password", "sslpassword", *(["schema"] if schema == SCHEMA else []))
         return Address(
-            url=f"postgresql://{who}{place}{asking('schema')}",
+            url=f"postgresql://{who}{place}{query_string('schema')}",
             schema=schema,
-            shown=f"postgres://{user and f'{user}@'}{place}{asking(*hidden)}",
+            shown=f"postgres://{user and f'{user}@'}{place}{query_string(*hidden)}",
         )
 
     def __str__(self) -> str:
         return self.shown
 
 
-def _spelt(part: str) -> str:
-    """A part of an address as libpq reads it, whether it was spelt with % or plainly."""
+def _quote_part(part: str) -> str:
+    """A part of an address as libpq reads it, whether it was percent-encoded or not."""
     return quote(unquote(part), safe="")
 
 
 class PostgresPool:
-    """A pool that opens when first asked. Safe for threads; a forked child gets a pool of its own."""
+    """A pool that opens when first used. Safe for threads; a forked child gets a pool of its own."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -93,15 +93,15 @@ class PostgresPool:
         self._pool: ConnectionPool[Any] | None = None
         self._process = 0
 
-    def _opened(self) -> ConnectionPool[Any]:
+    def _get_pool(self) -> ConnectionPool[Any]:
         with self._lock:
             if self._pool is None or self._process != os.getpid():
-                self._pool = _pool(self.address, self._prepare)
+                self._pool = _open_pool(self.address, self._prepare)
                 self._process = os.getpid()
             return self._pool
 
     def _prepare(self, db: psycopg.Connection[Any]) -> None:
-        """Every connection sees our schema and the one in which pgvector lives, nobody else's tables."""
+        """Set a new connection up: it sees our schema and that of pgvector, no other tables."""
         from psycopg import sql
 
         from assay.backend.postgres.vector_type import register
@@ -113,27 +113,27 @@ class PostgresPool:
         names = [self.address.schema, *([row[0]] if row else [])]
         db.execute(sql.SQL("SET search_path TO {}").format(sql.SQL(", ").join(map(sql.Identifier, names))))
         db.execute("SET jit TO off")  # compiling takes longer than any of our statements
-        db.execute(f"SET lock_timeout TO '{LOCK_PATIENCE}s'")
+        db.execute(f"SET lock_timeout TO '{LOCK_TIMEOUT}s'")
         if row:
             register(db)
         db.commit()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        """One transaction; leaving the block commits, an exception undoes all of it."""
+        """One transaction; leaving the block commits, an exception rolls it back."""
         import psycopg
 
-        pool = self._opened()
+        pool = self._get_pool()
         try:
-            with pool.connection(timeout=_PATIENCE) as db:
+            with pool.connection(timeout=_TIMEOUT) as db:
                 yield db
         except (psycopg.Error, UnicodeEncodeError) as error:  # a pool's complaints are OperationalErrors
-            raise self._told(error) from error
+            raise self._translate(error) from error
 
     @contextlib.contextmanager
-    def directly(self) -> Iterator[psycopg.Connection[Any]]:
-        """A transaction over a connection of its own, which ends with it."""
-        db = _connected(self.address)
+    def single_transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """A transaction on a connection of its own, which is closed at the end."""
+        db = _connect(self.address)
         import psycopg
 
         try:
@@ -141,23 +141,23 @@ class PostgresPool:
             with db:
                 yield db
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise in_words(error, str(self.address)) from error
+            raise translate_error(error, str(self.address)) from error
         finally:
             db.close()
 
     def reading(self, work: Callable[[psycopg.Connection[Any]], _T]) -> _T:
-        """Work that only reads: when its connection turns out to be dead, it is done again over a new one."""
+        """Run work that only reads; if its connection is dead, run it again on a new one."""
         try:
             with self.transaction() as db:
                 return work(db)
         except Disconnected:
-            _connected(self.address).close()  # a server that is away says so now, not after the pool's patience
+            _connect(self.address).close()  # a server that is down is noticed now, not after the pool's timeout
             with self.transaction() as db:
                 return work(db)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[psycopg.Connection[Any]]:
-        """A connection outside any transaction, as CREATE INDEX CONCURRENTLY and VACUUM want it."""
+    def autocommit(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection outside any transaction, which CREATE INDEX CONCURRENTLY and VACUUM need."""
         with self.transaction() as db:
             db.autocommit = True
             try:
@@ -166,18 +166,18 @@ class PostgresPool:
                 if not db.closed:
                     db.autocommit = False
 
-    def _told(self, error: Exception) -> StoreError:
-        """In words; and every other idle connection is looked at, for a server that restarts cuts them all."""
+    def _translate(self, error: Exception) -> StoreError:
+        """The StoreError for a driver's error. Checks all idle connections: a server that restarts cuts every one."""
         import psycopg
 
-        found = self._last_refusal(error)
+        cause = self._last_refusal(error)
         if isinstance(error, psycopg.OperationalError) and self._pool is not None:
             with contextlib.suppress(Exception):
                 self._pool.check()
-        return in_words(found, str(self.address))
+        return translate_error(cause, str(self.address))
 
     def _last_refusal(self, error: Exception) -> Exception:
-        """A pool that gave up only says so; why, the server says to one who asks directly."""
+        """The server's own error where the pool only reports a timeout; a direct connection gets it."""
         import psycopg
         from psycopg_pool import PoolClosed, PoolTimeout
 
@@ -196,38 +196,38 @@ class PostgresPool:
             pool.close()
 
 
-def once(address: Address) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
-    """One connection for one transaction, without a pool: to look whether a store is there, or to make it."""
+def connect_once(address: Address) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
+    """One connection for one transaction, without a pool: to check that a store exists, or to create it."""
     connections = PostgresPool(address)
-    return connections.directly()
+    return connections.single_transaction()
 
 
-def _connected(address: Address) -> psycopg.Connection[Any]:
+def _connect(address: Address) -> psycopg.Connection[Any]:
     try:
         import psycopg
-        import psycopg_pool  # noqa: F401 - asked for here, so that its absence is said at once
+        import psycopg_pool  # noqa: F401 - imported here, so that its absence is reported at once
     except ImportError as error:
         raise MissingExtra("a PostgreSQL store", "postgres") from error
     try:
-        return psycopg.connect(address.url, connect_timeout=int(_PATIENCE))
+        return psycopg.connect(address.url, connect_timeout=int(_TIMEOUT))
     except psycopg.Error as error:
-        raise in_words(error, str(address)) from error
+        raise translate_error(error, str(address)) from error
 
 
-def _pool(address: Address, prepare: Callable[[psycopg.Connection[Any]], None]) -> ConnectionPool[Any]:
-    _connected(address).close()  # not left to the pool: a refusal is to be said at once and in words
+def _open_pool(address: Address, prepare: Callable[[psycopg.Connection[Any]], None]) -> ConnectionPool[Any]:
+    _connect(address).close()  # not left to the pool: a refusal is reported at once, with its reason
     from psycopg_pool import ConnectionPool
 
     log = logging.getLogger("psycopg.pool")
-    if not log.handlers:  # what it complains about we say ourselves; whoever keeps a log still gets it
+    if not log.handlers:  # we report its errors ourselves; a configured log still gets them
         log.addHandler(logging.NullHandler())
     return ConnectionPool(
         address.url,
         min_size=1,
-        max_size=MOST,
+        max_size=MAX_CONNECTIONS,
         configure=prepare,
         open=True,
-        timeout=_PATIENCE,
-        reconnect_timeout=_PATIENCE,
+        timeout=_TIMEOUT,
+        reconnect_timeout=_TIMEOUT,
         name=f"assay-{address.schema}",
     )

@@ -1,4 +1,4 @@
-"""Databases: where the team's backend is found."""
+"""Creates and opens stores in PostgreSQL databases, shared by a team."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from assay.backend.contract import BackendFactory
 from assay.backend.postgres.backend import PostgresBackend
 from assay.backend.postgres.connections import Address
 from assay.backend.postgres.store import PostgresStore
+from assay.errors import Reason
 
-NO_VECTORS = "this store was made without an embedding model; cure: assay model install, then assay reembed"
+NO_VECTORS = Reason("this store was made without an embedding model", "assay model install, then assay reembed")
 
 
 class PostgresFactory:
-    """Implements `kept.Place`."""
+    """Implements `contract.BackendFactory`."""
 
-    no_vectors = ""
+    no_vectors = None
 
     def exists(self, address: str) -> bool:
         return PostgresStore.exists(Address.parse(address))

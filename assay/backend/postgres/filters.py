@@ -1,4 +1,4 @@
-"""The one filter expression as SQL: a condition over `chunk c`, pushed down, so that no list is ever short.
+"""Compiles filter expressions to SQL: a condition over `chunk c`, pushed down, so that no list is ever short.
 
     lang = "en"        c.fields @> {"lang": ["en"]}                     found by an index
     n >= 3             any number of c.fields -> 'n' is at least 3
@@ -22,25 +22,25 @@ from assay.engine.chunk_columns import NUMBERS, fields_of
 from assay.types import Chunk
 from assay.where import And, Compare, Filter, Missing, Not, Or, Value
 
-_BEYOND = 10**400
+_INFINITY = 10**400
 """An infinite number as jsonb holds it: larger than every float."""
 _COLUMNS = ("id", "doc_id", *NUMBERS)
 OWN_KINDS = {name: "number" if name in NUMBERS else "text" for name in _COLUMNS}
 """The fields that every chunk has, with the type of their values."""
-_UNHELD = re.compile("[\0\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SQL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
-def values_of(chunk: Chunk) -> dict[str, list[Any]]:
+def field_values(chunk: Chunk) -> dict[str, list[Any]]:
     """Every value a filter can see of a chunk's metadata, as lists under their names."""
-    found: dict[str, list[Any]] = {}
+    values: dict[str, list[Any]] = {}
     for name, value in fields_of(chunk):
         if name != "doc_id":
-            found.setdefault(name, []).append(_spelt(value))
-    return found
+            values.setdefault(name, []).append(_json_value(value))
+    return values
 
 
-def folded_of(chunk: Chunk, values: Mapping[str, list[Any]]) -> dict[str, list[str]]:
+def folded_values(chunk: Chunk, values: Mapping[str, list[Any]]) -> dict[str, list[str]]:
     """The texts of those fields that case-folding changes; its ids among them."""
     texts = {name: [v for v in held if isinstance(v, str)] for name, held in values.items()}
     texts |= {"id": [chunk.id], "doc_id": [chunk.doc_id]}
@@ -48,27 +48,27 @@ def folded_of(chunk: Chunk, values: Mapping[str, list[Any]]) -> dict[str, list[s
     return {name: held for name, held in folded.items() if held != texts[name]}
 
 
-def _spelt(value: Value) -> Any:
+def _json_value(value: Value) -> Any:
     if isinstance(value, float) and math.isinf(value):
-        return _BEYOND if value > 0 else -_BEYOND
+        return _INFINITY if value > 0 else -_INFINITY
     return value
 
 
 @dataclass
 class Condition:
-    """A piece of SQL with its values; pieces join with `and`."""
+    """A piece of SQL with its parameters; pieces join with `and`."""
 
     sql: str
-    given: tuple[Any, ...] = ()
+    parameters: tuple[Any, ...] = ()
     narrows: bool = True
     """False when every live row meets it."""
     rows: int | None = None
     """How many rows meet it, where that is known."""
 
 
-def compiled(expression: Filter, kinds: Mapping[str, set[str]]) -> Condition:
+def compile_filter(expression: Filter, kinds: Mapping[str, set[str]]) -> Condition:
     """A filter as SQL that is true or false, never null. `kinds` says which types each field holds."""
-    return _WRITERS[type(expression)](expression, kinds)
+    return _COMPILERS[type(expression)](expression, kinds)
 
 
 def _compare(expression: Compare, kinds: Mapping[str, set[str]]) -> Condition:
@@ -78,12 +78,12 @@ def _compare(expression: Compare, kinds: Mapping[str, set[str]]) -> Condition:
         return _column(name, op, value)
     from psycopg.types.json import Jsonb
 
-    if isinstance(value, str) and not is_held(value):
+    if isinstance(value, str) and not is_storable(value):
         if op in ("=", "~"):
             return Condition("false")
-        op, value = _beside(op, value)
+        op, value = _storable_comparison(op, value)
     if op == "=":
-        return Condition("c.fields @> %s", (Jsonb({name: [_spelt(value)]}),))
+        return Condition("c.fields @> %s", (Jsonb({name: [_json_value(value)]}),))
     members = "EXISTS (SELECT 1 FROM jsonb_array_elements({}) AS m WHERE jsonb_typeof(m) = '{}' AND {})"
     if isinstance(value, bool):  # != is all that is left
         return Condition(members.format("c.fields -> %s", "boolean", "m <> %s"), (name, Jsonb(value)))
@@ -95,18 +95,18 @@ def _compare(expression: Compare, kinds: Mapping[str, set[str]]) -> Condition:
         return Condition(held, (name, value))
     # One call of a path, where a sub-select over the members would be several times as slow; a text is no number to it.
     path = f"$.{json.dumps(name)}[*] ? (@ {_SQL[op]} $v)"
-    return Condition("jsonb_path_exists(c.fields, %s::jsonpath, %s)", (path, Jsonb({"v": _spelt(value)})))
+    return Condition("jsonb_path_exists(c.fields, %s::jsonpath, %s)", (path, Jsonb({"v": _json_value(value)})))
 
 
-def is_held(text: str) -> bool:
-    """Can a server's text hold this one? If not, nothing in a store is called so."""
-    return _UNHELD.search(text) is None
+def is_storable(text: str) -> bool:
+    """Can a server's text column hold this text? If not, no stored value equals it."""
+    return _UNSTORABLE.search(text) is None
 
 
-def _beside(op: str, value: str) -> tuple[str, str]:
+def _storable_comparison(op: str, value: str) -> tuple[str, str]:
     """The same comparison with a text that the server can hold. No stored text has a NUL or a lone surrogate, so all
     that counts is what stands before it: x < "a\\0b" is x <= "a", and x < "a\\ud800" is x < "a\\ue000"."""
-    odd = _UNHELD.search(value)
+    odd = _UNSTORABLE.search(value)
     assert odd is not None
     before = value[: odd.start()]
     if op == "!=":
@@ -117,10 +117,10 @@ def _beside(op: str, value: str) -> tuple[str, str]:
 
 
 def _column(name: str, op: str, value: Value) -> Condition:
-    if isinstance(value, str) and not is_held(value):
+    if isinstance(value, str) and not is_storable(value):
         if op in ("=", "~"):
             return Condition("false")
-        op, value = _beside(op, value)
+        op, value = _storable_comparison(op, value)
     if op == "~":
         held = f"coalesce(c.folded #>> '{{{name},0}}', c.{name})"
         return Condition(f"position(%s in {held}) > 0", (str(value).casefold(),))
@@ -135,24 +135,24 @@ def _missing(expression: Missing, kinds: Mapping[str, set[str]]) -> Condition:
 
 
 def _not(expression: Not, kinds: Mapping[str, set[str]]) -> Condition:
-    inner = compiled(expression.inner, kinds)
-    return Condition(f"NOT ({inner.sql})", inner.given)
+    inner = compile_filter(expression.inner, kinds)
+    return Condition(f"NOT ({inner.sql})", inner.parameters)
 
 
-def _joined(word: str) -> Callable[[Any, Mapping[str, set[str]]], Condition]:
+def _join_with(word: str) -> Callable[[Any, Mapping[str, set[str]]], Condition]:
     def join(expression: And | Or, kinds: Mapping[str, set[str]]) -> Condition:
-        inner = [compiled(one, kinds) for one in expression.inner]
+        inner = [compile_filter(one, kinds) for one in expression.inner]
         return Condition(
-            f" {word} ".join(f"({one.sql})" for one in inner), tuple(value for one in inner for value in one.given)
+            f" {word} ".join(f"({one.sql})" for one in inner), tuple(value for one in inner for value in one.parameters)
         )
 
     return join
 
 
-_WRITERS: Mapping[type, Callable[[Any, Mapping[str, set[str]]], Condition]] = {
+_COMPILERS: Mapping[type, Callable[[Any, Mapping[str, set[str]]], Condition]] = {
     Compare: _compare,
     Missing: _missing,
     Not: _not,
-    And: _joined("AND"),
-    Or: _joined("OR"),
+    And: _join_with("AND"),
+    Or: _join_with("OR"),
 }

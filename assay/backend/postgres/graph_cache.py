@@ -1,4 +1,4 @@
-"""The graphs that a process has open: copied from the database, or built and put there; each with its tail."""
+"""Caches the graphs a process has open: loaded from the database, or built and saved there; each with its tail."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import overload
 import numpy as np
 
 from assay.backend.postgres import graph_pages
-from assay.backend.postgres.connections import LOCK_PATIENCE
-from assay.backend.postgres.graph_build import make
-from assay.backend.postgres.graph_pages import StoredGraph, kind_of
+from assay.backend.postgres.connections import LOCK_TIMEOUT
+from assay.backend.postgres.graph_build import build_graph_files
+from assay.backend.postgres.graph_pages import StoredGraph, graph_kind
 from assay.backend.postgres.store import PostgresStore
 from assay.errors import StoreBusy, StoreError
 from assay.index.graph import GraphIndex
@@ -24,14 +24,14 @@ from assay.index.tail_graph import TailGraph
 from assay.types import Chunk, Progress, Rows
 from assay.where import Mask
 
-_MOST = 3
-"""Graphs that a process holds: the newest, and those of two older moments."""
-_PATIENCE = 600  # seconds to wait while another process builds
+_MAX_GRAPHS = 3
+"""Graphs that a process caches: the newest, and those of two older versions."""
+_BUILD_TIMEOUT = 600  # seconds to wait while another process builds
 _BATCH = 500
 
 
 class CachedGraph:
-    """One graph as a process has it. Rows 0 … G−1 are those of the base, in id order; then come those of the tail."""
+    """One graph in memory. Rows 0 … G−1 are those of the base, in id order; then come those of the tail."""
 
     def __init__(self, store: PostgresStore, base: int | None, erasures: int, folder: Path | None) -> None:
         self.base, self.erasures = base, erasures
@@ -40,19 +40,19 @@ class CachedGraph:
         self._order = np.argsort(self._seqs)
         self._sorted = self._seqs[self._order]
         self.last = int(self._seqs.max(initial=0))
-        """No row behind this one is in the base."""
+        """The largest seq of the base."""
         self.tail = TailGraph(self.index, store.analyser.language)
         self._lock = threading.Lock()
         self._new: list[int] = []
         self._places: dict[int, int] = {}
-        self.chunks = _Chunks(store, self._new)
+        self.chunks = _TailChunks(store, self._new)
 
     def __len__(self) -> int:
         """Rows of the base."""
         return len(self._seqs)
 
-    def take_in(self, seqs: Rows) -> Mask:
-        """The tail must know these rows; which of all its rows they are."""
+    def add_tail_rows(self, seqs: Rows) -> Mask:
+        """Add rows to the tail where it lacks them; returns the mask of these rows over the whole tail."""
         with self._lock:
             for seq in seqs.tolist():
                 if seq not in self._places:
@@ -63,7 +63,7 @@ class CachedGraph:
             return live
 
     def rows_of(self, seqs: Rows) -> Rows:
-        """Where the store's rows stand here; those it does not know are left out."""
+        """Graph rows of the store's seqs; unknown ones are left out."""
         old = seqs <= self.last
         place = np.minimum(np.searchsorted(self._sorted, seqs), max(len(self) - 1, 0))
         rows = np.full(len(seqs), -1, np.int64)
@@ -74,16 +74,16 @@ class CachedGraph:
         return rows[rows >= 0]
 
     def seqs_of(self, rows: Rows) -> Rows:
-        """The store's rows that stand here."""
-        found = np.empty(len(rows), np.int64)
+        """The store's seqs of graph rows."""
+        seqs = np.empty(len(rows), np.int64)
         old = rows < len(self)
-        found[old] = self._seqs[rows[old]]
-        found[~old] = [self._new[row - len(self)] for row in rows[~old].tolist()]
-        return found
+        seqs[old] = self._seqs[rows[old]]
+        seqs[~old] = [self._new[row - len(self)] for row in rows[~old].tolist()]
+        return seqs
 
 
-class _Chunks(Sequence[Chunk]):
-    """The chunks of a tail, read some at a time and not kept: they are looked at once."""
+class _TailChunks(Sequence[Chunk]):
+    """The chunks of a tail, read in batches and not cached: each is needed once."""
 
     def __init__(self, store: PostgresStore, seqs: Sequence[int]) -> None:
         self._store, self._seqs = store, seqs
@@ -108,128 +108,128 @@ class _Chunks(Sequence[Chunk]):
 
 
 class GraphCache:
-    """Safe for threads; each graph is loaded or built by one of them while the others wait."""
+    """Safe for threads; each graph is loaded or built by one thread while the others wait."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
-        self._kind = kind_of(store.analyser)
+        self._kind = graph_kind(store.analyser)
         self._lock = threading.Lock()
-        self._held: dict[int | None, CachedGraph] = {}
-        self._turns: dict[int | None, threading.Lock] = defaultdict(threading.Lock)
+        self._cached: dict[int | None, CachedGraph] = {}
+        self._build_locks: dict[int | None, threading.Lock] = defaultdict(threading.Lock)
 
-    def kept(self) -> StoredGraph:
-        return self._store.read(graph_pages.kept)
+    def read_stored(self) -> StoredGraph:
+        return self._store.read(graph_pages.read_stored_graph)
 
-    def is_made(self, kept: StoredGraph) -> bool:
-        """Is there one that we can use?"""
-        return bool(kept.made) and kept.kind == self._kind
+    def is_usable(self, stored: StoredGraph) -> bool:
+        """Does the database hold a graph made by our rules?"""
+        return bool(stored.made) and stored.kind == self._kind
 
     def get(self, base: int | None, progress: Progress = lambda *_: None) -> CachedGraph:
         """The graph of the chunks alive at a version (None: of none, all is tail), as it is after the last erasure."""
         with self._lock:
-            turn = self._turns[base]
-        with turn:
-            kept, held = self.kept(), self._held.get(base)
-            if held is None or held.erasures != kept.erasures:
-                held = self._opened(base, kept, progress)
-            self._hold(held)
-            return held
+            build_lock = self._build_locks[base]
+        with build_lock:
+            stored, graph = self.read_stored(), self._cached.get(base)
+            if graph is None or graph.erasures != stored.erasures:
+                graph = self._open(base, stored, progress)
+            self._cache(graph)
+            return graph
 
-    def renew(self, progress: Progress, force: bool) -> bool:
-        """Bring the graph into step with the newest version, if anybody uses one; False when nothing was built, or
-        another process is at it. StoreError when it could not be kept: the old one is there still."""
-        kept, newest = self.kept(), self._store.version()
-        if not kept.made:
-            with self._store.aside() as db:
-                graph_pages.move(db)
+    def refresh(self, progress: Progress, force: bool) -> bool:
+        """Rebuild the graph for the newest version, if there is one; False when nothing was built, or when another
+        process builds it. StoreError when it could not be saved: the old one stays."""
+        stored, newest = self.read_stored(), self._store.version()
+        if not stored.made:
+            with self._store.derived_transaction() as db:
+                graph_pages.move_base(db)
             return False
-        if kept.base == newest and self.is_made(kept) and not force:
+        if stored.base == newest and self.is_usable(stored) and not force:
             return False
-        with self._only_one(0) as mine:
-            if mine:
-                self._hold(self._built(newest, self.kept(), progress, self._save))
-            return mine
+        with self._build_lock(0) as is_ours:
+            if is_ours:
+                self._cache(self._build(newest, self.read_stored(), progress, self._save))
+            return is_ours
 
-    def _hold(self, held: CachedGraph) -> None:
+    def _cache(self, graph: CachedGraph) -> None:
         with self._lock:
             fresh = {
-                base: one for base, one in self._held.items() if one.erasures == held.erasures and base != held.base
+                base: one for base, one in self._cached.items() if one.erasures == graph.erasures and base != graph.base
             }
-            fresh[held.base] = held
-            self._held = dict(list(fresh.items())[-_MOST:])  # who knew the erased goes at once
+            fresh[graph.base] = graph
+            self._cached = dict(list(fresh.items())[-_MAX_GRAPHS:])  # graphs that know erased rows go at once
 
-    def _opened(self, base: int | None, kept: StoredGraph, progress: Progress) -> CachedGraph:
+    def _open(self, base: int | None, stored: StoredGraph, progress: Progress) -> CachedGraph:
         if base is None:
-            return CachedGraph(self._store, None, kept.erasures, None)
-        found = self._loaded(base, kept)
-        if found is not None:
-            return found
-        if self._store.readonly or base not in (kept.base, self._store.version()):
-            return self._built(base, kept, progress, lambda *_: None)
-        with self._only_one(_PATIENCE):
-            kept = self.kept()
-            return self._loaded(base, kept) or self._built(base, kept, progress, self._try_to_save)
+            return CachedGraph(self._store, None, stored.erasures, None)
+        loaded = self._load(base, stored)
+        if loaded is not None:
+            return loaded
+        if self._store.readonly or base not in (stored.base, self._store.version()):
+            return self._build(base, stored, progress, lambda *_: None)
+        with self._build_lock(_BUILD_TIMEOUT):
+            stored = self.read_stored()
+            return self._load(base, stored) or self._build(base, stored, progress, self._try_to_save)
 
-    def _loaded(self, base: int, kept: StoredGraph) -> CachedGraph | None:
-        """The graph as the database has it, if it has this one, whole."""
-        if kept.base != base or not self.is_made(kept):
+    def _load(self, base: int, stored: StoredGraph) -> CachedGraph | None:
+        """The graph from the database; None if it has another one, or not all of its pages."""
+        if stored.base != base or not self.is_usable(stored):
             return None
 
-        with _folder() as folder:
-            if self._store.read(lambda db: graph_pages.load(db, kept.made, folder)):
+        with _temporary_folder() as folder:
+            if self._store.read(lambda db: graph_pages.load_pages(db, stored.made, folder)):
                 with contextlib.suppress(OSError, ValueError):
-                    return CachedGraph(self._store, base, kept.erasures, folder)
+                    return CachedGraph(self._store, base, stored.erasures, folder)
         return None
 
-    def _built(
-        self, base: int, kept: StoredGraph, progress: Progress, save: Callable[[Path, StoredGraph], None]
+    def _build(
+        self, base: int, stored: StoredGraph, progress: Progress, save: Callable[[Path, StoredGraph], None]
     ) -> CachedGraph:
-        """The graph of a version, built now, and saved for the others."""
-        with _folder() as folder:
-            make(self._store, base, folder, progress)
-            held = CachedGraph(self._store, base, kept.erasures, folder)
-            save(folder, StoredGraph(base, held.last, self._kind, str(uuid.uuid4()), kept.erasures))
-            if self.kept().erasures != kept.erasures:
+        """Build the graph of a version and save it for other processes."""
+        with _temporary_folder() as folder:
+            build_graph_files(self._store, base, folder, progress)
+            graph = CachedGraph(self._store, base, stored.erasures, folder)
+            save(folder, StoredGraph(base, graph.last, self._kind, str(uuid.uuid4()), stored.erasures))
+            if self.read_stored().erasures != stored.erasures:
                 raise StoreBusy(f"{self._store.address}: chunks were erased while their graph was built", "ask again")
-            return held
+            return graph
 
-    def _save(self, folder: Path, made: StoredGraph) -> None:
-        """Put it into the database, for every process and machine."""
-        with self._store.aside() as db:
-            if not graph_pages.save(db, folder, made):
+    def _save(self, folder: Path, graph: StoredGraph) -> None:
+        """Save a graph to the database, for every process and machine."""
+        with self._store.derived_transaction() as db:
+            if not graph_pages.save_pages(db, folder, graph):
                 raise StoreBusy(f"{self._store.address} changed under the graph that was being built", "try again")
 
-    def _try_to_save(self, folder: Path, made: StoredGraph) -> None:
-        """Where it cannot be kept (a busy server, a newer one there), this process walks its own copy."""
+    def _try_to_save(self, folder: Path, graph: StoredGraph) -> None:
+        """Save a graph; where that fails (a busy server, a newer graph there), this process uses its own copy."""
         with contextlib.suppress(StoreError):
-            self._save(folder, made)
+            self._save(folder, graph)
 
     @contextlib.contextmanager
-    def _only_one(self, patience: int) -> Iterator[bool]:
-        """True for the one process that may build; who has no patience is told False, who has waits. The turn is given
-        back at the end, or when the connection ends. No transaction is open meanwhile."""
+    def _build_lock(self, patience: int) -> Iterator[bool]:
+        """Hold the advisory lock of graph builders. Without `patience` (seconds) yields False if another process holds
+        it, else waits. It is released at the end, or when the connection ends. No transaction is open meanwhile."""
         name = (f"assay/{self._store.schema}/graph",)
-        with self._store.alone() as db:
+        with self._store.autocommit() as db:
             row = db.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", name).fetchone()
-            mine = bool(row and row[0])
-            if not mine and patience:
+            is_ours = bool(row and row[0])
+            if not is_ours and patience:
                 db.execute(f"SET lock_timeout TO '{patience}s'")
                 try:
                     db.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", name)
                 finally:
                     if not db.closed:
-                        db.execute(f"SET lock_timeout TO '{LOCK_PATIENCE}s'")
-                mine = True
+                        db.execute(f"SET lock_timeout TO '{LOCK_TIMEOUT}s'")
+                is_ours = True
             try:
-                yield mine
+                yield is_ours
             finally:
-                if mine and not db.closed:
+                if is_ours and not db.closed:
                     db.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", name)
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """A folder for the files of a graph. They lose their names with the block: who mapped them has them for as long as
-    he lives, and nothing is left of it when he is killed."""
+def _temporary_folder() -> Iterator[Path]:
+    """A folder for the files of a graph. It is unlinked after the block: a process that mapped them keeps them, and
+    nothing is left when it is killed."""
     with tempfile.TemporaryDirectory(prefix="assay-graph-") as folder:
         yield Path(folder)

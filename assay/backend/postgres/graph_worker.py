@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 
 from assay.backend.postgres.connections import Address
 from assay.backend.postgres.store import PostgresStore
-from assay.index.graph_rows import GraphWork, gathered
-from assay.util.parallel import serve
+from assay.index.graph_rows import GraphTask, gather_mentions
+from assay.util.worker_pool import serve_tasks
 
 
-def _handler(work: GraphWork) -> Callable[[tuple[int, int]], Iterator[int]]:
+def _handler(work: GraphTask) -> Callable[[tuple[int, int]], Iterator[int]]:
     assert isinstance(work.store, tuple)
     store = PostgresStore.open(Address(*work.store))
-    return lambda place: gathered(store, work, place)
+    return lambda place: gather_mentions(store, work, place)
 
 
 if __name__ == "__main__":
-    serve(_handler)
+    serve_tasks(_handler)

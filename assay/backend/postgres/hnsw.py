@@ -1,4 +1,4 @@
-"""The index of a table of vectors: HNSW over half precision, built beside readers and writers, by one at a time."""
+"""Builds the index of a table of vectors: HNSW in half precision, without blocking readers or writers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import psycopg
 
 INDEX_FROM = 10_000
-"""Rows from which the index is built and asked; below, every visible vector is looked at."""
-MOST_INDEXED = 4_000
+"""Rows from which the index is built and used; below, search is exact."""
+MAX_INDEXED_DIM = 4_000
 """The longest vectors that pgvector indexes in half precision."""
 _EDGES, _WIDTH = 16, 64
 """HNSW's m and ef_construction, pgvector's own defaults."""
@@ -22,17 +22,17 @@ def index_name(table: str) -> str:
 
 
 def build(db: psycopg.Connection[Any], schema: str, table: str, dim: int, least: int) -> bool:
-    """Build what is missing, once there are enough vectors; False when nothing was, or another process is at it.
+    """Build the index once there are enough vectors; False when it exists, or another process builds it.
 
-    Over a connection outside any transaction. What a killed process left half-made is removed and begun again.
+    Needs a connection outside any transaction. An invalid index that a killed process left is dropped first.
     """
-    if not table or dim > MOST_INDEXED:
+    if not table or dim > MAX_INDEXED_DIM:
         return False
     name = index_name(table)
-    with _only_one(db, schema) as mine:
+    with _index_lock(db, schema) as is_ours:
         counted = db.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT %s) AS first", (least,)).fetchone()
         state = db.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", (name,)).fetchone()
-        if not mine or counted is None or counted[0] < least or (state is not None and state[0]):
+        if not is_ours or counted is None or counted[0] < least or (state is not None and state[0]):
             return False
         db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
         db.execute(
@@ -43,13 +43,13 @@ def build(db: psycopg.Connection[Any], schema: str, table: str, dim: int, least:
 
 
 @contextlib.contextmanager
-def _only_one(db: psycopg.Connection[Any], schema: str) -> Iterator[bool]:
-    """True for the one process that gets the turn; it is given back at the end, or when the connection ends."""
+def _index_lock(db: psycopg.Connection[Any], schema: str) -> Iterator[bool]:
+    """Try to take the advisory lock of index builders; it is released at the end, or when the connection ends."""
     name = f"assay/{schema}/indexing"
     row = db.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,)).fetchone()
-    mine = bool(row and row[0])
+    is_ours = bool(row and row[0])
     try:
-        yield mine
+        yield is_ours
     finally:
-        if mine and not db.closed:
+        if is_ours and not db.closed:
             db.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (name,))

@@ -1,9 +1,9 @@
-"""Who must be looked at so that the best k cannot be missed: sets of terms, one of which a chunk must hold whole.
+"""Finds which chunks can be among the best k (MaxScore, extended to sets of terms).
 
-A chunk scores less than Σ cap over the terms it holds, cap(t) = idf(t)·(k1+1). To reach a floor, the caps of what it
-holds must sum to more than it; so it holds one of the *smallest* such sets, whole. Given the k-th best score of any k
-chunks as the floor, the holders of those sets contain the best k: a proof, not a guess. One-term sets are MaxScore's
-essential terms; larger ones spare us the many chunks that hold one frequent term and nothing else.
+A chunk scores less than Σ cap over the terms it holds, cap(t) = idf(t)·(k1+1). To reach a floor, the caps of its terms
+must sum to more than the floor; so it holds all terms of one of the *minimal* such sets. With the k-th best score of
+any k chunks as the floor, the holders of those sets contain the best k; this is exact. One-term sets are MaxScore's
+essential terms; larger sets skip the many chunks that hold one frequent term and nothing else.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 MOST_SETS = 12
-"""Sets with several terms that are asked for in one statement; with more, single terms are asked for instead."""
+"""Sets of several terms that one statement may name; with more, single terms are used instead."""
 _TOGETHER = 0.1
-"""Terms of one question stand together more often than chance has it: by this share of k we believe in k chunks."""
+"""Terms of one query co-occur more often than by chance: this share of k expected chunks counts as k."""
 _LIKELY = 1.5
 """The k-th best score as a multiple of the weight of the terms it is expected to hold."""
 
-Cover = tuple[tuple[int, ...], ...]
-"""Places of terms, each set ascending; a chunk is looked at when it holds all terms of some set."""
+TermSets = tuple[tuple[int, ...], ...]
+"""Indexes of terms, each set ascending; a chunk is a candidate when it holds all terms of some set."""
 
 
-def smallest_sets(caps: Sequence[float], floor: float) -> Cover:
+def minimal_sets(caps: Sequence[float], floor: float) -> TermSets:
     """The smallest sets of terms whose caps sum to more than a floor; single terms where they would be too many."""
     order = sorted(range(len(caps)), key=lambda i: (-caps[i], i))
     if floor <= 0.0:
@@ -46,11 +46,11 @@ def smallest_sets(caps: Sequence[float], floor: float) -> Cover:
                 return False
         return True
 
-    return tuple(found) if grow((), 0.0, 0) else _singles(caps, order, floor)
+    return tuple(found) if grow((), 0.0, 0) else _essential_terms(caps, order, floor)
 
 
-def _singles(caps: Sequence[float], order: Sequence[int], floor: float) -> Cover:
-    """MaxScore: the fewest terms, heaviest first, without which nobody reaches the floor."""
+def _essential_terms(caps: Sequence[float], order: Sequence[int], floor: float) -> TermSets:
+    """MaxScore: the fewest terms, heaviest first, without which no chunk reaches the floor."""
     left = sum(caps)
     needed = []
     for i in order:
@@ -61,14 +61,14 @@ def _singles(caps: Sequence[float], order: Sequence[int], floor: float) -> Cover
     return tuple(sorted(needed))
 
 
-def covers(cover: Cover, sets: Iterable[tuple[int, ...]]) -> bool:
-    """Has every chunk been looked at that holds one of these sets?"""
+def covers(cover: TermSets, sets: Iterable[tuple[int, ...]]) -> bool:
+    """Is every chunk that holds one of these sets a candidate already?"""
     known = [set(one) for one in cover]
-    return all(any(one <= set(asked) for one in known) for asked in sets)
+    return all(any(one <= set(needed) for one in known) for needed in sets)
 
 
-def likely_floor(holders: Sequence[int], weights: Sequence[float], size: int, k: int) -> float:
-    """A guess at the k-th best score. Enough chunks hold some of the rarest terms, or several terms at once."""
+def estimate_floor(holders: Sequence[int], weights: Sequence[float], size: int, k: int) -> float:
+    """Estimate the k-th best score. Enough chunks hold some of the rarest terms, or several terms at once."""
     rarest = sorted(range(len(holders)), key=lambda i: (holders[i], i))
     counted = np.cumsum([holders[i] for i in rarest])
     first = int(np.searchsorted(counted, k))

@@ -1,11 +1,10 @@
-"""The tables, and how those of an older Assay become ours: one script per format, applied in order, all or none.
+"""The tables, and the migrations from older formats: one script per format, applied in order, all or none.
 
-Rows of `chunk` are append-only: born in one version, perhaps dead in a later one; an old moment is a condition.
-What a search scans stands in `chunk`; texts stand apart in `body`, so that scanning reads few pages. `terms` are
-numbers of our own analyser's terms, ascending, `counts` how often each occurs. `fields` holds every value a filter
-can see as a list under its name; `folded` the same texts case-folded, where folding changes one.
-`graph` is one row about the graph that walks go over, `graph_page` its files in pages (`graph_pages.py`); whoever may
-use the chunks may use them.
+Rows of `chunk` are append-only: inserted in version `born`, deleted in version `died` (or null); a past version is a
+condition on both. What a search scans is in `chunk`; texts are in `body`, so that a scan reads few pages. `terms` are
+numbers of our analyser's terms, ascending, `counts` how often each occurs. `fields` holds every value a filter can see
+as a list under its name; `folded` the same texts case-folded, where folding changes one. `graph` is one row about the
+graph, `graph_page` its files in pages (`graph_pages.py`); users of `chunk` get the same rights on both.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import StoreError
+from assay.errors import StoreError, install_hint
 
 if TYPE_CHECKING:
     import psycopg
@@ -92,12 +91,12 @@ MIGRATIONS: tuple[str, ...] = (
 """MIGRATIONS[n] makes format n + 1 out of format n; a new one is appended, none is ever changed."""
 
 GRAPH_FROM = 3
-"""The format from which a store can keep a graph."""
+"""The format from which a store can hold a graph."""
 SWITCHED_ON = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 AVAILABLE = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
 LEAST_SERVER = 14
 LEAST_PGVECTOR = (0, 8)
-"""Half precision came with 0.7, scans that a filter cannot leave short with 0.8."""
+"""0.7 added half precision, 0.8 iterative scans, which a filter cannot leave short."""
 _HAS_VECTORS = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'v' AND NOT attisdropped"
 LOCK = 0x4153_5341_5900
 """The advisory lock of writers; the schema's own number is added, so that two stores do not wait for each other."""
@@ -115,7 +114,7 @@ def migrate(db: psycopg.Connection[Any], found: int, where: str) -> int:
     """Bring the tables of this connection's schema from a format to ours; the format they have now."""
     if found > len(MIGRATIONS):
         raise StoreError(
-            f"{where} has format {found}; this Assay reads up to {len(MIGRATIONS)}", "upgrade: pip install -U assay"
+            f"{where} has format {found}; this Assay reads up to {len(MIGRATIONS)}", f"upgrade: {install_hint()}"
         )
     for script in MIGRATIONS[found:]:
         db.execute(script)
@@ -128,7 +127,7 @@ def migrate(db: psycopg.Connection[Any], found: int, where: str) -> int:
 
 
 def check_server(db: psycopg.Connection[Any], where: str) -> None:
-    """Can this database hold a store? Asked before anything is made in it."""
+    """StoreError when this database cannot hold a store; called before anything is created."""
     release = db.info.server_version // 10_000
     if release < LEAST_SERVER:
         raise StoreError(
@@ -143,16 +142,16 @@ def check_server(db: psycopg.Connection[Any], where: str) -> None:
         )
 
 
-def vector_table(db: psycopg.Connection[Any], name: str, dim: int) -> None:
-    """A table for the vectors of one model."""
+def create_vector_table(db: psycopg.Connection[Any], name: str, dim: int) -> None:
+    """Create the table for the vectors of one model."""
     db.execute(f"CREATE TABLE {name} (seq bigint PRIMARY KEY REFERENCES chunk ON DELETE CASCADE, v vector({dim}))")
 
 
-def need_pgvector(db: psycopg.Connection[Any], where: str) -> None:
-    """Switch pgvector on in this database, or say how it comes there."""
+def require_pgvector(db: psycopg.Connection[Any], where: str) -> None:
+    """Switch pgvector on in this database; StoreError with the cure where that fails."""
     import psycopg
 
-    if _is_on(db, where):
+    if _has_pgvector(db, where):
         return
     if not db.execute(AVAILABLE).fetchone():
         raise StoreError(
@@ -166,10 +165,10 @@ def need_pgvector(db: psycopg.Connection[Any], where: str) -> None:
             f"{where}: pgvector is not switched on in this database, and this user may not do it",
             "let its owner run: CREATE EXTENSION vector",
         ) from error
-    _is_on(db, where)
+    _has_pgvector(db, where)
 
 
-def _is_on(db: psycopg.Connection[Any], where: str) -> bool:
+def _has_pgvector(db: psycopg.Connection[Any], where: str) -> bool:
     """Is pgvector switched on, and new enough?"""
     found = db.execute(SWITCHED_ON).fetchone()
     if found is None:
@@ -184,9 +183,9 @@ def _is_on(db: psycopg.Connection[Any], where: str) -> bool:
 
 
 def check_vectors(db: psycopg.Connection[Any], table: str, dim: int, where: str, readonly: bool) -> None:
-    """Are the vectors of a store still there? Whoever drops pgvector drops them; the words stay, and once pgvector is
-    back there is an empty table for new ones."""
-    if not _is_on(db, where):
+    """StoreError when a store's vectors are gone: dropping pgvector drops them. The words stay, and once pgvector is
+    back an empty table is created for new vectors."""
+    if not _has_pgvector(db, where):
         raise StoreError(
             f"{where}: pgvector is no longer switched on in this database, and the store's vectors went with it",
             "let the database's owner run: CREATE EXTENSION vector; then make the vectors anew: assay reembed",
@@ -196,4 +195,4 @@ def check_vectors(db: psycopg.Connection[Any], table: str, dim: int, where: str,
     if readonly:
         raise StoreError(f"{where}: the store's vectors are gone", "as a user who may write: assay reembed")
     db.execute(f"DROP TABLE IF EXISTS {table}")
-    vector_table(db, table, dim)
+    create_vector_table(db, table, dim)

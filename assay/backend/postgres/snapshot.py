@@ -11,26 +11,28 @@ import numpy as np
 
 from assay.backend.postgres import bm25 as lexical
 from assay.backend.postgres import vectors
-from assay.backend.postgres.filters import Condition, is_held
+from assay.backend.postgres.filters import Condition, is_storable
 from assay.backend.postgres.graph_build import OUTDATED
 from assay.backend.postgres.graph_cache import GraphCache
 from assay.backend.postgres.graph_walk import GraphWalk
 from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.version_view import VersionView
-from assay.backend.shared.best_rows import asked_vector, best
 from assay.backend.shared.bm25 import MOST_TERMS
-from assay.backend.shared.exact_keys import MOST_KEYS, keys_found, letter_for_letter, rarest
+from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys, select_rarest_terms
+from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.engine.chunk_columns import NUMBERS, as_number
-from assay.errors import StoreError
-from assay.protocols import Found, Walk
-from assay.text.analyse import Analyser, identifiers
-from assay.text.entities import as_written
-from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
+from assay.errors import Reason, StoreError
+from assay.protocols import Matches, WalkSettings
+from assay.text.analyser import Analyser
+from assay.text.entities import find_spelling
+from assay.text.highlight import find_excerpt
+from assay.text.identifiers import extract_identifiers
+from assay.types import Chunk, Excerpt, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
 
 class PostgresSnapshot:
-    """Implements `kept.KeptSnapshot` over a schema's tables."""
+    """Implements `contract.StoreSnapshot` over a schema's tables."""
 
     all_first = True
     """A query looks at the chunks that hold all of its terms before the others."""
@@ -38,7 +40,7 @@ class PostgresSnapshot:
     def __init__(
         self,
         view: VersionView,
-        no_vectors: str,
+        no_vectors: Reason,
         graphs: GraphCache,
         *,
         base: int | None = None,
@@ -59,23 +61,26 @@ class PostgresSnapshot:
         """Covers store, version, analyser, model, the version whose statistics walks go by, and the vectors' index,
         whose graph is not canonical."""
         made = (self.analyser.digest, self._settings["model"], self._index, self._base)
-        return hashlib.sha256(json.dumps((self._settings["store"], self.version, *made)).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps((self._settings["store"], self.version, *made, *self._view.similarity.settings.items())).encode()
+        ).hexdigest()
 
     @property
     def capabilities(self) -> frozenset[str]:
         more = (*(("dense",) if self._dim else ()), *(() if self._no_graph else ("graph",)))
         return frozenset({"lexical", "exact", *more})
 
-    def lacks(self, capability: str) -> str:
+    def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
-            return ""
-        said = {"dense": self._no_vectors, "graph": self._no_graph}
-        return said.get(capability, f"this store cannot do {capability!r}")
+            return None
+        if capability == "graph":
+            return self._no_graph
+        return self._no_vectors if capability == "dense" else Reason(f"this store cannot do {capability!r}")
 
     @property
-    def _no_graph(self) -> str:
+    def _no_graph(self) -> Reason | None:
         """Why there is no graph here; "" when there is."""
-        return self._view.store.no_graph or ("" if self._is_current else OUTDATED)
+        return self._view.store.no_graph or (None if self._is_current else OUTDATED)
 
     @property
     def _is_current(self) -> bool:
@@ -90,71 +95,71 @@ class PostgresSnapshot:
 
     @cached_property
     def _outdated(self) -> tuple[Note, ...]:
-        """Said with every answer until it is cured: terms of another analyser may not be found."""
+        """A note on every answer until it is cured: terms of another analyser may not match."""
         if self._is_current:
             return ()
-        return (Note("degraded", "the words were analysed by another version of Assay; cure: assay optimize"),)
+        return (Note("degraded", OUTDATED.text, cure=OUTDATED.cure),)
 
-    def lexical(self, query: Query, k: int) -> Found:
-        terms, notes = self._asked(query)
+    def lexical(self, query: Query, k: int) -> Matches:
+        terms, notes = self._query_terms(query)
         if not terms or not self.size:
-            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
+            return Matches(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         scored, served = lexical.search(
-            self._view, lexical.TermLookup.of(self._view, terms, self._view.seen_by(query)), k
+            self._view, lexical.TermLookup.read(self._view, terms, self._view.visible_to(query)), k
         )
-        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
-        return Found(scored.rows, parts, scored.ideal, (*notes, served))
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
+        return Matches(scored.rows, parts, scored.ideal, (*notes, served))
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
-        terms, notes = self._asked(query)
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+        terms, notes = self._query_terms(query)
         if not terms or not self.size:
-            return Found(rows, (), ideal=0.0, notes=notes)
-        scored = lexical.rate(self._view, lexical.TermLookup.of(self._view, terms, self._view.alive), rows)
-        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
-        return Found(rows, parts, scored.ideal, notes)
+            return Matches(rows, (), ideal=0.0, notes=notes)
+        scored = lexical.score_rows(self._view, lexical.TermLookup.read(self._view, terms, self._view.alive), rows)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
+        return Matches(rows, parts, scored.ideal, notes)
 
-    def _asked(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
+    def _query_terms(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
         """The terms of a query; of a very long one, its rarest."""
         terms = self.analyser.query_terms(query.text)
         if len(terms) <= MOST_TERMS:
             return terms, self._outdated
-        chosen, said = rarest(terms, self._view.weights(terms))
-        return [terms[i] for i in chosen], (*self._outdated, said)
+        chosen, note = select_rarest_terms(terms, self._view.weights(terms))
+        return [terms[i] for i in chosen], (*self._outdated, note)
 
-    def nearest(self, query: Query, k: int) -> Found:
-        vector = asked_vector(query, self._dim, self._no_vectors)
-        near = vectors.NearestRows(self._settings["vectors"], self._dim, vector, k, self._view.seen_by(query))
+    def nearest(self, query: Query, k: int) -> Matches:
+        vector = require_query_vector(query, self._dim, self._no_vectors)
+        near = vectors.NearestRows(self._settings["vectors"], self._dim, vector, k, self._view.visible_to(query))
         rows, scores, served = vectors.nearest(self._view, near, self._index_from if self._index else None)
         if not len(rows) and self.size and not near.seen.narrows:
-            served = Note("degraded", "no chunk has a vector; cure: assay reembed")
-        place = self._best(rows, scores, k)
-        return Found(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0, notes=(served,))
+            served = Note("degraded", "no chunk has a vector", cure="assay reembed")
+        place = self._top_k(rows, scores, k)
+        return Matches(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0, notes=(served,))
 
-    def exact(self, query: Query, k: int) -> Found:
+    def exact(self, query: Query, k: int) -> Matches:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
 
         Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
         """
-        seen = self._view.seen_by(query)
+        seen = self._view.visible_to(query)
         found: list[tuple[str, float, Rows]] = []
-        for key in identifiers(query.text)[:MOST_KEYS]:
+        for key in extract_identifiers(query.text)[:MOST_KEYS]:
             terms = sorted(set(self.analyser.terms(key)))
             if terms:
                 found.append((key, float(self._view.weights(terms).max()), self._holding(key, terms, seen)))
-        return keys_found(found, lambda rows, score: self._best(rows, score, k))
+        return rank_by_keys(found, lambda rows, score: self._top_k(rows, score, k))
 
     def spelling(self, text: str, key: str) -> str:
-        return as_written(text, key)
+        return find_spelling(text, key)
 
-    def related(self, query: Query, k: int, walk: Walk) -> Found:
-        """Rows that a walk over names, identifiers, word pairs and links reaches (see backend/walk.py)."""
+    def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
+        """Rows that a walk over names, identifiers, word pairs and links reaches (see shared/graph_search.py)."""
         if self._no_graph:
-            raise StoreError(*self._no_graph.split("; cure: "))
-        return self._walking.found(query, k, walk)
+            raise self._no_graph.as_error(StoreError)
+        return self._graph_walk.search(query, k, walk)
 
     @cached_property
-    def _walking(self) -> GraphWalk:
-        return GraphWalk.over(self._view, self._graphs, self._base)
+    def _graph_walk(self) -> GraphWalk:
+        return GraphWalk.open(self._view, self._graphs, self._base)
 
     def _holding(self, key: str, terms: Sequence[str], seen: Condition) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""
@@ -162,13 +167,13 @@ class PostgresSnapshot:
         if -1 in numbers:
             return np.empty(0, np.int64)
         held = lexical.holding_all(numbers)
-        given = (*held.given, *seen.given)
-        found = self._view.read(f"SELECT c.seq FROM chunk c WHERE {held.sql} AND {seen.sql}", given)
+        parameters = (*held.parameters, *seen.parameters)
+        found = self._view.read(f"SELECT c.seq FROM chunk c WHERE {held.sql} AND {seen.sql}", parameters)
         rows = np.array([row[0] for row in found], np.int64)
-        return letter_for_letter(key, rows, self.chunks)
+        return filter_exact(key, rows, self.chunks)
 
-    def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
-        return best(rows, scores, k, self.ids)
+    def _top_k(self, rows: Rows, scores: Floats, k: int) -> Rows:
+        return top_k(rows, scores, k, self.ids)
 
     # -- who may be found
 
@@ -178,24 +183,27 @@ class PostgresSnapshot:
     def matches(self, expression: str, rows: Rows) -> Mask:
         held = self._view.visible(parse(expression), None, None)
         found = self._view.read(
-            f"SELECT c.seq FROM chunk c WHERE c.seq = ANY(%s) AND {held.sql}", (rows.tolist(), *held.given)
+            f"SELECT c.seq FROM chunk c WHERE c.seq = ANY(%s) AND {held.sql}", (rows.tolist(), *held.parameters)
         )
         return np.isin(rows, np.array([row[0] for row in found], np.int64))
 
     def live_rows(self, where: Filter | None) -> Rows:
         """Every live row, or those a filter keeps, in id order."""
         seen = self._view.visible(where, None, None)
-        found = self._view.read(f"SELECT c.seq, c.id FROM chunk c WHERE {seen.sql} ORDER BY c.id", seen.given)
+        found = self._view.read(f"SELECT c.seq, c.id FROM chunk c WHERE {seen.sql} ORDER BY c.id", seen.parameters)
         return np.array([row[0] for row in found], np.int64)
 
-    def ids_from(self, beginning: str, most: int = 20) -> list[str]:
-        """Ids of live chunks that begin so, in order, at most `most`."""
+    def excerpt(self, text: str, query: str, width: int) -> Excerpt:
+        return find_excerpt(text, self.analyser.query_terms(query), self.analyser, width)
+
+    def ids_with_prefix(self, prefix: str, most: int = 20) -> list[str]:
+        """Ids of live chunks with this prefix, in order, at most `most`."""
         alive = self._view.alive
-        if not is_held(beginning):
+        if not is_storable(prefix):
             return []
         found = self._view.read(
             f"SELECT id FROM chunk c WHERE id >= %s AND starts_with(id, %s) AND {alive.sql} ORDER BY id LIMIT %s",
-            (beginning, beginning, *alive.given, most),
+            (prefix, prefix, *alive.parameters, most),
         )
         return [row[0] for row in found]
 
@@ -205,16 +213,16 @@ class PostgresSnapshot:
         if not self.size or "text" not in self._view.kinds.get("lang", ()):
             return 0.0
         seen = self._view.visible(Compare("lang", "!=", "en"), None, None)
-        counted = self._view.read(f"SELECT count(*) FROM chunk c WHERE {seen.sql}", seen.given)
+        counted = self._view.read(f"SELECT count(*) FROM chunk c WHERE {seen.sql}", seen.parameters)
         return float(counted[0][0] / self.size)
 
     # -- facts by row
 
     def rows(self, ids: Ids) -> Rows:
         names, alive = [str(name) for name in ids], self._view.alive
-        asked = [name for name in names if is_held(name)]
+        storable = [name for name in names if is_storable(name)]
         found = self._view.read(
-            f"SELECT c.id, c.seq FROM chunk c WHERE c.id = ANY(%s) AND ({alive.sql})", (asked, *alive.given)
+            f"SELECT c.id, c.seq FROM chunk c WHERE c.id = ANY(%s) AND ({alive.sql})", (storable, *alive.parameters)
         )
         row_of = dict(found)
         return np.array([row_of.get(name, -1) for name in names], np.int64)
@@ -231,14 +239,14 @@ class PostgresSnapshot:
         return self._view.store.vectors(rows.tolist(), self._dim)
 
     def numbers(self, name: str, rows: Rows) -> Floats:
-        asked = rows.tolist()
+        seqs = rows.tolist()
         if name in NUMBERS:
-            found = self._view.read(f"SELECT seq, {name}::float8 FROM chunk WHERE seq = ANY(%s)", (asked,), binary=True)
+            found = self._view.read(f"SELECT seq, {name}::float8 FROM chunk WHERE seq = ANY(%s)", (seqs,), binary=True)
             known = {seq: np.nan if value is None else value for seq, value in found}
         else:
-            found = self._view.read("SELECT seq, fields -> %s FROM chunk WHERE seq = ANY(%s)", (name, asked))
+            found = self._view.read("SELECT seq, fields -> %s FROM chunk WHERE seq = ANY(%s)", (name, seqs))
             known = {seq: _number(values) for seq, values in found}
-        return np.array([known.get(row, np.nan) for row in asked], np.float64)
+        return np.array([known.get(row, np.nan) for row in seqs], np.float64)
 
     def terms(self, text: str) -> list[str]:
         return self.analyser.terms(text)

@@ -1,4 +1,4 @@
-"""Counting and looking back, in SQL: what an owner asks of a record of truth that no search asks."""
+"""Counts, history and damage checks of a store, in SQL; nothing here is used by search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
-from assay.store.rows import ChunkRow, facts_of
+from assay.store.rows import ChunkRow, digest_chunk
 from assay.types import Chunk
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 COLUMNS = "seq, id, doc_id, text, tokens, created, importance, meta, facts, born, died"
 
 
-def as_row(row: tuple[Any, ...]) -> ChunkRow:
+def decode_row(row: tuple[Any, ...]) -> ChunkRow:
     seq, name, doc_id, text, tokens, created, importance, meta, facts, born, died = row
     moment = float("nan") if created is None else created
     return ChunkRow(seq, Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta)), facts, born, died)
 
 
-def tally(db: psycopg.Connection[Any]) -> StoreCounts:
+def count_chunks(db: psycopg.Connection[Any]) -> StoreCounts:
     row = db.execute(
         "SELECT count(*), count(DISTINCT doc_id), coalesce(sum(tokens), 0)::bigint FROM chunk WHERE died IS NULL"
     ).fetchone()
@@ -35,7 +35,7 @@ def tally(db: psycopg.Connection[Any]) -> StoreCounts:
     return StoreCounts(row[0], row[1], row[2], dead[0], dict(languages.fetchall()))
 
 
-def extents(db: psycopg.Connection[Any], prefix: str) -> list[OriginExtent]:
+def origin_extents(db: psycopg.Connection[Any], prefix: str) -> list[OriginExtent]:
     found = db.execute(
         "SELECT origin, count(DISTINCT doc_id), count(*), sum(tokens)::bigint FROM chunk "
         "WHERE died IS NULL AND starts_with(origin, %s) GROUP BY origin",
@@ -53,7 +53,7 @@ def heads(db: psycopg.Connection[Any], origin: str) -> list[ChunkHead]:
     return [ChunkHead(*row) for row in rows]
 
 
-def reach(db: psycopg.Connection[Any], target: str) -> tuple[int, int]:
+def count_target(db: psycopg.Connection[Any], target: str) -> tuple[int, int]:
     row = db.execute(
         "SELECT count(DISTINCT doc_id), count(*) FROM chunk WHERE died IS NULL "
         "AND (origin = %(name)s OR doc_id = %(name)s OR starts_with(origin, %(below)s))",
@@ -73,28 +73,28 @@ def sizes(db: psycopg.Connection[Any]) -> dict[str, int]:
     return {"database": row[0], "index": row[1]}
 
 
-def states(db: psycopg.Connection[Any], beginning: str) -> list[StoreState]:
+def states(db: psycopg.Connection[Any], prefix: str) -> list[StoreState]:
     found = db.execute(
         f"SELECT {COLUMNS}, b.note, d.note FROM chunk JOIN body USING (seq) "
         "LEFT JOIN version b ON b.number = born LEFT JOIN version d ON d.number = died "
         "WHERE starts_with(doc_id, %s) ORDER BY born, seq",
-        (beginning,),
+        (prefix,),
     )
-    return [StoreState(as_row(row[:11]), row[11] or "", row[12] or "") for row in found]
+    return [StoreState(decode_row(row[:11]), row[11] or "", row[12] or "") for row in found]
 
 
-def buried(db: psycopg.Connection[Any], beginning: str) -> list[tuple[str, Any]]:
-    """(document, its scope) of documents whose id begins so that live no more but have rows left."""
+def deleted_documents(db: psycopg.Connection[Any], prefix: str) -> list[tuple[str, Any]]:
+    """(document, scope) of deleted documents whose id has this prefix and whose rows are still stored."""
     return db.execute(
         "SELECT DISTINCT doc_id, fields #>> '{scope,0}' FROM chunk c "
         "WHERE died IS NOT NULL AND starts_with(doc_id, %s) "
         "AND NOT EXISTS (SELECT 1 FROM chunk l WHERE l.doc_id = c.doc_id AND l.died IS NULL)",
-        (beginning,),
+        (prefix,),
     ).fetchall()
 
 
-def damage(db: psycopg.Connection[Any], deep: bool) -> str:
-    """Invalid indexes, lost texts; `deep` holds every chunk against the digest of its facts, and counts terms."""
+def find_damage(db: psycopg.Connection[Any], deep: bool) -> str:
+    """Invalid indexes and lost texts; `deep` also checks every chunk's digest and recounts terms."""
     invalid = db.execute(
         "SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
         "WHERE relnamespace = current_schema()::regnamespace AND NOT indisvalid"
@@ -106,8 +106,8 @@ def damage(db: psycopg.Connection[Any], deep: bool) -> str:
         return f"{lost[0]} chunks have lost their text"
     if not deep:
         return ""
-    rows = map(as_row, db.execute(f"SELECT {COLUMNS} FROM chunk JOIN body USING (seq) ORDER BY seq"))
-    wrong = [row.chunk.id for row in rows if facts_of(row.chunk) != row.facts]
+    rows = map(decode_row, db.execute(f"SELECT {COLUMNS} FROM chunk JOIN body USING (seq) ORDER BY seq"))
+    wrong = [row.chunk.id for row in rows if digest_chunk(row.chunk) != row.facts]
     if wrong:
         return f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}"
     miscounted = db.execute(

@@ -1,6 +1,6 @@
-"""The record of truth in a PostgreSQL schema: the same verbs as the local store, the server's own transactions.
+"""The chunk store in a PostgreSQL schema: the same methods as the local store, with the server's transactions.
 
-A commit that returned is in the server's write-ahead log, on its disk: it survives a killed server.
+A commit that returned is in the server's write-ahead log on disk: it survives a killed server.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from assay.backend.postgres import statistics as tallies
-from assay.backend.postgres.connections import Address, PostgresPool, once
+from assay.backend.postgres import statistics
+from assay.backend.postgres.connections import Address, PostgresPool, connect_once
 from assay.backend.postgres.schema import (
     GRAPH_FROM,
     MIGRATIONS,
     check_server,
     check_vectors,
+    create_vector_table,
     lock,
     migrate,
-    need_pgvector,
-    vector_table,
+    require_pgvector,
 )
 from assay.backend.postgres.staging import PostgresStaging
-from assay.backend.postgres.vector_type import unpacked
+from assay.backend.postgres.vector_type import unpack_vector
 from assay.backend.postgres.writer import PostgresWriter
-from assay.errors import StoreError
+from assay.errors import Reason, StoreError
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
-from assay.store.rows import ChunkRow, FileFacts
-from assay.store.validation import embedded_anew, forgotten, version_of
-from assay.text.analyse import Analyser
+from assay.store.rows import ChunkRow, FileState
+from assay.store.validation import model_changed_error, resolve_version, rows_forgotten_error
+from assay.text.analyser import Analyser
 from assay.types import Vectors
 
 if TYPE_CHECKING:
     import psycopg
 
 SETTINGS = frozenset({"format", "store", "embedder", "model", "dim", "language", "profile", "vectors", "analyser"})
-"""What every store remembers of how it was made."""
+"""The settings every store has."""
 _T = TypeVar("_T")
 _ON_DISK = """
 SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
@@ -48,50 +48,52 @@ SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synch
 
 
 class PostgresStore(PostgresStaging):
-    """Implements `store.record.Record`. Safe for threads and for any number of processes and machines."""
+    """Implements `contract.ChunkStore`. Safe for threads and for any number of processes and machines."""
 
     place: Path | None = None
     scratch: Path | None = None
 
-    def __init__(self, connections: PostgresPool, settings: dict[str, Any], readonly: bool, no_graph: str = "") -> None:
+    def __init__(
+        self, connections: PostgresPool, settings: dict[str, Any], readonly: bool, no_graph: Reason | None = None
+    ) -> None:
         self._connections = connections
         self.readonly = readonly
         self.no_graph = no_graph
-        """Why this store keeps no graph here, with the cure behind "; cure: "; "" when it does."""
+        """Why this store keeps no graph here; None when it does."""
         self.settings = settings
         self.analyser = Analyser(language=settings["language"])
-        self._held = threading.local()
-        # Threads of one process wait here for each other, and not with a connection in their hands: whoever has the
-        # turn, or writes, may need another one, and the pool has only so many.
-        self._turn, self._writing = threading.RLock(), threading.RLock()
+        self._transaction = threading.local()
+        # Threads of one process wait for these locks before they take a connection: the holder may need a second one,
+        # and the pool is small.
+        self._named_lock, self._write_lock = threading.RLock(), threading.RLock()
 
     # -- making and opening
 
     @staticmethod
     def exists(address: Address) -> bool:
-        with once(address) as db:
+        with connect_once(address) as db:
             return _is_store(db, address.schema)
 
     @staticmethod
     def create(address: Address, settings: Mapping[str, Any]) -> PostgresStore:
-        """A new, empty store in its schema; one that another process made meanwhile is opened instead."""
+        """Create an empty store in its schema; one that another process created meanwhile is opened instead."""
         from psycopg import sql
 
-        with once(address) as db:
+        with connect_once(address) as db:
             check_server(db, str(address))
             if settings["dim"]:
-                need_pgvector(db, str(address))
-        with once(address) as db:  # another: this one knows pgvector's types
+                require_pgvector(db, str(address))
+        with connect_once(address) as db:  # a new connection, which knows pgvector's types
             db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(address.schema)))
             lock(db)
             if not _is_store(db, address.schema):
-                _make(db, settings, str(address))
+                _create_tables(db, settings, str(address))
         return PostgresStore.open(address)
 
     @staticmethod
     def open(address: Address) -> PostgresStore:
-        """An existing store; tables of an older format become ours, of a newer one are refused."""
-        with once(address) as db:
+        """Open an existing store; an older format is migrated, a newer one is refused."""
+        with connect_once(address) as db:
             if not _is_store(db, address.schema):
                 raise StoreError(f"there is no store at {address}", f"make one: assay add ./my-docs --store {address}")
             settings = _settings(db)
@@ -121,7 +123,7 @@ class PostgresStore(PostgresStaging):
         return self.where.schema
 
     def forget_connections(self) -> None:
-        """The next call connects anew."""
+        """Close the pool; the next call reconnects."""
         self._connections.close()
 
     def close(self) -> None:
@@ -130,31 +132,31 @@ class PostgresStore(PostgresStaging):
     # -- reading
 
     def read(self, work: Callable[[psycopg.Connection[Any]], _T]) -> _T:
-        """Do some reading; a connection that turns out to be dead is replaced, once."""
-        held = getattr(self._held, "db", None)
-        return self._connections.reading(work) if held is None else work(held)
+        """Run work that reads; a dead connection is replaced once."""
+        open_db = getattr(self._transaction, "db", None)
+        return self._connections.reading(work) if open_db is None else work(open_db)
 
     def _all(self, statement: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.read(lambda db: db.execute(statement, given).fetchall())
 
-    def alone(self) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
+    def autocommit(self) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
         """A connection outside any transaction, for the upkeep of indexes."""
-        return self._connections.alone()
+        return self._connections.autocommit()
 
-    def aside(self) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
-        """A transaction that makes no version: for what follows from the record."""
+    def derived_transaction(self) -> contextlib.AbstractContextManager[psycopg.Connection[Any]]:
+        """A transaction that creates no version: for derived data."""
         return self._connections.transaction()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Several reads of one moment."""
+        """Several reads of one consistent state."""
         with self._connections.transaction() as db:
             db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            self._held.db = db
+            self._transaction.db = db
             try:
                 yield
             finally:
-                self._held.db = None
+                self._transaction.db = None
 
     def version(self) -> int:
         """The newest committed version."""
@@ -166,10 +168,10 @@ class PostgresStore(PostgresStaging):
 
     def resolve(self, snapshot: str) -> int:
         """A version from its number (`12` or `v12`) or tag."""
-        return version_of(snapshot, self.tags(), self.oldest(), self.version())
+        return resolve_version(snapshot, self.tags(), self.oldest(), self.version())
 
     def setting(self, key: str) -> Any:
-        """A setting as it is now (`settings` is as it was when the store was opened, and as we changed it)."""
+        """A setting as stored now (`settings` is as of opening, with our own changes)."""
         found = self._all("SELECT value FROM setting WHERE key = %s", (key,))
         return json.loads(found[0][0]) if found else None
 
@@ -187,115 +189,118 @@ class PostgresStore(PostgresStaging):
             yield from cursor
 
     def rows(self, seqs: Sequence[int]) -> list[ChunkRow]:
-        """Rows in the order asked."""
-        asked = [int(seq) for seq in seqs]
-        rows = self._all(f"SELECT {tallies.COLUMNS} FROM chunk JOIN body USING (seq) WHERE seq = ANY(%s)", (asked,))
-        found = {row[0]: tallies.as_row(row) for row in rows}
+        """Rows in the order wanted."""
+        wanted = [int(seq) for seq in seqs]
+        rows = self._all(f"SELECT {statistics.COLUMNS} FROM chunk JOIN body USING (seq) WHERE seq = ANY(%s)", (wanted,))
+        found = {row[0]: statistics.decode_row(row) for row in rows}
         try:
-            return [found[seq] for seq in asked]
+            return [found[seq] for seq in wanted]
         except KeyError as error:
-            raise forgotten(self.address) from error
+            raise rows_forgotten_error(self.address) from error
 
     def vectors(self, seqs: Sequence[int], dim: int) -> Vectors:
-        """Vectors in the order asked; zero rows where a chunk has none."""
+        """Vectors in the order wanted; zero rows where a chunk has none."""
         out = np.zeros((len(seqs), dim), np.float32)
         table = self.settings.get("vectors")
         place = {int(seq): i for i, seq in enumerate(seqs)}
         if table and place:
             statement = f"SELECT seq, vector_send(v) FROM {table} WHERE seq = ANY(%s)"
             for seq, raw in self.read(lambda db: db.execute(statement, (list(place),), binary=True).fetchall()):
-                out[place[seq]] = unpacked(raw)
+                out[place[seq]] = unpack_vector(raw)
         return out
 
-    def lacking_vectors(self) -> list[int]:
+    def rows_without_vector(self) -> list[int]:
         """Live rows without a vector, oldest first."""
         table = self.settings.get("vectors")
         having = f"AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.seq = c.seq)" if table else ""
         return [row[0] for row in self._all(f"SELECT seq FROM chunk c WHERE died IS NULL {having} ORDER BY seq")]
 
-    def files(self, source: str | None = None) -> dict[str, FileFacts]:
+    def files(self, folder: str | None = None) -> dict[str, FileState]:
         rows = self._all(
             "SELECT origin, source, hash, size FROM file WHERE %s::text IS NULL OR source = %s ORDER BY origin",
-            (source, source),
+            (folder, folder),
         )
-        return {row[0]: FileFacts(*row) for row in rows}
+        return {row[0]: FileState(*row) for row in rows}
 
-    def sources(self) -> dict[str, str]:
+    def folders(self) -> dict[str, str]:
         return dict(self._all("SELECT name, root FROM source ORDER BY name"))
 
-    def live_in(self, origin: str) -> dict[str, tuple[int, bytes]]:
+    def live_chunks_of(self, origin: str) -> dict[str, tuple[int, bytes]]:
         """id → (seq, facts) of a file's live chunks."""
         rows = self._all("SELECT id, seq, facts FROM chunk WHERE origin = %s AND died IS NULL", (origin,))
         return {name: (seq, facts) for name, seq, facts in rows}
 
     # -- counting and looking back
 
-    def tally(self) -> StoreCounts:
-        return self.read(tallies.tally)
+    def count_chunks(self) -> StoreCounts:
+        return self.read(statistics.count_chunks)
 
-    def extents(self, prefix: str) -> Iterator[OriginExtent]:
-        return iter(self.read(lambda db: tallies.extents(db, prefix)))
+    def origin_extents(self, prefix: str) -> Iterator[OriginExtent]:
+        return iter(self.read(lambda db: statistics.origin_extents(db, prefix)))
 
     def heads(self, origin: str) -> Iterator[ChunkHead]:
-        return iter(self.read(lambda db: tallies.heads(db, origin)))
+        return iter(self.read(lambda db: statistics.heads(db, origin)))
 
-    def reach(self, target: str) -> tuple[int, int]:
-        return self.read(lambda db: tallies.reach(db, target))
+    def count_target(self, target: str) -> tuple[int, int]:
+        return self.read(lambda db: statistics.count_target(db, target))
 
     def sizes(self) -> dict[str, int]:
-        return self.read(tallies.sizes)
+        return self.read(statistics.sizes)
+
+    def check_outside(self, target: Path) -> None:
+        """Nothing to refuse: the store has no files here."""
 
     def has_document(self, doc_id: str) -> bool:
         return bool(self._all("SELECT 1 FROM chunk WHERE doc_id = %s AND died IS NULL LIMIT 1", (doc_id,)))
 
-    def states(self, beginning: str) -> list[StoreState]:
-        return self.read(lambda db: tallies.states(db, beginning))
+    def states(self, prefix: str) -> list[StoreState]:
+        return self.read(lambda db: statistics.states(db, prefix))
 
-    def buried(self, beginning: str) -> Iterator[tuple[str, Any]]:
-        return iter(self.read(lambda db: tallies.buried(db, beginning)))
+    def deleted_documents(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        return iter(self.read(lambda db: statistics.deleted_documents(db, prefix)))
 
-    def damage(self, deep: bool) -> str:
-        return self.read(lambda db: tallies.damage(db, deep))
+    def find_damage(self, deep: bool) -> str:
+        return self.read(lambda db: statistics.find_damage(db, deep))
 
     # -- writing
 
     @contextlib.contextmanager
-    def turn(self, name: str) -> Iterator[None]:
-        """Wait until nobody else, on any machine, holds this turn, and hold it."""
-        with self._turn, self._connections.transaction() as db:
+    def lock(self, name: str) -> Iterator[None]:
+        """Hold a named lock; one holder at a time, over all machines."""
+        with self._named_lock, self._connections.transaction() as db:
             db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"assay/{self.schema}/{name}",))
             yield
 
     @contextlib.contextmanager
     def write(self, note: str) -> Iterator[PostgresWriter]:
-        """One transaction, one new version. Leaving the block commits; an exception undoes all of it."""
+        """One transaction, one new version. Leaving the block commits; an exception rolls it back."""
         if self.readonly:
             raise StoreError(f"{self.address} is read-only here", "connect as a user who may write, to the primary")
-        with self._writing, self._connections.transaction() as db:
+        with self._write_lock, self._connections.transaction() as db:
             lock(db)
             # A commit is acknowledged when it is on disk, whatever the server's default says.
             db.execute(_ON_DISK)
-            analyser = self._checked(db)
+            analyser = self._check_model(db)
             before = db.execute("SELECT number, chunks, length FROM version ORDER BY number DESC LIMIT 1").fetchone()
-            assert before is not None  # version 0 is made with the store
+            assert before is not None  # version 0 is created with the store
             version, chunks, length = before[0] + 1, before[1], before[2]
             writer = PostgresWriter(db, version, self.settings["dim"], self.settings["vectors"], analyser)
             yield writer
             writer.flush()
             if writer.changed:
-                whole = length + writer.length if writer.whole_length is None else writer.whole_length
+                whole = length + writer.length if writer.total_length is None else writer.total_length
                 db.execute(
                     "INSERT INTO version VALUES (%s, %s, %s, %s)",
-                    (version, note, chunks + writer.born - writer.died, whole),
+                    (version, note, chunks + writer.inserted - writer.deleted, whole),
                 )
         self.settings.update(writer.settings)
 
-    def _checked(self, db: psycopg.Connection[Any]) -> Analyser | None:
-        """The analyser for what is written now; None where the store's words are another's. Vectors of two models never
-        mix either: whoever opened the store before it was embedded anew must open it again."""
+    def _check_model(self, db: psycopg.Connection[Any]) -> Analyser | None:
+        """The analyser for this write; None where another version of Assay analysed the store. Vectors of two models
+        never mix: a store opened before it moved to another model must be reopened."""
         found = _settings(db)
         if found["model"] != self.settings["model"]:
-            raise embedded_anew(self.address)
+            raise model_changed_error(self.address)
         return self.analyser if found["analyser"] == self.analyser.digest else None
 
 
@@ -314,28 +319,30 @@ def _is_readonly(db: psycopg.Connection[Any]) -> bool:
     return bool(row and row[0])
 
 
-def _no_graph(db: psycopg.Connection[Any], form: int) -> str:
+def _no_graph(db: psycopg.Connection[Any], form: int) -> Reason | None:
     if form < GRAPH_FROM:
-        return "its tables are of an older Assay, which kept no graph; cure: open it once as a user who may write"
+        return Reason("its tables are of an older Assay, which kept no graph", "open it once as a user who may write")
     row = db.execute("SELECT has_table_privilege('graph', 'SELECT') AND has_table_privilege('graph_page', 'SELECT')")
     may = row.fetchone()
     if may and may[0]:
-        return ""
-    return "this user may not read the graph's tables; cure: GRANT SELECT ON graph, graph_page TO USER, in its schema"
+        return None
+    return Reason(
+        "this user may not read the graph's tables", "GRANT SELECT ON graph, graph_page TO USER, in its schema"
+    )
 
 
 def _settings(db: psycopg.Connection[Any]) -> dict[str, Any]:
     return {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM setting")}
 
 
-def _make(db: psycopg.Connection[Any], settings: Mapping[str, Any], where: str) -> None:
+def _create_tables(db: psycopg.Connection[Any], settings: Mapping[str, Any], where: str) -> None:
     migrate(db, 0, where)
-    said = {**settings, "vectors": "", "analyser": Analyser(language=settings["language"]).digest}
+    stored = {**settings, "vectors": "", "analyser": Analyser(language=settings["language"]).digest}
     row = db.execute("SELECT gen_random_uuid()::text").fetchone()
-    said["store"] = row[0] if row else ""
+    stored["store"] = row[0] if row else ""
     if settings["dim"]:
-        said["vectors"] = "vector_1"
-        vector_table(db, "vector_1", settings["dim"])
-    for key, value in said.items():
+        stored["vectors"] = "vector_1"
+        create_vector_table(db, "vector_1", settings["dim"])
+    for key, value in stored.items():
         db.execute("INSERT INTO setting VALUES (%s, %s)", (key, json.dumps(value)))
     db.execute("INSERT INTO version VALUES (0, 'made', 0, 0)")

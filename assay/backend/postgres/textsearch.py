@@ -1,8 +1,8 @@
-"""pg_textsearch, where the server has it: a block-max BM25 index that proposes when a query's terms stand everywhere.
+"""Uses pg_textsearch where the server has it: a block-max BM25 index that proposes candidates for frequent terms.
 
-It reads our terms by their numbers ("t12 t57 t57"), so the words are still those of the one analyser. Its statistics
-count dead rows and its order is its own, so it only proposes, and only where scanning our own index would take long;
-what it gives is scored as always, and the trace says that it served. The owner of the database switches it on:
+It indexes the numbers of our terms ("t12 t57 t57"), so one analyser serves all. Its statistics count deleted rows and
+its order is its own, so it only proposes, and only where scanning our own index would take long; Assay scores its
+candidates, and the trace says that it served. The owner of the database switches it on:
 
     shared_preload_libraries = 'pg_textsearch'      CREATE EXTENSION pg_textsearch;      assay optimize
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 INDEX = "said_bm25"
 SERVED = "pg_textsearch proposed from Assay's terms, Assay's BM25 scored"
-_SAYS = """
+_CREATE_FUNCTION = """
 CREATE OR REPLACE FUNCTION said(terms integer[], counts integer[]) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT string_agg(repeat('t' || term || ' ', count), '') FROM unnest(terms, counts) AS one (term, count))
 """
@@ -31,7 +31,7 @@ SWITCHED_ON = "SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'"
 
 
 def build(db: psycopg.Connection[Any]) -> bool:
-    """Its index, if the extension is switched on and the index is not there yet; False when nothing was done.
+    """Build its index if the extension is switched on and the index is missing; False when nothing was done.
 
     A server whose pg_textsearch cannot build it (an old one, or one that was not preloaded) goes on without.
     """
@@ -41,13 +41,13 @@ def build(db: psycopg.Connection[Any]) -> bool:
     if (row and row[0]) or not db.execute(SWITCHED_ON).fetchone():
         return False
     with contextlib.suppress(psycopg.Error):
-        db.execute(_SAYS)
+        db.execute(_CREATE_FUNCTION)
         db.execute(CREATE)
         return True
     return False
 
 
-def proposal(numbers: Sequence[int], fetch: int) -> tuple[str, tuple[Any, ...]]:
-    """The end of a statement over `chunk c`: best first by its reckoning, as many as asked for."""
-    asked = " ".join(f"t{number}" for number in numbers)
-    return f"ORDER BY said(c.terms, c.counts) <@> to_bm25query(%s, '{INDEX}') LIMIT %s", (asked, fetch)
+def order_clause(numbers: Sequence[int], fetch: int) -> tuple[str, tuple[Any, ...]]:
+    """The end of a statement over `chunk c`: its best candidates first, at most `fetch`."""
+    query = " ".join(f"t{number}" for number in numbers)
+    return f"ORDER BY said(c.terms, c.counts) <@> to_bm25query(%s, '{INDEX}') LIMIT %s", (query, fetch)

@@ -1,4 +1,4 @@
-"""pgvector's `vector` on the wire: two 16-bit numbers (length, unused), then big-endian float32. No text in between."""
+"""Encodes pgvector's `vector` in binary: two 16-bit numbers (length, unused), then big-endian float32."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class VectorCodec:
-    """A vector on its way to the server; psycopg asks for its bytes."""
+    """A vector as a statement's parameter; psycopg asks for its bytes."""
 
     def __init__(self, vector: Vector) -> None:
         self.vector = vector
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         return struct.pack(">HH", len(self.vector), 0) + np.asarray(self.vector, ">f4").tobytes()
 
 
-def unpacked(raw: bytes) -> Vector:
+def unpack_vector(raw: bytes) -> Vector:
     """A vector from what `vector_send` gives."""
     return np.frombuffer(raw, ">f4", offset=4).astype(np.float32)
 
 
 def register(db: psycopg.Connection[Any]) -> None:
-    """Teach a connection to send `VectorCodec`; the type's number differs from database to database."""
+    """Register `VectorCodec` with a connection; the type's oid differs from database to database."""
     from psycopg.adapt import Dumper
     from psycopg.pq import Format
     from psycopg.types import TypeInfo
@@ -40,11 +40,11 @@ def register(db: psycopg.Connection[Any]) -> None:
     kind.register(db)
     number = kind.oid
 
-    class _Sent(Dumper):
+    class _VectorDumper(Dumper):
         format = Format.BINARY
         oid = number
 
         def dump(self, obj: VectorCodec) -> bytes:
-            return obj.packed()
+            return obj.pack()
 
-    db.adapters.register_dumper(VectorCodec, _Sent)
+    db.adapters.register_dumper(VectorCodec, _VectorDumper)

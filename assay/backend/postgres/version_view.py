@@ -1,6 +1,6 @@
-"""One version of a store as conditions and numbers: who is alive, how many, how long; what look-ups share.
+"""One version of a store as SQL conditions and statistics, shared by all look-ups.
 
-Everything is said for a version, never for "now": another process may write between two statements of one search.
+Every statement names the version, never "now": another process may write between two statements of one search.
 """
 
 from __future__ import annotations
@@ -14,59 +14,59 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.postgres.filters import OWN_KINDS, Condition, compiled, is_held
+from assay.backend.postgres.filters import OWN_KINDS, Condition, compile_filter, is_storable
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.shared.filter_cache import FilterCache
-from assay.index.words import idf
+from assay.index.similarity import Bm25Similarity, idf
 from assay.types import Floats, Query, Rows
 from assay.where import Filter
 
-_MOST_NAMES = 200_000
-FEW = 20_000
+_MAX_CACHED = 200_000
+MAX_ROWS_BY_SEQ = 20_000
 """Rows that a filter may keep to be sent by name."""
-_WEIGHED = """
+_CURRENT_HOLDING = """
 SELECT term, number, holding, (SELECT max(number) FROM version) FROM term WHERE term = ANY(%s)
 """
-_COUNTED = """
+_PAST_HOLDING = """
 SELECT n, count(*) FROM unnest(%s::int[]) AS n JOIN chunk c ON c.terms OPERATOR(pg_catalog.@>) ARRAY[n]
 WHERE c.born <= %s AND (c.died IS NULL OR c.died > %s) GROUP BY n
 """
 
 
-class ColumnNames:
-    """Ids by row, as look-ups meet them: a row never changes its id, so every snapshot of a store shares them."""
+class IdCache:
+    """Caches ids by row. A row never changes its id, so all snapshots of a store share one cache."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
         self._lock = threading.Lock()
 
-    def learn(self, pairs: Sequence[tuple[int, str]]) -> None:
+    def add(self, pairs: Sequence[tuple[int, str]]) -> None:
         with self._lock:
-            if len(self._known) > _MOST_NAMES:
+            if len(self._known) > _MAX_CACHED:
                 self._known.clear()
             self._known.update(pairs)
 
     def of(self, rows: Sequence[int], ask: Callable[[list[int]], list[tuple[int, str]]]) -> list[str]:
-        """The ids of rows, asking for those not yet known."""
+        """The ids of rows; unknown ones are read."""
         known = {row: self._known.get(row) for row in rows}
         unknown = [row for row, name in known.items() if name is None]
         if unknown:
             found = dict(ask(unknown))
-            self.learn(list(found.items()))
+            self.add(list(found.items()))
             known.update(found)
         return [known[row] or "" for row in rows]
 
 
 @dataclass
 class VersionView:
-    """The facts of one version."""
+    """Conditions and statistics of one version."""
 
     store: PostgresStore
     version: int
-    names: ColumnNames
+    names: IdCache
     textsearch: bool = False
     """Does pg_textsearch have an index here?"""
-    _seen: FilterCache[Condition] = field(default_factory=FilterCache)
+    _conditions: FilterCache[Condition] = field(default_factory=FilterCache)
     _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
     """term → (its number, -1 where it has none; live chunks that hold it)"""
 
@@ -87,13 +87,17 @@ class VersionView:
             return row[0][0], row[0][1]
         alive = self.alive
         counted = self.read(
-            f"SELECT count(*), coalesce(sum(length), 0)::bigint FROM chunk c WHERE {alive.sql}", alive.given
+            f"SELECT count(*), coalesce(sum(length), 0)::bigint FROM chunk c WHERE {alive.sql}", alive.parameters
         )
         return counted[0][0], counted[0][1]
 
     @property
     def size(self) -> int:
         return self.totals[0]
+
+    @cached_property
+    def similarity(self) -> Bm25Similarity:
+        return Bm25Similarity.from_settings(self.store.settings)
 
     @property
     def average(self) -> float:
@@ -117,44 +121,44 @@ class VersionView:
             return self.alive
         parts = [self.alive]
         if where is not None:
-            parts.append(compiled(where, self.kinds))
+            parts.append(compile_filter(where, self.kinds))
         if at is not None:
             parts.append(Condition("coalesce(c.created <= %s, true)", (at,)))  # undated chunks are never hidden
         if scope is not None:
             known = Condition("c.fields @> %s", (Jsonb({"scope": [scope]}),))
-            parts.append(known if is_held(scope) else Condition("false"))
-        return Condition(" AND ".join(f"({p.sql})" for p in parts), tuple(v for p in parts for v in p.given))
+            parts.append(known if is_storable(scope) else Condition("false"))
+        return Condition(" AND ".join(f"({p.sql})" for p in parts), tuple(v for p in parts for v in p.parameters))
 
-    def seen_by(self, query: Query) -> Condition:
-        """The same, looked up once where few rows meet it: all legs of a question then share one scan, and the next
-        question with the same filter needs none."""
+    def visible_to(self, query: Query) -> Condition:
+        """The condition of rows a query may see. Where few rows meet it they are read once and named by seq: all legs
+        of a query then share one scan, and the next query with the same filter needs none."""
         at = self.moment(query)
         if query.where is None and at is None and query.scope is None:
             return self.alive
-        return self._seen.get(
-            query.where, at, query.scope, lambda: self._looked_up(self.visible(query.where, at, query.scope))
+        return self._conditions.get(
+            query.where, at, query.scope, lambda: self._materialise(self.visible(query.where, at, query.scope))
         )
 
     def moment(self, query: Query) -> float | None:
         """A moment that hides nothing is none: most questions are as of now, and every now is another."""
         return None if query.at is not None and query.at >= self.newest else query.at
 
-    def rows_seen(self, query: Query) -> Rows | None:
+    def visible_rows(self, query: Query) -> Rows | None:
         """The rows that a query may see; None when these are all that live."""
-        seen = self.seen_by(query)
+        seen = self.visible_to(query)
         if not seen.narrows:
             return None
         if seen.rows is not None:
-            return np.array(seen.given[0], np.int64)
+            return np.array(seen.parameters[0], np.int64)
         packed = self.read(
-            f"SELECT string_agg(int8send(c.seq), '') FROM chunk c WHERE {seen.sql}", seen.given, binary=True
+            f"SELECT string_agg(int8send(c.seq), '') FROM chunk c WHERE {seen.sql}", seen.parameters, binary=True
         )[0][0]
         return np.frombuffer(packed or b"", ">i8").astype(np.int64)
 
     def ids(self, rows: list[int]) -> list[str]:
-        return self.names.of(rows, self._named)
+        return self.names.of(rows, self._read_ids)
 
-    def _named(self, rows: list[int]) -> list[tuple[int, str]]:
+    def _read_ids(self, rows: list[int]) -> list[tuple[int, str]]:
         return [(row[0], row[1]) for row in self.read("SELECT seq, id FROM chunk WHERE seq = ANY(%s)", (rows,))]
 
     @cached_property
@@ -163,10 +167,12 @@ class VersionView:
         found = self.read("SELECT max(created) FROM chunk")[0][0]
         return -math.inf if found is None else float(found)
 
-    def _looked_up(self, seen: Condition) -> Condition:
+    def _materialise(self, seen: Condition) -> Condition:
         """The rows that meet a condition by name, or the condition itself where they are many."""
-        found = self.read(f"SELECT c.seq FROM chunk c WHERE {seen.sql} LIMIT %s", (*seen.given, FEW + 1), binary=True)
-        if len(found) > FEW:
+        found = self.read(
+            f"SELECT c.seq FROM chunk c WHERE {seen.sql} LIMIT %s", (*seen.parameters, MAX_ROWS_BY_SEQ + 1), binary=True
+        )
+        if len(found) > MAX_ROWS_BY_SEQ:
             return seen
         return Condition("c.seq = ANY(%s)", ([row[0] for row in found],), rows=len(found))
 
@@ -180,11 +186,11 @@ class VersionView:
         return [self._holding[term] for term in terms]
 
     def _look_up(self, terms: list[str]) -> dict[str, tuple[int, int]]:
-        found = self.read(_WEIGHED, (terms,))
+        found = self.read(_CURRENT_HOLDING, (terms,))
         known = {term: (number, holding) for term, number, holding, _ in found}
         if any(newest != self.version for *_, newest in found):  # the counts are of a later version: count by hand
             numbers = [number for number, _ in known.values()]
-            counted = dict(self.read(_COUNTED, (numbers, self.version, self.version)))
+            counted = dict(self.read(_PAST_HOLDING, (numbers, self.version, self.version)))
             known = {term: (number, counted.get(number, 0)) for term, (number, _) in known.items()}
         return {term: known.get(term, (-1, 0)) for term in terms}
 

@@ -1,1 +1,1 @@
-"""What several backends share: filters, BM25 scoring, exact keys, graph search, filter cache."""
+"""Code that several backends share: filters, BM25 scoring, exact match, graph search, filter cache."""

@@ -1,10 +1,10 @@
 """BM25 over a generation and its tail, exact: the same scores as a clean rebuild, whatever was deleted since.
 
-    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))     k1 = 1.2, b = 0.75
+    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
 
-with N, df and avgdl over the live chunks of the snapshot. tantivy proposes in large stores; its order is
-believed only when a bound proves that nobody outside the proposal can belong to the best k. Otherwise more is
-fetched, and in the end the postings are scanned: slower, never wrong.
+with N, df and avgdl over the live chunks of the snapshot. In large stores tantivy proposes candidates;
+they are accepted only when a bound proves that no other row can be among the best k. Otherwise more are fetched, and in
+the end the postings are scanned: slower, never wrong.
 """
 
 from __future__ import annotations
@@ -17,30 +17,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.index.similarity import K1, Bm25Similarity, idf
 from assay.index.tail import Tail
-from assay.index.words import K1, Words, damping, idf, saturation
+from assay.index.words import WordIndex
 from assay.types import Floats, Rows
 from assay.where import Mask
 
 MOST_TERMS = 256
-"""A query longer than this keeps its rarest terms."""
+"""Of a longer query only the rarest terms are used."""
 _SCAN = 6_000
 """Postings up to which scanning beats asking tantivy."""
 _HEAVY, _HEAVY_SHARE = 100_000, 0.2
-"""Rows, and the share of all rows, above which a term is too frequent to be asked for at first."""
+"""Rows, and the share of all rows, above which a term is too frequent for tantivy's first query."""
 _FEW_ROWS = 5_000
 _MOST_FETCHES = 4
+_ROUNDING = 1.0 + 1e-5
+"""More than rounding, ours in float64 and tantivy's in float32, can move a score."""
+_USELESS_RATIO = 8.0
+"""A bound so far above tantivy's own scores proves nothing: the postings are scanned at once."""
 
 
 @dataclass(frozen=True)
 class LexicalView:
-    """The words of one snapshot: a generation's index, the first rows of a tail, and who is dead."""
+    """The word statistics of one snapshot: a generation's index, the first rows of a tail, and the dead rows."""
 
-    words: Words | None
+    words: WordIndex | None
     tail: Tail
     tail_size: int
     dead: Rows  # rows of the generation, ascending
     tail_live: Mask
+    similarity: Bm25Similarity
 
     @cached_property
     def size(self) -> int:
@@ -61,22 +67,22 @@ class LexicalView:
 
     def weights(self, terms: Sequence[str]) -> Floats:
         """idf of each term in this snapshot."""
-        return self.weighed(terms)[1]
+        return self.term_numbers_and_weights(terms)[1]
 
-    def weighed(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
+    def term_numbers_and_weights(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
         """Each term's number in the generation (-1: not there) and its idf in this snapshot."""
         numbers = [self.words.term(term) for term in terms] if self.words else [-1] * len(terms)
         holding = [self.words.frequency(number) for number in numbers] if self.words else [0] * len(terms)
         if self.tail_size or len(self.dead):
-            holding = [h + self._since(t, n) for t, n, h in zip(terms, numbers, holding, strict=True)]
+            holding = [h + self._frequency_change(t, n) for t, n, h in zip(terms, numbers, holding, strict=True)]
         return numbers, idf(np.array(holding, np.float64), float(self.size))
 
-    def _since(self, term: str, number: int) -> int:
+    def _frequency_change(self, term: str, number: int) -> int:
         """How many more (or fewer) live chunks hold a term now than when the generation was made."""
         count = 0
         if self.tail_size:
-            places, _ = self.tail.postings(term, self.tail_size)
-            count = int(np.count_nonzero(self.tail_live[places]))
+            positions, _ = self.tail.postings(term, self.tail_size)
+            count = int(np.count_nonzero(self.tail_live[positions]))
         if self.words and len(self.dead):
             count -= int(np.count_nonzero(self.words.counts([number], self.dead.astype(np.int32))))
         return count
@@ -89,61 +95,63 @@ class LexicalView:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRows:
-    """Rows with what each term gave them (one line per term) and the sum of that, added term by term.
+    """Rows with each term's contribution to their scores (one line per term) and the sum, added term by term.
 
     `ideal` is the score of a chunk with every term at its best.
     """
 
     rows: Rows
-    given: Floats
+    contributions: Floats
     score: Floats
     ideal: float
 
     @staticmethod
-    def of(rows: Rows, given: Floats, ideal: float) -> ScoredRows:
+    def from_contributions(rows: Rows, contributions: Floats, ideal: float) -> ScoredRows:
         total = np.zeros(len(rows))
-        for line in given:
+        for line in contributions:
             total += line
-        return ScoredRows(rows, given, total, ideal)
+        return ScoredRows(rows, contributions, total, ideal)
 
     def take(self, index: NDArray[Any]) -> ScoredRows:
-        return ScoredRows(self.rows[index], self.given[:, index], self.score[index], self.ideal)
+        return ScoredRows(self.rows[index], self.contributions[:, index], self.score[index], self.ideal)
 
 
 def search(view: LexicalView, terms: Sequence[str], k: int, eligible: Mask | None, tail_eligible: Mask) -> ScoredRows:
     """Every live, eligible row that can be among the best k (ties at the end included), scored exactly."""
-    numbers, weights = view.weighed(terms)
+    numbers, weights = view.term_numbers_and_weights(terms)
     # Terms in no live chunk are charged the largest idf: a query of unknown words is far from its ideal.
-    ask = _TermLookup(terms, numbers, weights, float(weights.sum() * (K1 + 1.0)), k)
-    found = ScoredRows.of(np.empty(0, np.int64), np.empty((len(terms), 0)), ask.ideal)
+    query = _WeightedTerms(terms, numbers, weights, view.similarity.ideal(weights), k)
+    scored = ScoredRows.from_contributions(np.empty(0, np.int64), np.empty((len(terms), 0)), query.ideal)
     if view.words:
-        found = _in_generation(view, view.words, ask, eligible)
+        scored = _search_generation(view, view.words, query, eligible)
     if view.tail_size:
         start = view.words.size if view.words else 0
-        fresh = _tail_rows(view, terms, tail_eligible)
-        given = np.concatenate([found.given, _tail_given(view, terms, weights, fresh)], axis=1)
-        found = ScoredRows.of(np.concatenate([found.rows, fresh + start]), given, ask.ideal)
-    hit = found.score > 0.0  # idf is never 0, so a row without any of the terms is the only one at 0
-    return found if hit.all() else found.take(hit)
+        tail_rows = _match_tail(view, terms, tail_eligible)
+        contributions = np.concatenate([scored.contributions, _score_tail(view, terms, weights, tail_rows)], axis=1)
+        scored = ScoredRows.from_contributions(
+            np.concatenate([scored.rows, tail_rows + start]), contributions, query.ideal
+        )
+    hit = scored.score > 0.0  # idf is never 0, so only a row without any of the terms scores 0
+    return scored if hit.all() else scored.take(hit)
 
 
-def rate(view: LexicalView, terms: Sequence[str], rows: Rows) -> ScoredRows:
-    """These rows, in their order, with what each term gives them, be it nothing."""
-    numbers, weights = view.weighed(terms)
-    ask = _TermLookup(terms, numbers, weights, float(weights.sum() * (K1 + 1.0)), len(rows))
+def score_rows(view: LexicalView, terms: Sequence[str], rows: Rows) -> ScoredRows:
+    """Score these rows, in their order; 0 for one that holds none of the terms."""
+    numbers, weights = view.term_numbers_and_weights(terms)
+    query = _WeightedTerms(terms, numbers, weights, view.similarity.ideal(weights), len(rows))
     if view.words and not view.tail_size:
-        return _scored(view, view.words, ask, rows)
+        return _score_generation(view, view.words, query, rows)
     start = view.words.size if view.words else 0
-    old, given = rows < start, np.zeros((len(terms), len(rows)))
+    old, contributions = rows < start, np.zeros((len(terms), len(rows)))
     if view.words:
-        given[:, old] = _scored(view, view.words, ask, rows[old]).given
-    given[:, ~old] = _tail_given(view, terms, weights, rows[~old] - start)
-    return ScoredRows.of(rows, given, ask.ideal)
+        contributions[:, old] = _score_generation(view, view.words, query, rows[old]).contributions
+    contributions[:, ~old] = _score_tail(view, terms, weights, rows[~old] - start)
+    return ScoredRows.from_contributions(rows, contributions, query.ideal)
 
 
 @dataclass(frozen=True, slots=True)
-class _TermLookup:
-    """The terms of a query with their numbers in the generation and their weights, its ideal score, and how many."""
+class _WeightedTerms:
+    """The terms of a query with their numbers in the generation and their weights, its ideal score, and k."""
 
     terms: Sequence[str]
     numbers: Sequence[int]
@@ -152,32 +160,35 @@ class _TermLookup:
     k: int
 
 
-def _scored(view: LexicalView, words: Words, ask: _TermLookup, rows: Rows) -> ScoredRows:
+def _score_generation(view: LexicalView, words: WordIndex, query: _WeightedTerms, rows: Rows) -> ScoredRows:
     """These rows of the generation with each term's contribution to them."""
-    damped = damping(words.lengths[rows].astype(np.float64), view.average)
-    counts = words.counts(ask.numbers, rows.astype(np.int32)).astype(np.float64)
-    return ScoredRows.of(rows, ask.weights[:, None] * saturation(counts, damped), ask.ideal)
+    damped = view.similarity.damping(words.lengths[rows].astype(np.float64), view.average)
+    counts = words.counts(query.numbers, rows.astype(np.int32)).astype(np.float64)
+    return ScoredRows.from_contributions(
+        rows, query.weights[:, None] * view.similarity.saturation(counts, damped), query.ideal
+    )
 
 
-def _tail_given(view: LexicalView, terms: Sequence[str], weights: Floats, places: Rows) -> Floats:
+def _score_tail(view: LexicalView, terms: Sequence[str], weights: Floats, positions: Rows) -> Floats:
     """Each term's contribution to each of these positions of the tail."""
     counts = np.zeros((len(terms), view.tail_size))
     for line, term in enumerate(terms):
-        holding, found = view.tail.postings(term, view.tail_size)
-        counts[line, holding] = found
-    return weights[:, None] * saturation(counts[:, places], damping(view.tail_lengths[places], view.average))
+        holding, term_counts = view.tail.postings(term, view.tail_size)
+        counts[line, holding] = term_counts
+    damped = view.similarity.damping(view.tail_lengths[positions], view.average)
+    return weights[:, None] * view.similarity.saturation(counts[:, positions], damped)
 
 
-def _tail_rows(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
-    found = np.zeros(view.tail_size, np.bool_)
+def _match_tail(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
+    matches = np.zeros(view.tail_size, np.bool_)
     for term in terms:
-        found[view.tail.postings(term, view.tail_size)[0]] = True
-    return np.flatnonzero(found & eligible)
+        matches[view.tail.postings(term, view.tail_size)[0]] = True
+    return np.flatnonzero(matches & eligible)
 
 
-def _in_generation(view: LexicalView, words: Words, ask: _TermLookup, eligible: Mask | None) -> ScoredRows:
-    """The generation's best k rows with all ties of the last, and what each term gave them."""
-    postings = sum([words.frequency(n) for n in ask.numbers])
+def _search_generation(view: LexicalView, words: WordIndex, query: _WeightedTerms, eligible: Mask | None) -> ScoredRows:
+    """The generation's best k rows with all ties of the last, and each term's contribution."""
+    postings = sum([words.frequency(n) for n in query.numbers])
     if not postings:
         rows = np.empty(0, np.int64)
     elif eligible is not None and (allowed := int(np.count_nonzero(eligible))) <= _FEW_ROWS:
@@ -185,39 +196,40 @@ def _in_generation(view: LexicalView, words: Words, ask: _TermLookup, eligible: 
     else:
         share = 1.0 if eligible is None else allowed / words.size
         if words.proposes and postings > _SCAN and share > 0.2:
-            proven = _proposed(view, words, ask, eligible, share)
+            proven = _search_tantivy(view, words, query, eligible, share)
             if proven is not None:
                 return proven
-        rows = _scanned(view, words, ask, eligible)
-    return _scored(view, words, ask, rows)
+        rows = _scan_postings(view, words, query, eligible)
+    return _score_generation(view, words, query, rows)
 
 
-def _scanned(view: LexicalView, words: Words, ask: _TermLookup, eligible: Mask | None) -> Rows:
+def _scan_postings(view: LexicalView, words: WordIndex, query: _WeightedTerms, eligible: Mask | None) -> Rows:
     """Score every row of every posting list; keep the best k with all ties of the last."""
-    lists = [words.postings(number) for number in ask.numbers]
+    lists = [words.postings(number) for number in query.numbers]
     if eligible is not None:
-        kept = [eligible[rows] for rows, _ in lists]
-        lists = [(rows[keep], counts[keep]) for (rows, counts), keep in zip(lists, kept, strict=True)]
+        masks = [eligible[rows] for rows, _ in lists]
+        lists = [(rows[mask], counts[mask]) for (rows, counts), mask in zip(lists, masks, strict=True)]
     every = np.concatenate([rows for rows, _ in lists])
-    counts = np.concatenate([found for _, found in lists]).astype(np.float64)
-    damped = damping(words.lengths[every].astype(np.float64), view.average)
-    given = np.repeat(ask.weights, [len(rows) for rows, _ in lists]) * saturation(counts, damped)
+    counts = np.concatenate([term_counts for _, term_counts in lists]).astype(np.float64)
+    damped = view.similarity.damping(words.lengths[every].astype(np.float64), view.average)
+    weights = np.repeat(query.weights, [len(rows) for rows, _ in lists])
+    gains = weights * view.similarity.saturation(counts, damped)
     scores, start = np.empty(len(every)), 0
-    with words.blank() as total:
+    with words.borrow_zeros() as total:
         # Terms are added in the same order as in the final score, so equal rows are equal here too.
         for rows, _ in lists:
-            total[rows] += given[start : start + len(rows)]
+            total[rows] += gains[start : start + len(rows)]
             start += len(rows)
         start = 0
         for rows, _ in lists:
             scores[start : start + len(rows)] = total[rows]
-            total[rows] = 0.0  # its first list speaks for a row; and so the column is blank again
+            total[rows] = 0.0  # counted once, by its first list; and the column is blank again
             start += len(rows)
-    best = _best_with_ties(scores, ask.k) & (scores > 0.0)
+    best = _select_with_ties(scores, query.k) & (scores > 0.0)
     return np.sort(every[best]).astype(np.int64)
 
 
-def _best_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
+def _select_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
     """Which are the best k, every tie of the last of them included."""
     if len(scores) <= k:
         return np.ones(len(scores), np.bool_)
@@ -225,49 +237,69 @@ def _best_with_ties(scores: Floats, k: int) -> NDArray[np.bool_]:
     return best
 
 
-def _proposed(
-    view: LexicalView, words: Words, ask: _TermLookup, eligible: Mask | None, share: float
+def _search_tantivy(
+    view: LexicalView, words: WordIndex, query: _WeightedTerms, eligible: Mask | None, share: float
 ) -> ScoredRows | None:
     """tantivy's candidates, once proven to contain the best k; None when they could not be proven."""
-    lift = _lift(view, words, ask)
-    for terms, wanted, unasked in _attempts(words, ask):
+    ratio = _bound_ratio(view, words, query)
+    if ratio > _USELESS_RATIO:
+        return None
+    for terms, wanted, unasked in _plan_fetches(view, words, query):
         fetch = int(wanted / share) + len(view.dead)
-        found, theirs = words.propose(terms, fetch)
-        rows = np.sort(found if eligible is None else found[eligible[found]])
-        scored = _scored(view, words, ask, rows)
-        best = _best_with_ties(scored.score, ask.k)
-        whole = len(found) < fetch  # tantivy had no more to give
-        others = unasked + (0.0 if whole else lift * float(theirs[-1]))  # nobody else can score more than this
-        if (whole and not unasked) or (len(rows) >= ask.k and float(scored.score[best].min()) > others):
+        proposed, tantivy_scores = words.propose(terms, fetch)
+        rows = np.sort(proposed if eligible is None else proposed[eligible[proposed]])
+        scored = _score_generation(view, words, query, rows)
+        best = _select_with_ties(scored.score, query.k)
+        complete = len(proposed) < fetch  # tantivy has no more
+        others = unasked + (0.0 if complete else ratio * float(tantivy_scores[-1]))  # no other row can score more
+        if (complete and not unasked) or (len(rows) >= query.k and float(scored.score[best].min()) > others):
             return scored.take(best)
     return None
 
 
-def _attempts(words: Words, ask: _TermLookup) -> Iterator[tuple[list[str], int, float]]:
-    """What tantivy is asked, one after the other: terms, how many rows, and what the other terms could give a row.
+def _plan_fetches(view: LexicalView, words: WordIndex, query: _WeightedTerms) -> Iterator[tuple[list[str], int, float]]:
+    """The queries to tantivy, in order: terms, number of rows, and the most that the other terms could add to a score.
 
-    A term that a large part of a large store holds costs tantivy more than all others and moves hardly anybody: it is
-    left out at first, and counted for its most in the proof.
+    A term that a large part of a large store holds costs tantivy more than all others and changes few ranks: it is left
+    out at first, and the proof counts it at its largest.
     """
-    known = [i for i, number in enumerate(ask.numbers) if number >= 0]
+    known = [i for i, number in enumerate(query.numbers) if number >= 0]
     heavy = max(_HEAVY, int(_HEAVY_SHARE * words.size))
-    light = [i for i in known if words.frequency(ask.numbers[i]) <= heavy]
+    light = [i for i in known if words.frequency(query.numbers[i]) <= heavy]
     if light and len(light) < len(known):
-        left_out = sum([float(ask.weights[i]) for i in known if i not in light])
-        yield [ask.terms[i] for i in light], 3 * ask.k, left_out * (K1 + 1.0)
+        left_out = sum([float(query.weights[i]) for i in known if i not in light])
+        yield [query.terms[i] for i in light], 3 * query.k, left_out * view.similarity.largest_gain * _ROUNDING
     for attempt in range(_MOST_FETCHES):
-        yield [ask.terms[i] for i in known], (ask.k + ask.k // 5) * 2**attempt, 0.0
+        yield [query.terms[i] for i in known], (query.k + query.k // 5) * 2**attempt, 0.0
 
 
-def _lift(view: LexicalView, words: Words, ask: _TermLookup) -> float:
-    """By how much a score of ours can exceed tantivy's.
+def _bound_ratio(view: LexicalView, words: WordIndex, query: _WeightedTerms) -> float:
+    """The largest factor by which a score of ours can exceed tantivy's.
 
-    tantivy shortens lengths (they are stored in one byte), so with equal statistics its scores are never below ours;
-    changed statistics can raise ours by at most this factor.
+    tantivy scores with k1 = 1.2 and b = 0.75 and shortens lengths (they are stored in one byte), so with equal
+    statistics its scores are never below ours; changed statistics and other parameters can raise ours by at most this
+    factor.
     """
-    room = 1.0 + 1e-5
+    gain = _bound_saturation_ratio(view, words)
     if view.unchanged:
-        return room
-    known = [i for i, number in enumerate(ask.numbers) if number >= 0]
-    stale = idf(np.array([words.frequency(ask.numbers[i]) for i in known], np.float64), float(words.size))
-    return float((ask.weights[known] / stale).max()) * max(1.0, view.average / (words.total / words.size)) * room
+        return gain * _ROUNDING
+    known = [i for i, number in enumerate(query.numbers) if number >= 0]
+    stale = idf(np.array([words.frequency(query.numbers[i]) for i in known], np.float64), float(words.size))
+    return float((query.weights[known] / stale).max()) * gain * _ROUNDING
+
+
+def _bound_saturation_ratio(view: LexicalView, words: WordIndex) -> float:
+    """The largest factor by which our tf·(k1+1) / (tf + damping) can exceed tantivy's.
+
+    tantivy's has k1 = 1.2, b = 0.75 and the generation's mean length. Where our damping is the smaller one the quotient
+    falls as tf grows, so tf = 1 is the worst case; elsewhere it stays below (k1+1) / 2.2. In the length it is
+    monotonic, so the shortest and the longest row are the worst cases.
+    """
+    average = words.total / words.size
+    if not view.similarity.settings:
+        return max(1.0, view.average / average)
+    lengths = np.array([0.0, float(words.lengths.max())])
+    quotients = (1.0 + Bm25Similarity().damping(lengths, average)) / (
+        1.0 + view.similarity.damping(lengths, view.average)
+    )
+    return max(1.0, float(quotients.max())) * view.similarity.largest_gain / (K1 + 1.0)

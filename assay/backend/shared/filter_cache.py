@@ -1,5 +1,5 @@
-"""What the last few filters let through. All legs of a question ask the same, maybe at once, and often the next
-question too."""
+"""Caches the rows that the last few filters let through: all legs of a query use the same filter, often the next query
+too."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from assay.where import Filter
 
 T = TypeVar("T")
 
-_MOST = 16
+_MAX_ENTRIES = 16
 
 
 class FilterCache(Generic[T]):
-    """Answers of one immutable view, by (filter, moment, scope); found once, while whoever asks the same waits."""
+    """Results for one immutable view, by (filter, moment, scope). Each is computed once, under a lock."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, float | None, str | None], T] = {}
+        self._results: dict[tuple[str, float | None, str | None], T] = {}
         self._lock = threading.Lock()
 
-    def get(self, where: Filter | None, at: float | None, scope: str | None, find: Callable[[], T]) -> T:
-        key = (str(where), at, scope)  # a filter's words: as values, `n = 1` and `n = true` are equal in Python
+    def get(self, where: Filter | None, at: float | None, scope: str | None, compute: Callable[[], T]) -> T:
+        key = (str(where), at, scope)  # the filter's text: as values, `n = 1` and `n = true` are equal in Python
         with self._lock:
-            if key not in self._known:
-                if len(self._known) >= _MOST:
-                    self._known.clear()
-                self._known[key] = find()
-            return self._known[key]
+            if key not in self._results:
+                if len(self._results) >= _MAX_ENTRIES:
+                    self._results.clear()
+                self._results[key] = compute()
+            return self._results[key]

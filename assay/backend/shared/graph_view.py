@@ -1,4 +1,4 @@
-"""The graph of one snapshot: the generation's, the tail's, and nothing of the dead.
+"""The graph of one snapshot: the generation's things and the tail's, counted over live rows only.
 
 What counts as a thing is decided by live rows: at least one firm mention (an address: a link to it and a document
 that has it), and a number of rows inside the band
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from assay.index.graph import GraphIndex, gather
 from assay.index.mentions import ADDRESS, FIRM, MARKDOWN, SOFT, SUPERSEDES, THING, WIKI
 from assay.index.tail_graph import Lists, TailGraph
-from assay.text.entities import query_keys
+from assay.text.entities import extract_query_keys
 from assay.types import Chunk, Floats, Rows
 from assay.where import Mask
 
@@ -37,8 +37,8 @@ Things = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class GraphView:
-    """`chunks` are the tail's, read when first needed; `dead` are rows of the generation, ascending; `tail_live` says
-    which of the first tail rows live."""
+    """The graph of a generation and its tail. `chunks` are the tail's, read when first needed; `dead` are rows of the
+    generation, ascending; `tail_live` says which of the first tail rows are live."""
 
     graph: GraphIndex | None
     tail: TailGraph
@@ -62,7 +62,7 @@ class GraphView:
 
     @cached_property
     def _tail(self) -> Lists:
-        return self.tail.upto(self.chunks, len(self.tail_live))
+        return self.tail.read_up_to(self.chunks, len(self.tail_live))
 
     @cached_property
     def things(self) -> int:
@@ -80,11 +80,11 @@ class GraphView:
             counts[:, :known] = np.diff(self.graph.start), self.graph.firm, self.graph.soft
             if len(self.dead):
                 _, places = gather(self.graph.row_start, self.dead)
-                counts -= _counted(self.graph.row_things[places], self.graph.row_bits[places], size)
+                counts -= _count_by_kind(self.graph.row_things[places], self.graph.row_bits[places], size)
         start, things, bits = self._tail
         if len(things):
             alive = np.repeat(self.tail_live, np.diff(start))
-            counts += _counted(things[alive], bits[alive], size)
+            counts += _count_by_kind(things[alive], bits[alive], size)
         return counts[0], counts[1], counts[2]
 
     @cached_property
@@ -126,7 +126,7 @@ class GraphView:
             owner, places = gather(self._tail[0], rows[new] - self.start)
             owners.append(new[owner])
             things.append(self._tail[1][places].astype(np.int64))
-        return _joined(owners, things, lambda _, thing: self.weights[thing] > 0.0)
+        return _concatenate(owners, things, lambda _, thing: self.weights[thing] > 0.0)
 
     def rows_of(self, things: Things, allowed: Mask | None) -> tuple[Things, Rows]:
         """(place in `things`, row) of every allowed live row that holds one of these things."""
@@ -137,16 +137,16 @@ class GraphView:
             owners.append(old[owner])
             rows.append(self.graph.rows[places].astype(np.int64))
         if len(self.tail_live):
-            order, start = self._turned
+            order, start = self._tail_by_thing
             owner, places = gather(start, things)
             owners.append(owner)
             rows.append(order[places] + self.start)
         if allowed is None:
-            return _joined(owners, rows, None)
-        return _joined(owners, rows, lambda _, row: allowed[row])
+            return _concatenate(owners, rows, None)
+        return _concatenate(owners, rows, lambda _, row: allowed[row])
 
     @cached_property
-    def _turned(self) -> tuple[Things, Things]:
+    def _tail_by_thing(self) -> tuple[Things, Things]:
         """The tail seen from its things: rows by thing, and where each thing's begin."""
         start, things, _ = self._tail
         owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -156,12 +156,12 @@ class GraphView:
 
     # -- names
 
-    def meant(self, text: str) -> list[int]:
-        """The things that a query speaks of: the longest names it holds, none inside another."""
+    def query_things(self, text: str) -> list[int]:
+        """The things that a query names: the longest names it holds, none inside another."""
         known = self.things  # reads the tail
         found: list[int] = []
         taken: set[int] = set()
-        for start, end, key in query_keys(text, self.language):
+        for start, end, key in extract_query_keys(text, self.language):
             number = self.tail.find(f"{THING}{key}")
             if 0 <= number < known and self.weights[number] > 0.0 and not taken.issuperset(range(start, end)):
                 found.append(number)
@@ -185,14 +185,14 @@ class GraphView:
         return f"{kinds} {key[1:]}"
 
 
-def _counted(things: NDArray[Any], bits: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
+def _count_by_kind(things: NDArray[Any], bits: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
     return np.stack(
         [np.bincount(things, minlength=size)]
         + [np.bincount(things[bits & bit != 0], minlength=size) for bit in (FIRM, SOFT)]
     ).astype(np.int64)
 
 
-def _joined(owners: list[Things], others: list[Things], keep: Any) -> tuple[Things, Things]:
+def _concatenate(owners: list[Things], others: list[Things], keep: Any) -> tuple[Things, Things]:
     owner = np.concatenate(owners) if owners else np.empty(0, np.int64)
     other = np.concatenate(others) if others else np.empty(0, np.int64)
     if keep is not None:

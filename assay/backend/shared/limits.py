@@ -1,4 +1,4 @@
-"""From how many changed rows on an index is built: the same for every backend that has one."""
+"""Numbers of changed rows from which an index is built, shared by the backends that have one."""
 
 COMPACT_FROM = 4_096
 """Tail and dead rows from which a new index is worth building."""

@@ -5,10 +5,10 @@
 s is where the walk begins (it sums to at most 1), d the damping. From a row the walk goes to one of its things, by
 weight; from a thing to one of its rows, all alike. What a node receives, it passes on d of; the rest is its score:
 
-    score(row) = (1 − d) · (begun there + Σ over its things of what each sent to it)
+    score(row) = (1 − d) · (initial mass + Σ over its things of what each sent to it)
 
-A row that has received no more than `least` since it last passed anything on keeps it, and so does a thing with no more
-than that for each of its rows: scores are low by what is held back so (`least` = 0: by nothing but rounding). Mass is
+A row that has received no more than `least` since its last push does not push, nor does a thing with no more than
+that for each of its rows: scores are too low by what is held back (`least` = 0: by rounding only). Mass is
 counted in multiples of 2**-48: sums of them are exact, so neither the order of rows nor the number of threads changes
 a bit.
 """
@@ -28,43 +28,43 @@ MOST_ROUNDS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankedRows:
-    """What every row has received, what it began with, and what every thing sent to each of its rows."""
+class WalkMass:
+    """Mass that every row has received, that it started with, and that every thing sent to each of its rows."""
 
     received: Floats
-    begun: Floats
+    initial: Floats
     sent: Floats
 
 
-def walk(
+def push_mass(
     view: GraphView,
     rows: tuple[Rows, Floats],
     things: tuple[Things, Floats],
     allowed: Mask | None,
     damping: float,
     least: float,
-) -> RankedRows:
-    """Begin at rows and things with the given masses; only allowed rows are walked over."""
+) -> WalkMass:
+    """Start at rows and things with the given masses; only allowed rows receive mass."""
     waiting = np.zeros(view.total)
     np.add.at(waiting, rows[0], _on_grid(rows[1]))
     at_things = np.zeros(view.things)
     np.add.at(at_things, things[0], _on_grid(things[1]))
-    begun, received, sent = waiting.copy(), waiting.copy(), np.zeros(view.things)
+    initial, received, sent = waiting.copy(), waiting.copy(), np.zeros(view.things)
     enough = least * view.frequency
     for _ in range(MOST_ROUNDS):
-        here = np.flatnonzero(waiting > least)
-        _from_rows(view, here, waiting[here], damping, at_things)
-        waiting[here] = 0.0
-        there = np.flatnonzero(at_things > enough)
-        if not len(there):
+        rows_due = np.flatnonzero(waiting > least)
+        _push_from_rows(view, rows_due, waiting[rows_due], damping, at_things)
+        waiting[rows_due] = 0.0
+        things_due = np.flatnonzero(at_things > enough)
+        if not len(things_due):
             break
-        share = _from_things(view, there, at_things[there], damping, allowed, (received, waiting))
-        at_things[there] = 0.0
-        sent[there] += share
-    return RankedRows(received, begun, sent)
+        share = _push_from_things(view, things_due, at_things[things_due], damping, allowed, (received, waiting))
+        at_things[things_due] = 0.0
+        sent[things_due] += share
+    return WalkMass(received, initial, sent)
 
 
-def _from_rows(view: GraphView, rows: Rows, mass: Floats, damping: float, at_things: Floats) -> None:
+def _push_from_rows(view: GraphView, rows: Rows, mass: Floats, damping: float, at_things: Floats) -> None:
     """Pass mass from rows to their things, by weight."""
     owner, things = view.things_of(rows)
     weight = view.weights[things]
@@ -72,7 +72,7 @@ def _from_rows(view: GraphView, rows: Rows, mass: Floats, damping: float, at_thi
     np.add.at(at_things, things, _on_grid(damping * mass[owner] * (weight / whole[owner])))
 
 
-def _from_things(
+def _push_from_things(
     view: GraphView, things: Things, mass: Floats, damping: float, allowed: Mask | None, into: tuple[Floats, Floats]
 ) -> Floats:
     """Pass mass from things to their rows, all alike; what each thing sent to each of its rows."""
@@ -85,6 +85,6 @@ def _from_things(
 
 
 def _on_grid(mass: Floats) -> Floats:
-    """Never more than there is, so that the whole stays at most 1."""
+    """Round down to the grid, so that the total stays at most 1."""
     grid: Floats = np.floor(np.asarray(mass, np.float64) / GRID) * GRID
     return grid

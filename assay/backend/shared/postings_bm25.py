@@ -1,8 +1,8 @@
-"""BM25 over whole posting lists: the same numbers as the embedded store's, for backends that give lists and no bounds.
+"""BM25 over whole posting lists, with the same scores as the local backend, for backends without score bounds.
 
-    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))     k1 = 1.2, b = 0.75
+    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
 
-with N, df and avgdl over the live rows of a view. Rows are a record's sequence numbers; places count the live ones.
+with N, df and avgdl over the live rows of a view. Rows are the store's sequence numbers; positions count the live ones.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.backend.shared.bm25 import ScoredRows
-from assay.index.words import K1, damping, idf, saturation
+from assay.index.similarity import Bm25Similarity, idf
 from assay.types import Floats, Rows
 from assay.where import Mask
 
 Posting = tuple[Rows, Floats]
-"""Rows, or places, that hold a term, ascending, with how often they do."""
+"""Rows, or positions, that hold a term, ascending, with the term's count in each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class LiveRows:
 
     seqs: Rows
     lengths: Floats
+    similarity: Bm25Similarity
 
     @property
     def size(self) -> int:
@@ -42,77 +43,79 @@ class LiveRows:
 
     @cached_property
     def damped(self) -> Floats:
-        return damping(self.lengths, self.average)
+        return self.similarity.damping(self.lengths, self.average)
 
-    def placed(self, posting: Posting) -> Posting:
-        """A posting by places; rows that are not alive here have none."""
+    def to_positions(self, posting: Posting) -> Posting:
+        """A posting by positions; rows that are not live here are left out."""
         rows, counts = posting
-        places, alive = self.places(rows)
-        return (places, counts) if alive.all() else (places[alive], counts[alive])
+        positions, live = self.positions(rows)
+        return (positions, counts) if live.all() else (positions[live], counts[live])
 
-    def places(self, rows: Rows) -> tuple[Rows, Mask]:
-        """Where rows stand, and which of them stand there at all."""
+    def positions(self, rows: Rows) -> tuple[Rows, Mask]:
+        """Positions of rows, and which of the rows are live."""
         if not self.size:
             return np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
-        places = np.searchsorted(self.seqs, rows)
-        return places, self.seqs.take(places, mode="clip") == rows
+        positions = np.searchsorted(self.seqs, rows)
+        return positions, self.seqs.take(positions, mode="clip") == rows
 
     def mask(self, rows: Rows) -> Mask:
-        """These rows among the live ones."""
-        places, alive = self.places(rows)
+        """A mask over the live rows: True for these."""
+        positions, live = self.positions(rows)
         out = np.zeros(self.size, np.bool_)
-        out[places[alive]] = True
+        out[positions[live]] = True
         return out
 
     def weights(self, lists: Sequence[Posting]) -> Floats:
         """idf of terms from their live postings."""
-        return idf(np.array([len(places) for places, _ in lists], np.float64), float(self.size))
+        return idf(np.array([len(positions) for positions, _ in lists], np.float64), float(self.size))
 
 
 @dataclass(frozen=True, slots=True)
-class PostingsScorer:
-    """What a scan found, by places; `whole` is how many hold every term, `broadened` whether others count too."""
+class PostingsScan:
+    """The result of a scan, by positions; `whole` is how many hold every term, `broadened` whether others count too."""
 
     scored: ScoredRows
     whole: int
     broadened: bool
 
 
-def scan(roll: LiveRows, lists: Sequence[Posting], k: int, allowed: Mask | None, all_first: bool) -> PostingsScorer:
-    """The best k places, ties of the last included, with what each term gave them. `lists` are by places.
+def scan_postings(
+    live: LiveRows, lists: Sequence[Posting], k: int, allowed: Mask | None, all_first: bool
+) -> PostingsScan:
+    """The best k positions, ties of the last included, with each term's contribution. `lists` are by positions.
 
-    `all_first` looks at those that hold every term, and at the others only if those are fewer than k.
+    `all_first` ranks only those that hold every term, unless they are fewer than k.
     """
-    weights = roll.weights(lists)
-    total, terms = np.zeros(roll.size), np.zeros(roll.size, np.int32)
-    for weight, (places, counts) in zip(weights, lists, strict=True):  # in the order of the terms, as the final sum
-        total[places] += weight * saturation(counts, roll.damped[places])
-        terms[places] += 1
+    weights = live.weights(lists)
+    total, terms = np.zeros(live.size), np.zeros(live.size, np.int32)
+    for weight, (positions, counts) in zip(weights, lists, strict=True):  # in the order of the terms, as the final sum
+        total[positions] += weight * live.similarity.saturation(counts, live.damped[positions])
+        terms[positions] += 1
     hit = terms > 0 if allowed is None else (terms > 0) & allowed
     every = hit & (terms == len(lists))
     whole = int(np.count_nonzero(every))
     broadened = not all_first or whole < k
-    found = np.flatnonzero(hit if broadened else every)
-    if len(found) > k:
-        scores = total[found]
-        found = found[scores >= np.partition(scores, len(found) - k)[len(found) - k]]
-    return PostingsScorer(rate(roll, lists, found), whole, broadened)
+    best = np.flatnonzero(hit if broadened else every)
+    if len(best) > k:
+        scores = total[best]
+        best = best[scores >= np.partition(scores, len(best) - k)[len(best) - k]]
+    return PostingsScan(score_positions(live, lists, best), whole, broadened)
 
 
-def rate(roll: LiveRows, lists: Sequence[Posting], wanted: Rows) -> ScoredRows:
-    """These places, in their order, with what each term gives them, be it nothing."""
-    weights = roll.weights(lists)
-    counted = np.zeros((len(lists), len(wanted)))
-    for line, (places, counts) in enumerate(lists):
-        counted[line] = _at(places, counts, wanted)
-    given = weights[:, None] * saturation(counted, roll.damped[wanted])
-    return ScoredRows.of(wanted, given, float(weights.sum() * (K1 + 1.0)))
+def score_positions(live: LiveRows, lists: Sequence[Posting], wanted: Rows) -> ScoredRows:
+    """Score these positions, in their order; 0 for one that holds none of the terms."""
+    weights = live.weights(lists)
+    term_counts = np.zeros((len(lists), len(wanted)))
+    for line, (positions, counts) in enumerate(lists):
+        term_counts[line] = _counts_at(positions, counts, wanted)
+    contributions = weights[:, None] * live.similarity.saturation(term_counts, live.damped[wanted])
+    return ScoredRows.from_contributions(wanted, contributions, live.similarity.ideal(weights))
 
 
-def _at(places: Rows, counts: Floats, wanted: Rows) -> Floats:
-    """The counts of these places; 0 where a posting has none."""
-    if not len(places):
+def _counts_at(positions: Rows, counts: Floats, wanted: Rows) -> Floats:
+    """The counts of the wanted positions; 0 where a posting has none."""
+    if not len(positions):
         return np.zeros(len(wanted))
-    at = np.searchsorted(places, wanted)
-    found: NDArray[np.float64] = counts.take(at, mode="clip") * (places.take(at, mode="clip") == wanted)
-    return found
+    at = np.searchsorted(positions, wanted)
+    result: NDArray[np.float64] = counts.take(at, mode="clip") * (positions.take(at, mode="clip") == wanted)
+    return result

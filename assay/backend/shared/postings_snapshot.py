@@ -1,7 +1,6 @@
-"""A snapshot over posting lists, whatever gives them: rows are sequence numbers of the record, nothing is built first.
+"""A snapshot over posting lists: rows are sequence numbers of the store, no index is built first.
 
-A backend says how to get a term's postings, who passes a filter, and rows by number; what is searched and how it is
-scored stands here, once.
+A backend gives the postings of terms, the rows that pass a filter, and rows by number; searching and scoring are here.
 """
 
 from __future__ import annotations
@@ -14,33 +13,36 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.backend.shared.best_rows import best
 from assay.backend.shared.bm25 import MOST_TERMS
-from assay.backend.shared.exact_keys import MOST_KEYS, keys_found, letter_for_letter, rarest
+from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys, select_rarest_terms
 from assay.backend.shared.filter_cache import FilterCache
-from assay.backend.shared.postings_bm25 import LiveRows, Posting, rate, scan
+from assay.backend.shared.postings_bm25 import LiveRows, Posting, scan_postings, score_positions
+from assay.backend.shared.top_k import top_k
 from assay.engine.chunk_columns import number_of
-from assay.protocols import Found
+from assay.errors import Reason
+from assay.protocols import Matches
 from assay.store.contract import ChunkStore
 from assay.store.rows import ChunkRow
-from assay.text.analyse import Analyser, identifiers
-from assay.types import Chunk, Floats, Ids, Note, Part, Query, Rows, Vectors
+from assay.text.analyser import Analyser
+from assay.text.highlight import find_excerpt
+from assay.text.identifiers import extract_identifiers
+from assay.types import Chunk, Excerpt, Floats, Ids, Note, Part, Query, Rows, Vectors
 from assay.where import Compare, Filter, Mask, parse
 
 
 class RowCache:
-    """The rows read last; they never change, so they serve every snapshot."""
+    """The rows read last; rows never change, so all snapshots share them."""
 
     def __init__(self, most: int = 4_096) -> None:
         self._rows: dict[int, ChunkRow] = {}
         self._most = most
         self._lock = threading.Lock()
 
-    def get(self, seqs: Sequence[int], record: ChunkStore) -> list[ChunkRow]:
+    def get(self, seqs: Sequence[int], store: ChunkStore) -> list[ChunkRow]:
         known = {seq: row for seq in seqs if (row := self._rows.get(seq)) is not None}
         lacking = [seq for seq in dict.fromkeys(seqs) if seq not in known]
         if lacking:
-            known.update(zip(lacking, record.rows(lacking), strict=True))
+            known.update(zip(lacking, store.rows(lacking), strict=True))
         with self._lock:
             if len(self._rows) + len(lacking) > self._most:
                 self._rows.clear()
@@ -54,41 +56,41 @@ class RowCache:
 
 
 class PostingsSnapshot(ABC):
-    """Implements `kept.KeptSnapshot` but for vectors. Subclasses answer the abstract questions."""
+    """Implements `contract.StoreSnapshot` except for vectors; subclasses give the abstract methods."""
 
     all_first = False
-    """Does a query look at the chunks that hold all of its terms before the others?"""
+    """If k chunks hold all terms of a query, only such chunks are ranked."""
 
-    def __init__(self, version: int, roll: LiveRows, marks: bytes, analyser: Analyser, model: str) -> None:
+    def __init__(self, version: int, live: LiveRows, marks: bytes, analyser: Analyser, model: str) -> None:
         self.version = version
-        self.roll = roll
+        self.live = live
         self._marks = marks
         self.analyser = analyser
         self._model = model
         self._masks: FilterCache[Mask] = FilterCache()
 
-    # -- what a backend says
+    # -- what a backend provides
 
     @abstractmethod
     def postings(self, terms: Sequence[str]) -> list[Posting]:
         """Rows, alive or not, that hold each of these terms."""
 
     @abstractmethod
-    def passing(self, where: Filter | None, at: float | None, scope: str | None) -> Rows:
+    def rows_passing(self, where: Filter | None, at: float | None, scope: str | None) -> Rows:
         """Rows, alive or not, that pass a filter, were not created after `at`, and are of the scope; ascending."""
 
     @abstractmethod
-    def read(self, seqs: Sequence[int]) -> list[ChunkRow]: ...
+    def read_rows(self, seqs: Sequence[int]) -> list[ChunkRow]: ...
 
     @abstractmethod
-    def named(self, ids: Sequence[str]) -> dict[str, int]:
-        """Live rows by id, as far as there are any."""
+    def rows_by_id(self, ids: Sequence[str]) -> dict[str, int]:
+        """Live rows by id; ids without one are left out."""
 
     @abstractmethod
-    def names(self, seqs: Sequence[int]) -> list[str]: ...
+    def read_ids(self, seqs: Sequence[int]) -> list[str]: ...
 
     @abstractmethod
-    def ids_from(self, beginning: str, most: int = 20) -> list[str]: ...
+    def ids_with_prefix(self, prefix: str, most: int = 20) -> list[str]: ...
 
     @abstractmethod
     def kinds(self) -> dict[str, set[str]]: ...
@@ -98,10 +100,10 @@ class PostingsSnapshot(ABC):
     def capabilities(self) -> frozenset[str]: ...
 
     @abstractmethod
-    def lacks(self, capability: str) -> str: ...
+    def lacks(self, capability: str) -> Reason | None: ...
 
     @abstractmethod
-    def nearest(self, query: Query, k: int) -> Found: ...
+    def nearest(self, query: Query, k: int) -> Matches: ...
 
     @abstractmethod
     def vectors(self, rows: Rows) -> Vectors: ...
@@ -113,91 +115,96 @@ class PostingsSnapshot(ABC):
         """Covers the live rows (as sums of their digests, which no order of arrival can change), analyser and model."""
         halves = np.frombuffer(self._marks, "<u8").reshape(-1, 2)
         sums = halves.sum(axis=0, dtype=np.uint64).tolist()
-        said = f"{sums}|{self.size}|{self.all_first}|{self.analyser.digest}|{self._model}"
-        return hashlib.sha256(said.encode()).hexdigest()
+        settings = f"{self.analyser.digest}|{self._model}{self.live.similarity.digest_suffix}"
+        content = f"{sums}|{self.size}|{self.all_first}|{settings}"
+        return hashlib.sha256(content.encode()).hexdigest()
 
     @property
     def size(self) -> int:
-        return self.roll.size
+        return self.live.size
 
     # -- finding
 
-    def lexical(self, query: Query, k: int) -> Found:
-        terms, lists, notes = self._asked(query)
+    def lexical(self, query: Query, k: int) -> Matches:
+        terms, lists, notes = self._query_terms(query)
         if not terms or not self.size:
-            return Found(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
-        found = scan(self.roll, lists, k, self._allowed(query), self.all_first)
+            return Matches(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
+        result = scan_postings(self.live, lists, k, self._allowed(query), self.all_first)
         if self.all_first and len(terms) > 1:
-            notes = (*notes, _said(found.whole, len(terms), found.broadened))
-        scored = found.scored
-        rows = self.roll.seqs[scored.rows]
+            notes = (*notes, _match_note(result.whole, len(terms), result.broadened))
+        scored = result.scored
+        rows = self.live.seqs[scored.rows]
         place = self._best(rows, scored.score, k)
-        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given[:, place], strict=True))
-        return Found(rows[place], parts, scored.ideal, notes)
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions[:, place], strict=True))
+        return Matches(rows[place], parts, scored.ideal, notes)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
-        terms, lists, notes = self._asked(query)
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+        terms, lists, notes = self._query_terms(query)
         if not terms or not self.size:
-            return Found(rows, (), ideal=0.0, notes=notes)
-        scored = rate(self.roll, lists, self.roll.places(rows)[0])
-        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.given, strict=True))
-        return Found(rows, parts, scored.ideal, notes)
+            return Matches(rows, (), ideal=0.0, notes=notes)
+        scored = score_positions(self.live, lists, self.live.positions(rows)[0])
+        parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
+        return Matches(rows, parts, scored.ideal, notes)
 
-    def _asked(self, query: Query) -> tuple[list[str], list[Posting], tuple[Note, ...]]:
+    def _query_terms(self, query: Query) -> tuple[list[str], list[Posting], tuple[Note, ...]]:
         """The terms of a query with their postings; of a very long one, its rarest."""
         terms = self.analyser.query_terms(query.text)
         lists = self._live(terms)
         if len(terms) <= MOST_TERMS:
             return terms, lists, ()
-        chosen, said = rarest(terms, self.roll.weights(lists))
-        return [terms[i] for i in chosen], [lists[i] for i in chosen], (said,)
+        chosen, note = select_rarest_terms(terms, self.live.weights(lists))
+        return [terms[i] for i in chosen], [lists[i] for i in chosen], (note,)
 
-    def exact(self, query: Query, k: int) -> Found:
+    def exact(self, query: Query, k: int) -> Matches:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
 
         Each key weighs its rarest term's idf; a chunk scores the weight of the keys it holds over that of all.
         """
-        keys = [(key, terms) for key in identifiers(query.text)[:MOST_KEYS] if (terms := sorted(set(self.terms(key))))]
+        keys = [
+            (key, terms)
+            for key in extract_identifiers(query.text)[:MOST_KEYS]
+            if (terms := sorted(set(self.terms(key))))
+        ]
         allowed = self._allowed(query)
-        found: list[tuple[str, float, Rows]] = []
+        matches: list[tuple[str, float, Rows]] = []
         for key, terms in keys:
             lists = self._live(terms)
-            found.append((key, float(self.roll.weights(lists).max()), self._holding(key, lists, allowed)))
-        return keys_found(found, lambda rows, score: self._best(rows, score, k))
+            matches.append((key, float(self.live.weights(lists).max()), self._holding(key, lists, allowed)))
+        return rank_by_keys(matches, lambda rows, score: self._best(rows, score, k))
 
     def _holding(self, key: str, lists: Sequence[Posting], allowed: Mask | None) -> Rows:
-        """Rows that hold every term of a key, and then the key itself; ascending."""
-        places = lists[0][0]
+        """Rows that hold every term of a key and its exact text; ascending."""
+        positions = lists[0][0]
         for other, _ in lists[1:]:
-            places = np.intersect1d(places, other, assume_unique=True)
-        rows = self.roll.seqs[places if allowed is None else places[allowed[places]]]
-        return letter_for_letter(key, rows, self.chunks)
+            positions = np.intersect1d(positions, other, assume_unique=True)
+        rows = self.live.seqs[positions if allowed is None else positions[allowed[positions]]]
+        return filter_exact(key, rows, self.chunks)
 
     def _live(self, terms: Sequence[str]) -> list[Posting]:
-        """The postings of terms by places in this view."""
-        return [self.roll.placed(posting) for posting in self.postings(terms)]
+        """The postings of terms by positions in this view."""
+        return [self.live.to_positions(posting) for posting in self.postings(terms)]
 
     def _best(self, rows: Rows, scores: Floats, k: int) -> Rows:
-        return best(rows, scores, k, self.ids)
+        return top_k(rows, scores, k, self.ids)
 
-    # -- who may be found
+    # -- eligibility
 
     def _allowed(self, query: Query) -> Mask | None:
-        """Places that a query may see; None for all."""
+        """Positions that a query may see; None for all."""
         return self._eligible(query.where, query.at, query.scope)
 
     def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> Mask | None:
         if where is None and at is None and scope is None:
             return None
-        return self._masks.get(where, at, scope, lambda: self.roll.mask(self.passing(where, at, scope)))
+        return self._masks.get(where, at, scope, lambda: self.live.mask(self.rows_passing(where, at, scope)))
 
     def matches(self, expression: str, rows: Rows) -> Mask:
-        return np.isin(rows, self.passing(parse(expression), None, None))
+        return np.isin(rows, self.rows_passing(parse(expression), None, None))
 
     def live_rows(self, where: Filter | None) -> Rows:
-        found = self._eligible(where, None, None)
-        rows = self.roll.seqs if found is None else self.roll.seqs[found]
-        order = np.argsort(np.array(self.names(rows.tolist()), np.str_), kind="stable")
+        mask = self._eligible(where, None, None)
+        rows = self.live.seqs if mask is None else self.live.seqs[mask]
+        order = np.argsort(np.array(self.read_ids(rows.tolist()), np.str_), kind="stable")
         return rows[order]
 
     @cached_property
@@ -211,14 +218,14 @@ class PostingsSnapshot(ABC):
 
     def rows(self, ids: Ids) -> Rows:
         wanted = [str(name) for name in ids]
-        found = self.named(wanted)
-        return np.array([found.get(name, -1) for name in wanted], np.int64)
+        rows = self.rows_by_id(wanted)
+        return np.array([rows.get(name, -1) for name in wanted], np.int64)
 
     def ids(self, rows: Rows) -> Ids:
-        return np.array(self.names(rows.tolist()), np.str_)
+        return np.array(self.read_ids(rows.tolist()), np.str_)
 
     def chunks(self, rows: Rows) -> list[Chunk]:
-        return [row.chunk for row in self.read(rows.tolist())]
+        return [row.chunk for row in self.read_rows(rows.tolist())]
 
     def numbers(self, name: str, rows: Rows) -> Floats:
         return np.array([number_of(chunk, name) for chunk in self.chunks(rows)], np.float64)
@@ -226,12 +233,15 @@ class PostingsSnapshot(ABC):
     def terms(self, text: str) -> list[str]:
         return self.analyser.terms(text)
 
+    def excerpt(self, text: str, query: str, width: int) -> Excerpt:
+        return find_excerpt(text, self.analyser.query_terms(query), self.analyser, width)
+
     def term_weights(self, text: str) -> Mapping[str, float]:
         terms = self.analyser.query_terms(text)
-        return dict(zip(terms, self.roll.weights(self._live(terms)).tolist(), strict=True))
+        return dict(zip(terms, self.live.weights(self._live(terms)).tolist(), strict=True))
 
 
-def _said(whole: int, terms: int, broadened: bool) -> Note:
-    """Which way the words were matched: part of the record of an answer."""
+def _match_note(whole: int, terms: int, broadened: bool) -> Note:
+    """How the words were matched, for the trace of an answer."""
     held = f"all {terms} terms stand in {whole} chunk{'' if whole == 1 else 's'}"
     return Note("info", f"{held}: too few, so those with any of them were ranked" if broadened else held)

@@ -1,4 +1,4 @@
-"""What every snapshot does alike when it looks for the best: whom it asks for, and who wins a tie."""
+"""The best k rows with ties broken by id, and the query vector that a nearest-neighbour search needs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import QueryError, StoreError
+from assay.errors import QueryError, Reason, StoreError
 from assay.types import Floats, Query, Rows, Vector
 
 
-def best(rows: Rows, scores: Floats, k: int, names: Callable[[Rows], NDArray[Any]]) -> Rows:
-    """Places of the best k by (score desc, id asc); `names` gives what orders rows as their ids do."""
-    near = np.arange(len(rows))
+def top_k(rows: Rows, scores: Floats, k: int, sort_keys: Callable[[Rows], NDArray[Any]]) -> Rows:
+    """Positions of the best k by (score desc, id asc); `sort_keys` gives values that order rows as their ids do."""
+    candidates = np.arange(len(rows))
     if len(rows) > k:
-        near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
-    found: Rows = near[np.lexsort((names(rows[near]), -scores[near]))[:k]]
-    return found
+        candidates = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+    order = np.lexsort((sort_keys(rows[candidates]), -scores[candidates]))
+    best: Rows = candidates[order[:k]]
+    return best
 
 
-def asked_vector(query: Query, dim: int, no_vectors: str) -> Vector:
-    """The vector of a query that a store with vectors of this length can look near."""
+def require_query_vector(query: Query, dim: int, no_vectors: Reason) -> Vector:
+    """The query's vector; an error when the store has no vectors, or the query none of this length."""
     if not dim:
-        raise StoreError(no_vectors)
+        raise no_vectors.as_error(StoreError)
     if query.vector is None:
         raise QueryError("nearest needs query.vector", "embed the query first, or pass a vector")
     if query.vector.shape != (dim,):

@@ -1,4 +1,4 @@
-"""A filter as a condition in SQL on the tables `chunk` and `doc`: checked where the rows are, none is fetched for it.
+"""Compiles a filter to an SQL condition on the tables `chunk` and `doc`.
 
 The meaning is `where.compare_values`: a list matches when any member does, kinds never mix, what is missing is false.
 """
@@ -53,28 +53,30 @@ def condition(where: Filter, kinds: Mapping[str, set[str]]) -> Condition:
 
 
 def _compare(field: str, op: str, value: Value) -> Condition:
-    given: object = value
+    operand: object = value
     if isinstance(value, str):  # as bytes: no text is refused, a lone surrogate included
-        given = value.encode("utf-8", "surrogatepass")
+        operand = value.encode("utf-8", "surrogatepass")
         if op == "~" and any("\ud800" <= c <= "\udfff" for c in value):
             return "0", []  # no stored text holds one
     if field in COLUMNS:
         column = COLUMNS[field]
-        return (f"coalesce(assay_within({column}, {_TEXT}), 0)" if op == "~" else _tested(column, op, given)), [given]
+        return (f"coalesce(assay_within({column}, {_TEXT}), 0)" if op == "~" else _tested(column, op, operand)), [
+            operand
+        ]
     kind = kind_of(value)
     if kind == "flag":
         wanted = "true" if value == (op == "=") else "false"
         return f"EXISTS (SELECT 1 FROM ({_MEMBERS}) WHERE type = ?)", [field, field, wanted]
     column = "CAST(value AS REAL)" if kind == "number" else "value"
-    test = f"assay_within({column}, {_TEXT})" if op == "~" else _tested(column, op, given)
-    return f"EXISTS (SELECT 1 FROM ({_MEMBERS}) WHERE type IN {_TYPES[kind]} AND {test})", [field, field, given]
+    test = f"assay_within({column}, {_TEXT})" if op == "~" else _tested(column, op, operand)
+    return f"EXISTS (SELECT 1 FROM ({_MEMBERS}) WHERE type IN {_TYPES[kind]} AND {test})", [field, field, operand]
 
 
 _TEXT = "CAST(? AS TEXT)"
 
 
-def _tested(column: str, op: str, given: object) -> str:
-    return f"coalesce({column} {_OPS[op]} {_TEXT if isinstance(given, bytes) else '?'}, 0)"
+def _tested(column: str, op: str, operand: object) -> str:
+    return f"coalesce({column} {_OPS[op]} {_TEXT if isinstance(operand, bytes) else '?'}, 0)"
 
 
 def _missing(field: str) -> Condition:

@@ -1,10 +1,10 @@
-"""A record of truth in one SQLite file that also holds its own word index: FTS5, filled by triggers.
+"""The chunk store in one SQLite file that also holds its word index: FTS5, filled by triggers.
 
     words    FTS5 over the analysed terms of every row, dead ones too, spelt so that its tokeniser cannot disagree
     doc      row → number of terms, characters, digest of its facts: what scoring needs, without reading texts
     field    every metadata field with the kinds of its values: what filters may name
 
-The triggers call our analyser, so whoever writes a row writes its words, in the same transaction, or neither.
+The triggers call our analyser, so a row and its words are written in the same transaction, or neither.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from urllib.parse import quote
 
 from assay.errors import StoreError
 from assay.store.db_errors import translate_errors
-from assay.store.locks import in_turn_of
+from assay.store.locks import lock_folder
 from assay.store.schema import TABLES
 from assay.store.sqlite import DATABASE, SqliteStore
-from assay.text.analyse import Analyser
-from assay.text.spell import spelt
+from assay.text.analyser import Analyser
+from assay.text.term_encoding import encode_term
 from assay.types import Chunk
 
 KIND = "one file"
-_KIND_OF = (
+_VALUE_KIND = (
     "CASE {0}.type WHEN 'text' THEN 'text' WHEN 'integer' THEN 'number' WHEN 'real' THEN 'number' ELSE 'flag' END"
 )
 _PLAIN = "{0}.type IN ('text', 'integer', 'real', 'true', 'false')"
@@ -43,9 +43,9 @@ CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='ascii', detail
 CREATE VIRTUAL TABLE place USING fts5vocab(words, 'instance');
 CREATE TRIGGER chunk_born AFTER INSERT ON chunk BEGIN
   {_FILL}
-  INSERT OR IGNORE INTO field SELECT m.key, {_KIND_OF.format("m")}
+  INSERT OR IGNORE INTO field SELECT m.key, {_VALUE_KIND.format("m")}
     FROM json_each(new.meta) m WHERE {_PLAIN.format("m")};
-  INSERT OR IGNORE INTO field SELECT m.key, {_KIND_OF.format("x")}
+  INSERT OR IGNORE INTO field SELECT m.key, {_VALUE_KIND.format("x")}
     FROM json_each(new.meta) m, json_each(CASE m.type WHEN 'array' THEN m.value ELSE '[]' END) x
     WHERE {_PLAIN.format("x")};
 END;
@@ -76,18 +76,18 @@ class OneFileStore(SqliteStore):
 
     @classmethod
     def create(cls, place: Path, settings: Mapping[str, Any]) -> Self:
-        _needs_fts5()
-        said = {**settings, "kind": KIND, "analyser": Analyser(language=settings["language"]).digest}
-        return super().create(place, said)
+        _require_fts5()
+        own = {**settings, "kind": KIND, "analyser": Analyser(language=settings["language"]).digest}
+        return super().create(place, own)
 
     @classmethod
     def open(cls, place: Path) -> Self:
-        """Words that another release of the analyser read are read anew; nobody else notices but by waiting."""
-        _needs_fts5()
+        """Rebuilds the word index if another release of the analyser made it; other processes wait meanwhile."""
+        _require_fts5()
         if place.is_dir():
             raise StoreError(f"{place} is a folder, not a file", f"name a file, or say: local:{place}")
         if place.is_file():
-            _is_ours(place)
+            _check_database(place)
         store = super().open(place)
         if store.setting("analyser") != store.analyser.digest:
             if store.readonly:
@@ -95,21 +95,21 @@ class OneFileStore(SqliteStore):
                     f"the words of {place} were read by another release of the analyser, and it is read-only here",
                     "open it once where it may be written",
                 )
-            store.read_words_anew()
+            store.rebuild_words()
         return store
 
     def prepare(self, db: sqlite3.Connection) -> None:
         @lru_cache(1)  # the triggers ask for a row's body and then for its length
         def body(text: str, meta: str) -> tuple[str, int]:
             terms = self.analyser.terms(Chunk("", "", text, 0, meta=json.loads(meta)).indexed_text)
-            return " ".join(map(spelt, terms)), len(terms)
+            return " ".join(map(encode_term, terms)), len(terms)
 
         db.create_function("assay_body", 2, lambda text, meta: body(text, meta)[0], deterministic=True)
         db.create_function("assay_length", 2, lambda text, meta: body(text, meta)[1], deterministic=True)
         db.create_function("assay_chars", 1, len, deterministic=True)
-        db.create_function("assay_within", 2, _within, deterministic=True)
+        db.create_function("assay_within", 2, _contains_ignoring_case, deterministic=True)
 
-    def read_words_anew(self) -> None:
+    def rebuild_words(self) -> None:
         """Fill the word index from the chunks."""
         digest = self.analyser.digest
         with translate_errors(self.place):
@@ -136,10 +136,10 @@ class OneFileStore(SqliteStore):
         with translate_errors(self.place):
             self.db.execute("INSERT INTO words (words) VALUES ('optimize')")
 
-    def damage(self, deep: bool) -> str:
-        found = super().damage(deep)
-        if found or not deep or self.readonly:
-            return found
+    def find_damage(self, deep: bool) -> str:
+        damage = super().find_damage(deep)
+        if damage or not deep or self.readonly:
+            return damage
         try:
             self.db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
             rows, docs = self.db.execute("SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM doc)").fetchone()
@@ -153,16 +153,16 @@ class OneFileStore(SqliteStore):
             raise StoreError(f"{self.place} is in use by another release of the analyser", "use one release, or wait")
 
     @contextlib.contextmanager
-    def turn(self, name: str) -> Iterator[None]:
+    def lock(self, name: str) -> Iterator[None]:
         # On the folder, for no file may lie beside the store; SQLite's own locks would be lost with a second handle.
-        with translate_errors(self.place), in_turn_of(self.place.resolve().parent):
+        with translate_errors(self.place), lock_folder(self.place.resolve().parent):
             yield
 
-    def _strange(self, why: str) -> StoreError:
-        return _strange(self.place, why)
+    def _damaged_error(self, why: str) -> StoreError:
+        return _damaged_error(self.place, why)
 
 
-def _strange(place: Path, why: str) -> StoreError:
+def _damaged_error(place: Path, why: str) -> StoreError:
     return StoreError(
         f"{place} is not a one-file store, or it is damaged: {why}",
         f"give another name, or restore a backup: assay restore BACKUP --store NEW.sqlite; "
@@ -170,30 +170,30 @@ def _strange(place: Path, why: str) -> StoreError:
     )
 
 
-def _is_ours(place: Path) -> None:
+def _check_database(place: Path) -> None:
     """Look before opening: a connection that may write already changes another program's database."""
     with place.open("rb") as file:
         if file.read(16) != b"SQLite format 3\0":
-            raise _strange(place, "it is no SQLite database")
+            raise _damaged_error(place, "it is no SQLite database")
     try:
         with contextlib.closing(sqlite3.connect(f"file:{quote(str(place.resolve()))}?mode=ro", uri=True)) as db:
             found = db.execute("SELECT value FROM setting WHERE key = 'kind'").fetchone()
     except sqlite3.OperationalError as error:
         if "no such" not in str(error):
             return  # locked, or its log cannot be read from here: opening it will say so
-        raise _strange(place, str(error)) from error
+        raise _damaged_error(place, str(error)) from error
     except sqlite3.DatabaseError as error:
-        raise _strange(place, str(error)) from error
+        raise _damaged_error(place, str(error)) from error
     if found is None or found[0] != json.dumps(KIND):
-        raise _strange(place, "it does not say that it is one")
+        raise _damaged_error(place, "it does not say that it is one")
 
 
-def _within(text: str, part: str) -> bool:
+def _contains_ignoring_case(text: str, part: str) -> bool:
     """Does a text contain another, ignoring case?"""
     return part.casefold() in text.casefold()
 
 
-def _needs_fts5() -> None:
+def _require_fts5() -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as db:
         try:
             db.execute("CREATE VIRTUAL TABLE t USING fts5(x)")

@@ -1,6 +1,6 @@
-"""What is in a bank of vectors? Half a million unit vectors with ids and Task/Modifier/Domain codes, no text (001).
+"""Banks of vectors: unit vectors with ids and Task/Modifier/Domain codes, without text (vector cascade).
 
-`npz` maps the columns of a file, `bank` and `sequences` are the two contracts, `index` and `index_build` are FAISS
-before them, `snapshot` lets pipelines search one, `build` makes one from ordered documents, `planted` makes one whose
-answers are known.
+`npz` maps the columns of a file, `bank` and `sequences` are the two file contracts, `index` and `index_build` search a
+bank with FAISS, `snapshot` lets pipelines search it, `build` makes a bank from ordered documents, `planted` makes one
+with known answers.
 """

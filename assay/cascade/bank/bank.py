@@ -1,13 +1,13 @@
-"""The bank contract: unit vectors, their ids, their codes and lanes, in one NPZ file (001).
+"""The bank contract: unit vectors, their ids, their codes and lanes, in one NPZ file.
 
     vectors       float32 [N, D]    ‖v‖ = 1 within TOLERANCE
     bank_ids      int64   [N]       unique, from 0
     tmd_bits      uint16  [N]
     lane_indices  int16   [N]
 
-A file is read whole once: every norm, every id, every checksum. What was found is *sealed* beside it (size, time of
-change, digest), and a file that is still the sealed one opens by memory map, in milliseconds. The digest covers the
-columns' names, types, shapes and bytes, not the archive around them.
+A file is checked once: every norm, id and checksum. The result is written to a *seal* beside it (size, modification
+time, digest); a file that still matches its seal opens by memory map, in milliseconds. The digest covers the names,
+types, shapes and bytes of the columns, not the archive around them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from assay.cascade.bank import npz
 from assay.cascade.bank.errors import EmptyColumn, NegativeId, NotFinite, NotUnit, RepeatedId, WrongShape
 from assay.types import Rows, Vectors
-from assay.util.atomic import write_text
+from assay.util.atomic_files import write_text
 
 TOLERANCE = 1e-3
 """How far from 1 the length of a vector may be."""
@@ -51,7 +51,7 @@ class Bank:
     lanes: NDArray[np.int16]
     digest: str
     others: tuple[str, ...] = field(default=())
-    """Columns of the file that no contract knows."""
+    """Columns of the file that the contract does not name."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -62,41 +62,41 @@ class Bank:
 
     @cached_property
     def _by_id(self) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
-        """The ids in their order with their rows; None for the rows where they stand in that order already."""
+        """The sorted ids with their rows; None for the rows if the ids are sorted in the file."""
         if (self.ids[1:] > self.ids[:-1]).all():
             return self.ids, None
         order = np.argsort(self.ids, kind="stable")
         return self.ids[order], order
 
     def rows(self, ids: NDArray[np.int64]) -> Rows:
-        """Rows of ids; −1 where the bank does not hold one."""
+        """Rows of ids; −1 where the bank lacks one."""
         known, order = self._by_id
         place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         rows = place if order is None else order[place]
         return np.where(known[place] == ids, rows, -1).astype(np.int64)
 
 
-def open_bank(path: str | Path, *, anew: bool = False) -> Bank:
-    """A checked bank. A sealed file is trusted, any other is read whole and sealed; `anew` trusts no seal."""
+def open_bank(path: str | Path, *, verify: bool = False) -> Bank:
+    """Open a bank. A sealed file is trusted, any other is checked and sealed; `verify` ignores the seal."""
     file = Path(path)
-    found = npz.archive(file, CONTRACT)
-    held = {name: npz.wanted(found, name, dtype, dims) for name, (dtype, dims) in CONTRACT.items()}
-    size, dim = held["vectors"].shape
+    archive = npz.read_archive(file, CONTRACT)
+    columns = {name: npz.find_column(archive, name, dtype, dims) for name, (dtype, dims) in CONTRACT.items()}
+    size, dim = columns["vectors"].shape
     if not size or not dim:
         raise EmptyColumn(f"{file} holds no vectors: shape ({size}, {dim})", "add vectors to it", "vectors")
-    for name, column in held.items():
+    for name, column in columns.items():
         if column.shape[0] != size:
             raise WrongShape(f"{name!r} has {column.shape[0]} rows, vectors has {size}", "one for each vector", name)
-    before = marks(file)
-    arrays = {name: npz.mapped(file, column) for name, column in held.items()}
-    digest = None if anew else sealed(file)
+    before = file_stamp(file)
+    arrays = {name: npz.map_column(file, column) for name, column in columns.items()}
+    digest = None if verify else read_seal(file)
     if digest is None:
-        npz.check_sums(file, held.values())
+        npz.verify_checksums(file, columns.values())
         _check(file, arrays)
-        digest = digest_of(arrays)
+        digest = hash_columns(arrays)
         seal(file, digest, before)
     vectors, ids, bits, lanes = arrays.values()
-    return Bank(file, vectors, ids, bits, lanes, digest, found.others)
+    return Bank(file, vectors, ids, bits, lanes, digest, archive.others)
 
 
 def write_bank(
@@ -106,16 +106,16 @@ def write_bank(
     tmd_bits: NDArray[np.uint16],
     lanes: NDArray[np.int16],
 ) -> Bank:
-    """A new bank file, checked as one from anywhere else is."""
+    """Write a new bank file and check it."""
     npz.write(path, dict(zip(CONTRACT, (vectors, ids, tmd_bits, lanes), strict=True)))
-    return open_bank(path, anew=True)
+    return open_bank(path, verify=True)
 
 
 def check_unit(vectors: Vectors, what: str, column: str) -> None:
-    """Every row is finite and of length one."""
+    """Raise unless every row is finite and of length one."""
     for start in range(0, len(vectors), _BLOCK):
-        some = vectors[start : start + _BLOCK].astype(np.float64)
-        length = np.sqrt(np.vecdot(some, some))
+        block = vectors[start : start + _BLOCK].astype(np.float64)
+        length = np.sqrt(np.vecdot(block, block))
         if not np.isfinite(length).all():
             row = start + int(np.flatnonzero(~np.isfinite(length))[0])
             raise NotFinite(f"{what}: row {row} of {column!r} holds NaN or infinity", "drop or repair it", column)
@@ -128,8 +128,8 @@ def check_unit(vectors: Vectors, what: str, column: str) -> None:
             )
 
 
-def digest_of(arrays: dict[str, NDArray[Any]]) -> str:
-    """sha256 over names, types, shapes and bytes of columns, in the order given."""
+def hash_columns(arrays: dict[str, NDArray[Any]]) -> str:
+    """sha256 over names, types, shapes and bytes of columns, in their order."""
     sha = hashlib.sha256()
     for name, array in arrays.items():
         sha.update(f"{name}|{array.dtype.str}|{array.shape}\n".encode())
@@ -143,9 +143,9 @@ def _check(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     if ids.min() < 0:
         raise NegativeId(f"{path}: bank_ids holds {ids.min()}", "number the vectors from 0", "bank_ids")
     ordered = np.sort(ids)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
-        raise RepeatedId(f"{path}: id {twice[0]} stands twice in bank_ids", "give each vector its own", "bank_ids")
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        raise RepeatedId(f"{path}: id {repeated[0]} stands twice in bank_ids", "give each vector its own", "bank_ids")
     check_unit(arrays["vectors"], str(path), "vectors")
 
 
@@ -157,23 +157,23 @@ def seal_path(path: Path) -> Path:
 
 
 def seal(path: Path, digest: str, before: Mapping[str, int]) -> None:
-    """Remember that this very file was checked; `before` are its marks from before it was read, so that one written
-    meanwhile is not sealed with it. Where nothing can be written it is checked again next time."""
+    """Record that this file was checked; `before` is its stamp from before it was read, so that a file written
+    meanwhile does not match. If the seal cannot be written, the file is checked again next time."""
     with contextlib.suppress(OSError):
         write_text(seal_path(path), json.dumps({**before, "digest": digest}, sort_keys=True) + "\n")
 
 
-def sealed(path: Path) -> str | None:
-    """The digest of a file that has not been touched since it was sealed."""
+def read_seal(path: Path) -> str | None:
+    """The digest of a file that has not changed since it was sealed, else None."""
     try:
-        said = json.loads(seal_path(path).read_text("utf-8"))
-        same = {key: said[key] for key in ("size", "mtime_ns")} == marks(path)
-        return str(said["digest"]) if same else None
+        seal = json.loads(seal_path(path).read_text("utf-8"))
+        same = {key: seal[key] for key in ("size", "mtime_ns")} == file_stamp(path)
+        return str(seal["digest"]) if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def marks(path: Path) -> dict[str, int]:
-    """What tells a file from the one that was there before: size and time of change."""
+def file_stamp(path: Path) -> dict[str, int]:
+    """Size and modification time of a file."""
     stat = path.stat()
     return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns}

@@ -1,7 +1,7 @@
-"""A bank and its sequences from ordered documents: what follows what, in two halves split by document.
+"""Builds a bank and its sequences from ordered documents, split by document into a training and a validation half.
 
-A chunk whose vector was there before (boilerplate, a template's paragraph) is dropped and breaks its sequence: as a
-twin in the other half it would be an answer that was learned, and as a target it could not be told from its original.
+A chunk whose vector occurred before (boilerplate, a template's paragraph) is dropped and breaks its sequence: in the
+other half it would leak an answer, and as a target it could not be told from the first occurrence.
 """
 
 from __future__ import annotations
@@ -17,68 +17,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cascade.bank.bank import Bank, write_bank
-from assay.cascade.bank.documents import Ordered
+from assay.cascade.bank.documents import OrderedDocument
 from assay.cascade.bank.errors import EmptyColumn
 from assay.cascade.bank.sequences import NONE, Pairs, Sequences, write_sequences
 from assay.protocols import Embedder
 from assay.score.tmd_layout import Layout
 from assay.types import Progress, Vectors
-from assay.util.atomic import write_text
+from assay.util.atomic_files import write_text
 
 _AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How windows are cut and divided. A document is in the validation half when its name's hash says so."""
+    """How windows are cut and split. The hash of its name decides which half a document is in."""
 
     context: int = 8
     val_share: float = 0.15
     seed: int = 1
 
     def is_val(self, name: str) -> bool:
-        lot = hashlib.blake2b(f"{self.seed}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(lot) < self.val_share * 2**64
+        digest = hashlib.blake2b(f"{self.seed}\0{name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest) < self.val_share * 2**64
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BuiltBank:
     bank: Bank
     sequences: Sequences
     manifest: dict[str, Any]
 
 
-def build(
+def build_bank(
     folder: Path,
-    documents: Iterable[Ordered],
+    documents: Iterable[OrderedDocument],
     embedder: Embedder,
     codes: Callable[[Vectors], NDArray[np.uint16]],
     layout: Layout,
     split: Split | None = None,
     progress: Progress = lambda *_: None,
-) -> Built:
+) -> BuiltBank:
     """Writes bank.npz, sequences.npz, chunks.tsv (id, document, place) and bank.json into a folder."""
     split = split or Split()
     folder.mkdir(parents=True, exist_ok=True)
-    known = list(documents)
-    texts = [text for _, chunks in known for text in chunks]
+    ordered = list(documents)
+    texts = [text for _, chunks in ordered for text in chunks]
     if not texts:
         raise EmptyColumn("the documents hold no text", "name a file or a folder with text in order", "vectors")
-    _check_halves(known, split)
-    vectors = _encoded(embedder, texts, progress)
-    kept = _first_of_each(vectors)
-    places = _places(known, kept)
-    bits = codes(vectors[kept])
+    _check_halves(ordered, split)
+    vectors = _encode(embedder, texts, progress)
+    is_first = _mark_first(vectors)
+    places = _assign_ids(ordered, is_first)
+    bits = codes(vectors[is_first])
     ids = np.arange(len(bits), dtype=np.int64)
-    bank = write_bank(folder / "bank.npz", vectors[kept], ids, bits, layout.lanes(bits))
-    train, val = (_pairs(known, places, split, half) for half in (False, True))
+    bank = write_bank(folder / "bank.npz", vectors[is_first], ids, bits, layout.lanes(bits))
+    train, val = (_pairs(ordered, places, split, half) for half in (False, True))
     sequences = write_sequences(folder / "sequences.npz", train, val, bank)
-    lines = [f"{number}\t{_one_line(name)}\t{place}" for name, place, number in _listed(known, places)]
+    lines = [f"{number}\t{_escape_name(name)}\t{place}" for name, place, number in _list_chunks(ordered, places)]
     write_text(folder / "chunks.tsv", "id\tdocument\tplace\n" + "\n".join(lines) + "\n")
     manifest = {
         "bank": bank.digest,
         "sequences": sequences.digest,
-        "documents": len(known),
+        "documents": len(ordered),
         "chunks": len(texts),
         "vectors": len(bank),
         "dropped_twins": len(texts) - len(bank),
@@ -89,52 +89,55 @@ def build(
         "pairs": {"train": len(sequences.train), "val": len(sequences.val)},
     }
     write_text(folder / "bank.json", json.dumps(manifest, sort_keys=True, indent=1) + "\n")
-    return Built(bank, sequences, manifest)
+    return BuiltBank(bank, sequences, manifest)
 
 
-def _check_halves(known: list[Ordered], split: Split) -> None:
-    """Both halves have a document in which something follows; said before an hour of embedding, not after."""
-    long = [name for name, chunks in known if len(chunks) > 1]
-    held = sum(split.is_val(name) for name in long)
-    for count, half, column in ((held, "hold out", "val_curr_ids"), (len(long) - held, "learn from", "train_curr_ids")):
+def _check_halves(documents: list[OrderedDocument], split: Split) -> None:
+    """Raise before embedding, which may take an hour, if a half has no document of two chunks or more."""
+    long = [name for name, chunks in documents if len(chunks) > 1]
+    held_out = sum(split.is_val(name) for name in long)
+    for count, half, column in (
+        (held_out, "hold out", "val_curr_ids"),
+        (len(long) - held_out, "learn from", "train_curr_ids"),
+    ):
         if not count:
             raise EmptyColumn(
-                f"of {len(known)} documents, {len(long)} with two chunks or more, none is left to {half} "
+                f"of {len(documents)} documents, {len(long)} with two chunks or more, none is left to {half} "
                 f"(share held out {split.val_share:g}, seed {split.seed})",
                 "give more documents, another share or another seed; records of one document need --by",
                 column,
             )
 
 
-def _encoded(embedder: Embedder, texts: list[str], progress: Progress) -> Vectors:
-    made = []
+def _encode(embedder: Embedder, texts: list[str], progress: Progress) -> Vectors:
+    blocks = []
     for start in range(0, len(texts), _AT_ONCE):
-        made.append(embedder.encode(texts[start : start + _AT_ONCE]))
+        blocks.append(embedder.encode(texts[start : start + _AT_ONCE]))
         progress("embedding", min(start + _AT_ONCE, len(texts)), len(texts))
-    return np.concatenate(made)
+    return np.concatenate(blocks)
 
 
-def _first_of_each(vectors: Vectors) -> NDArray[np.bool_]:
-    """Which vectors are the first with their bytes."""
+def _mark_first(vectors: Vectors) -> NDArray[np.bool_]:
+    """True for each vector whose bytes did not occur before."""
     seen: set[bytes] = set()
-    kept = np.zeros(len(vectors), np.bool_)
+    is_first = np.zeros(len(vectors), np.bool_)
     for place, vector in enumerate(vectors):
-        mark = vector.tobytes()
-        kept[place] = mark not in seen
-        seen.add(mark)
-    return kept
+        key = vector.tobytes()
+        is_first[place] = key not in seen
+        seen.add(key)
+    return is_first
 
 
-def _places(known: list[Ordered], kept: NDArray[np.bool_]) -> list[list[int]]:
+def _assign_ids(documents: list[OrderedDocument], is_first: NDArray[np.bool_]) -> list[list[int]]:
     """For each document the ids of its chunks in order, NONE where one was dropped."""
-    number = np.where(kept, np.cumsum(kept) - 1, NONE)
-    ends = np.cumsum([len(chunks) for _, chunks in known])[:-1]
+    number = np.where(is_first, np.cumsum(is_first) - 1, NONE)
+    ends = np.cumsum([len(chunks) for _, chunks in documents])[:-1]
     return [part.tolist() for part in np.split(number, ends)]
 
 
-def _pairs(known: list[Ordered], places: list[list[int]], split: Split, val: bool) -> Pairs:
+def _pairs(documents: list[OrderedDocument], places: list[list[int]], split: Split, val: bool) -> Pairs:
     current, following, context = [], [], []
-    for (name, _), ids in zip(known, places, strict=True):
+    for (name, _), ids in zip(documents, places, strict=True):
         if split.is_val(name) != val:
             continue
         for place in range(len(ids) - 1):
@@ -151,15 +154,15 @@ def _pairs(known: list[Ordered], places: list[list[int]], split: Split, val: boo
     )
 
 
-def _one_line(name: str) -> str:
+def _escape_name(name: str) -> str:
     return name.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
-def _listed(known: list[Ordered], places: list[list[int]]) -> list[tuple[str, int, int]]:
+def _list_chunks(documents: list[OrderedDocument], places: list[list[int]]) -> list[tuple[str, int, int]]:
     """(document, place in it, id) of every vector of the bank."""
     return [
         (name, place, number)
-        for (name, _), ids in zip(known, places, strict=True)
+        for (name, _), ids in zip(documents, places, strict=True)
         for place, number in enumerate(ids)
         if number != NONE
     ]

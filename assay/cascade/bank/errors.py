@@ -1,4 +1,4 @@
-"""What can be wrong with a bank or its sequences: one error for each violation, naming the column."""
+"""Errors of banks and sequences: one for each violation, naming the column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class BankError(StoreError):
 
 
 class NotNpz(BankError):
-    """The file is no NPZ archive, or one that nobody should trust: cut short, encrypted, a name twice."""
+    """The file is no NPZ archive, or a broken one: cut short, encrypted, a name twice."""
 
 
 class MissingColumn(BankError):

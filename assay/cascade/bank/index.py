@@ -1,12 +1,12 @@
-"""Searching a bank: FAISS proposes from its lists, the vectors themselves are scored in float64, row by row.
+"""Searches a bank: FAISS proposes candidates, their vectors are scored in float64, row by row.
 
-    kind        who is looked at
+    kind        candidates
     ivf_flat    the vectors in the `nprobe` lists nearest to the query
-    hnsw        those a walk through the graph meets
-    exact       all of them
+    hnsw        those that a search of the HNSW graph visits
+    exact       all
 
-Scores have the same bits whatever the number of threads, the kind of index or the rows beside them (see
-`assay.index.vectors`), and ties go to the smaller id, so what an index cannot change is the order of what it found.
+Scores have the same bits whatever the number of threads, the kind of index or the other rows (see
+`assay.index.vectors`), and ties go to the smaller id, so an index decides which rows are found, never their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from assay.cascade.bank.bank import Bank, marks, seal, sealed
+from assay.cascade.bank.bank import Bank, file_stamp, read_seal, seal
 from assay.cascade.bank.errors import WrongIndex
 from assay.engine.checks import check_choice
 from assay.errors import ConfigError
@@ -28,9 +28,9 @@ from assay.types import Floats, Rows, Vector
 
 Kind = Literal["ivf_flat", "exact", "hnsw"]
 _SPARE = 32
-"""Candidates beyond the wanted ones that FAISS names: what float32 puts a place too low is still among them."""
+"""Extra candidates from FAISS, because float32 may rank a row slightly too low."""
 _NOISE = 1e-5
-"""More than float32 can be wrong about a cosine."""
+"""An upper bound of the float32 error of a cosine."""
 _BLOCK = 65_536
 
 
@@ -53,7 +53,7 @@ class BankIndex:
 
     @property
     def version(self) -> str:
-        """As telemetry calls it: the bank's beginning, the kind and its lists."""
+        """The name in telemetry: the beginning of the bank's digest, the kind and the number of lists."""
         return f"{self._bank.digest[:8]}_{self.kind}{self.nlist or ''}"
 
     @cached_property
@@ -69,7 +69,11 @@ class BankIndex:
     def nearest(self, query: Vector, k: int, nprobe: int = 0) -> tuple[Rows, Floats]:
         """The k best rows with their cosines, by (score desc, id asc); `nprobe` 0 takes the index's own."""
         wanted = min(k, len(self._bank))
-        rows = self._everyone(query, wanted) if self.kind == "exact" else self._proposed(query, wanted, nprobe)
+        rows = (
+            self._exact_candidates(query, wanted)
+            if self.kind == "exact"
+            else self._faiss_candidates(query, wanted, nprobe)
+        )
         scores = exact_scores(self._bank.vectors, query, rows)
         best = np.lexsort((self._bank.ids[rows], -scores))[:wanted]
         return rows[best], scores[best]
@@ -79,22 +83,22 @@ class BankIndex:
         if self.kind != "exact":
             self._faiss  # noqa: B018
 
-    def _proposed(self, query: Vector, k: int, nprobe: int) -> Rows:
-        """FAISS's candidates; it looks into more lists while they are too few. Where a walk through the graph meets too
-        few (among many twins it does), all are looked at."""
-        asked, fetch = np.ascontiguousarray(query[None, :]), min(k + _SPARE, len(self._bank))
+    def _faiss_candidates(self, query: Vector, k: int, nprobe: int) -> Rows:
+        """Candidates from FAISS; more lists are probed while they are too few. If HNSW finds too few, as it does among
+        many twins, all rows are scored."""
+        queries, fetch = np.ascontiguousarray(query[None, :]), min(k + _SPARE, len(self._bank))
         probes = min(nprobe or self.nprobe, max(self.nlist, 1))
         while True:
-            found: Rows = self._faiss.search(asked, fetch, params=self._parameters(probes, fetch))[1][0]
-            full: Rows = found[found >= 0]
-            if len(full) >= k:
-                return full
+            rows: Rows = self._faiss.search(queries, fetch, params=self._parameters(probes, fetch))[1][0]
+            candidates: Rows = rows[rows >= 0]
+            if len(candidates) >= k:
+                return candidates
             if probes >= self.nlist:
-                return self._everyone(query, k)
+                return self._exact_candidates(query, k)
             probes = min(probes * 4, self.nlist)
 
     def _parameters(self, probes: int, fetch: int) -> Any:
-        """FAISS's settings of one search; those of an inverted file are made once for each nprobe: making is slow."""
+        """FAISS's search parameters; for IVF they are cached by nprobe, because creating them is slow."""
         import faiss
 
         kinds: Any = faiss  # its stubs do not know these classes
@@ -104,18 +108,18 @@ class BankIndex:
             self._settings[probes] = kinds.SearchParametersIVF(nprobe=probes)
         return self._settings[probes]
 
-    def _everyone(self, query: Vector, k: int) -> Rows:
-        """Those of all rows that can be among the k best, whatever float32 got wrong."""
+    def _exact_candidates(self, query: Vector, k: int) -> Rows:
+        """All rows that can be among the k best despite float32 errors."""
         vectors = self._bank.vectors
-        rough = np.concatenate([vectors[at : at + _BLOCK] @ query for at in range(0, len(vectors), _BLOCK)])
-        if len(rough) <= k:
-            return np.arange(len(rough))
-        cut = np.partition(rough, len(rough) - k)[len(rough) - k]
-        return np.flatnonzero(rough >= cut - _NOISE)
+        scores = np.concatenate([vectors[at : at + _BLOCK] @ query for at in range(0, len(vectors), _BLOCK)])
+        if len(scores) <= k:
+            return np.arange(len(scores))
+        cut = np.partition(scores, len(scores) - k)[len(scores) - k]
+        return np.flatnonzero(scores >= cut - _NOISE)
 
 
 def open_index(folder: str | Path, bank: Bank) -> BankIndex:
-    """The index of this very bank. A sealed file is mapped, not read; any other is held against its hash and sealed."""
+    """Open the index of this bank. A sealed file is mapped unread; any other is checked against its hash and sealed."""
     place = Path(folder)
     try:
         manifest = json.loads((place / "index.json").read_text("utf-8"))
@@ -137,9 +141,9 @@ def open_index(folder: str | Path, bank: Bank) -> BankIndex:
 def _check_file(path: Path, wanted: str) -> None:
     if not path.is_file():
         raise WrongIndex(f"{path} is lost", "build it anew: assay bank index")
-    if sealed(path) == wanted:
+    if read_seal(path) == wanted:
         return
-    before = marks(path)
+    before = file_stamp(path)
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
             raise WrongIndex(f"{path} is not the file that its manifest names", "copy it again, or: assay bank index")

@@ -1,7 +1,6 @@
-"""Building the index of a bank: FAISS IVF_FLAT by inner product, trained with a seed, its recall measured and written.
+"""Builds the index of a bank: FAISS IVF_FLAT by inner product, trained with a seed; measures and records its recall.
 
-One thread trains and adds: FAISS promises no order of k-means' sums on several, and where lists differ, so does who is
-found.
+One thread trains and adds: with several, the sums of k-means have no fixed order, so lists and results may differ.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from assay.cascade.bank.bank import Bank, marks, seal
+from assay.cascade.bank.bank import Bank, file_stamp, seal
 from assay.cascade.bank.index import BankIndex, Kind, open_index
 from assay.errors import ConfigError, nearest
 from assay.types import Progress, Rows, Vectors
-from assay.util.atomic import aside, write_text
+from assay.util.atomic_files import atomic_path, write_text
 
 SEED = 1
 NPROBE = 16
@@ -38,7 +37,7 @@ _PROBES = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to build. `nlist` 0 means `lists(N)`; `nprobe` is what a search takes that names no other."""
+    """How to build. `nlist` 0 means `default_nlist(N)`; `nprobe` is what a search takes that names no other."""
 
     kind: Kind = "ivf_flat"
     nlist: int = 0
@@ -54,8 +53,8 @@ class Recipe:
             )
 
 
-def lists(size: int) -> int:
-    """√N lists, and from 250,000 vectors on 512 to 1,024 of them (001)."""
+def default_nlist(size: int) -> int:
+    """√N lists; from 250,000 vectors on, between 512 and 1,024."""
     root = max(1, round(float(np.sqrt(size))))
     return root if size < _LARGE else min(_MOST, max(_FEWEST, root))
 
@@ -66,47 +65,47 @@ def build_index(
     """Writes `index.faiss` and its manifest `index.json` into a folder, and opens them."""
     recipe = recipe or Recipe()
     folder.mkdir(parents=True, exist_ok=True)
-    made: dict[str, Any] = {"kind": recipe.kind, "nprobe": recipe.nprobe, "seed": recipe.seed}
+    manifest: dict[str, Any] = {"kind": recipe.kind, "nprobe": recipe.nprobe, "seed": recipe.seed}
     if recipe.kind != "exact":
         import faiss
 
-        with one_thread():
+        with single_thread():
             index = _ivf(bank, recipe, progress) if recipe.kind == "ivf_flat" else _hnsw(bank, progress)
         path = folder / "index.faiss"
-        with aside(path) as name:  # a server may have the old one mapped
+        with atomic_path(path) as name:  # a server may have the old one mapped
             faiss.write_index(index, name)
-        before = marks(path)
+        before = file_stamp(path)
         with path.open("rb") as file:
-            made["file"] = hashlib.file_digest(file, "sha256").hexdigest()
-        seal(path, made["file"], before)
-        made["nlist"] = index.nlist if recipe.kind == "ivf_flat" else 0
-        made["faiss"] = faiss.__version__
-    made |= {"bank": bank.digest, "vectors": len(bank), "dim": bank.dim}
-    made["recall"] = measured_recall(bank, BankIndex(folder, bank, made))
-    write_text(folder / "index.json", json.dumps(made, sort_keys=True, indent=1) + "\n")
+            manifest["file"] = hashlib.file_digest(file, "sha256").hexdigest()
+        seal(path, manifest["file"], before)
+        manifest["nlist"] = index.nlist if recipe.kind == "ivf_flat" else 0
+        manifest["faiss"] = faiss.__version__
+    manifest |= {"bank": bank.digest, "vectors": len(bank), "dim": bank.dim}
+    manifest["recall"] = measure_recall(bank, BankIndex(folder, bank, manifest))
+    write_text(folder / "index.json", json.dumps(manifest, sort_keys=True, indent=1) + "\n")
     return open_index(folder, bank)
 
 
-def measured_recall(bank: Bank, index: BankIndex) -> dict[str, Any]:
-    """The share of the truly nearest that a search finds, by depth and nprobe; questions are vectors of the bank."""
+def measure_recall(bank: Bank, index: BankIndex) -> dict[str, Any]:
+    """The share of the exact nearest neighbours that a search finds, by depth and nprobe; queries are bank vectors."""
     rows = np.sort(np.random.default_rng(SEED).permutation(len(bank))[:_QUESTIONS])
-    asked = np.asarray(bank.vectors[rows])
+    queries = np.asarray(bank.vectors[rows])
     deepest = min(max(_DEPTHS), len(bank))
-    truth = true_nearest(bank.vectors, asked, deepest)
+    truth = nearest_exact(bank.vectors, queries, deepest)
     probes = sorted({min(n, index.nlist) for n in (*_PROBES, index.nprobe)}) if index.kind == "ivf_flat" else [0]
-    found: dict[str, Any] = {"questions": len(rows), "of": "vectors of the bank"}
+    recall: dict[str, Any] = {"questions": len(rows), "of": "vectors of the bank"}
     for nprobe in probes:
-        searched = [index.nearest(question, deepest, nprobe)[0] for question in asked]
+        results = [index.nearest(question, deepest, nprobe)[0] for question in queries]
         shares = {}
         for depth in [d for d in _DEPTHS if d <= deepest] or [deepest]:
-            hits = [np.isin(t[:depth], f[:depth]).mean() for t, f in zip(truth, searched, strict=True)]
+            hits = [np.isin(t[:depth], f[:depth]).mean() for t, f in zip(truth, results, strict=True)]
             shares[f"@{depth}"] = round(float(np.mean(hits)), 4)
-        found[f"nprobe {nprobe}" if nprobe else index.kind] = shares
-    return found
+        recall[f"nprobe {nprobe}" if nprobe else index.kind] = shares
+    return recall
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def single_thread() -> Iterator[None]:
     """FAISS on one thread, for as long as the block lasts."""
     import faiss
 
@@ -121,7 +120,7 @@ def one_thread() -> Iterator[None]:
 def _ivf(bank: Bank, recipe: Recipe, progress: Progress) -> Any:
     import faiss
 
-    count = recipe.nlist or lists(len(bank))
+    count = recipe.nlist or default_nlist(len(bank))
     if count > len(bank):
         raise ConfigError(f"nlist = {count} lists for {len(bank)} vectors", "take fewer lists, or kind exact")
     quantizer = faiss.IndexFlatIP(bank.dim)
@@ -131,7 +130,7 @@ def _ivf(bank: Bank, recipe: Recipe, progress: Progress) -> Any:
     sample = np.linspace(0, len(bank) - 1, min(len(bank), count * _PER_LIST)).astype(np.int64)
     progress("training lists", 0, 1)
     index.train(np.ascontiguousarray(bank.vectors[sample]))
-    _filled(index, bank, progress)
+    _add_vectors(index, bank, progress)
     return index
 
 
@@ -140,23 +139,23 @@ def _hnsw(bank: Bank, progress: Progress) -> Any:
 
     index = faiss.IndexHNSWFlat(bank.dim, _LINKS, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = _BUILD_DEPTH
-    _filled(index, bank, progress)
+    _add_vectors(index, bank, progress)
     return index
 
 
-def _filled(index: Any, bank: Bank, progress: Progress) -> None:
+def _add_vectors(index: Any, bank: Bank, progress: Progress) -> None:
     for start in range(0, len(bank), _BLOCK):
         index.add(np.array(bank.vectors[start : start + _BLOCK]))
         progress("adding vectors", min(start + _BLOCK, len(bank)), len(bank))
 
 
-def true_nearest(vectors: Vectors, asked: Vectors, depth: int) -> Rows:
-    """Rows of the nearest vectors of each question, best first by float32, by looking at all of them."""
-    best, scores = np.empty((len(asked), 0), np.int64), np.empty((len(asked), 0), np.float32)
+def nearest_exact(vectors: Vectors, queries: Vectors, depth: int) -> Rows:
+    """Rows of the nearest vectors of each query, best first by float32, by exhaustive search."""
+    best, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
     for start in range(0, len(vectors), _BLOCK):
         part = np.arange(start, min(start + _BLOCK, len(vectors)))
-        scores = np.concatenate([scores, asked @ vectors[start : start + _BLOCK].T], axis=1)
-        best = np.concatenate([best, np.broadcast_to(part, (len(asked), len(part)))], axis=1)
+        scores = np.concatenate([scores, queries @ vectors[start : start + _BLOCK].T], axis=1)
+        best = np.concatenate([best, np.broadcast_to(part, (len(queries), len(part)))], axis=1)
         if scores.shape[1] > depth:
             near = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
             best, scores = np.take_along_axis(best, near, 1), np.take_along_axis(scores, near, 1)

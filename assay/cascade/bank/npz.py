@@ -1,4 +1,4 @@
-"""Columns of an NPZ file, memory-mapped where they lie in the archive, without pickles.
+"""Memory-maps the columns of an NPZ file in place, without pickles.
 
 `numpy.load` reads a whole column of an NPZ into memory, mapped or not; a bank of 637k × 768 would take 2 GB for each
 process that opens it. The members of an archive that is not compressed are plain files at an offset, so they map.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cascade.bank.errors import CompressedColumn, DamagedColumn, MissingColumn, NotNpz, WrongDtype, WrongShape
-from assay.util.atomic import whole
+from assay.util.atomic_files import atomic_writer
 
 _ALIGN = 64
 _PADDING = 0xD935
@@ -44,17 +44,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What an NPZ file holds: the columns that somebody reads, by name, and the names of all others."""
+    """What an NPZ file holds: the known columns by name, and the names of the others."""
 
     path: Path
     columns: Mapping[str, Column]
     others: tuple[str, ...]
 
 
-def archive(path: Path, known: Collection[str]) -> Archive:
-    """Where the known columns lie; what cannot be mapped safely raises the error that names it.
+def read_archive(path: Path, known: Collection[str]) -> Archive:
+    """Locate the known columns; one that cannot be mapped safely raises the error that names it.
 
-    What nobody reads may be anything: compressed, Python objects, no array at all.
+    Other members may be anything: compressed, Python objects, no array at all.
     """
     try:
         size = path.stat().st_size
@@ -65,7 +65,7 @@ def archive(path: Path, known: Collection[str]) -> Archive:
                 if name in members:
                     raise NotNpz(f"{path} holds {name!r} twice", "write it anew with numpy.savez", name)
                 members[name] = member
-            found = {name: _column(file, one, name, size) for name, one in members.items() if name in known}
+            found = {name: _read_column(file, one, name, size) for name, one in members.items() if name in known}
             return Archive(path, found, tuple(sorted(members.keys() - found.keys())))
     except FileNotFoundError as error:
         raise NotNpz(f"there is no file {path}", "name an NPZ file; make one: assay bank build") from error
@@ -73,7 +73,7 @@ def archive(path: Path, known: Collection[str]) -> Archive:
         raise NotNpz(f"{path} is no whole NPZ archive: {error}", "write it anew with numpy.savez") from error
 
 
-def _column(file: IO[bytes], member: zipfile.ZipInfo, name: str, size: int) -> Column:
+def _read_column(file: IO[bytes], member: zipfile.ZipInfo, name: str, size: int) -> Column:
     if member.flag_bits & 0x1:
         raise NotNpz(f"column {name!r} is encrypted", "write it anew with numpy.savez", name)
     if member.compress_type != zipfile.ZIP_STORED:
@@ -88,17 +88,19 @@ def _column(file: IO[bytes], member: zipfile.ZipInfo, name: str, size: int) -> C
     if start + member.file_size > size:
         raise DamagedColumn(f"column {name!r} is cut short", "copy the file again", name)
     file.seek(start)
-    dtype, shape, fortran = _npy_header(file, name)
+    dtype, shape, fortran = _read_npy_header(file, name)
     if len(shape) > 1 and fortran:
         raise WrongShape(f"column {name!r} is stored by columns", "save numpy.ascontiguousarray of it", name)
     offset = file.tell()
-    wanted = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if min(shape, default=0) < 0 or offset + wanted != start + member.file_size:
-        raise DamagedColumn(f"column {name!r} says it has {wanted} bytes, and has not", "copy the file again", name)
+    size_in_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if min(shape, default=0) < 0 or offset + size_in_bytes != start + member.file_size:
+        raise DamagedColumn(
+            f"column {name!r} says it has {size_in_bytes} bytes, and has not", "copy the file again", name
+        )
     return Column(name, dtype, shape, offset, start, member.file_size, member.CRC)
 
 
-def _npy_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
+def _read_npy_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         reader = readers[np.lib.format.read_magic(file)]
@@ -110,32 +112,32 @@ def _npy_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, .
     return dtype, shape, bool(fortran)
 
 
-def mapped(path: Path, column: Column) -> NDArray[Any]:
+def map_column(path: Path, column: Column) -> NDArray[Any]:
     """The column as an array over the file's pages, read-only; an empty one has none to map."""
     if 0 in column.shape:
         return np.empty(column.shape, column.dtype)
     return np.memmap(path, column.dtype, "r", offset=column.offset, shape=column.shape).view(np.ndarray)
 
 
-def wanted(found: Archive, name: str, dtype: Any, dims: int) -> Column:
+def find_column(archive: Archive, name: str, dtype: Any, dims: int) -> Column:
     """A column by name, checked for type and number of dimensions."""
-    if name not in found.columns:
-        held = ", ".join(sorted((*found.columns, *found.others))) or "nothing"
-        raise MissingColumn(f"{found.path} has no column {name!r}", f"add it; the file holds {held}", name)
-    column = found.columns[name]
+    if name not in archive.columns:
+        names = ", ".join(sorted((*archive.columns, *archive.others))) or "nothing"
+        raise MissingColumn(f"{archive.path} has no column {name!r}", f"add it; the file holds {names}", name)
+    column = archive.columns[name]
     if column.dtype != np.dtype(dtype):
-        asked = np.dtype(dtype).name
-        raise WrongDtype(f"column {name!r} is {column.dtype}, not {asked}", f"save it with .astype({asked!r})", name)
+        wanted = np.dtype(dtype).name
+        raise WrongDtype(f"column {name!r} is {column.dtype}, not {wanted}", f"save it with .astype({wanted!r})", name)
     if len(column.shape) != dims:
         raise WrongShape(f"column {name!r} has shape {column.shape}, not {dims} dimension(s)", "reshape it", name)
     return column
 
 
-def check_sums(path: Path, found: Iterable[Column]) -> None:
+def verify_checksums(path: Path, columns: Iterable[Column]) -> None:
     """Reads every byte of the columns and compares their checksums."""
-    for column in found:
+    for column in columns:
         crc = 0
-        for block in _bytes(path, column):
+        for block in _read_blocks(path, column):
             crc = zlib.crc32(block, crc)
         if crc != column.crc:
             raise DamagedColumn(
@@ -145,7 +147,7 @@ def check_sums(path: Path, found: Iterable[Column]) -> None:
             )
 
 
-def _bytes(path: Path, column: Column) -> Iterator[bytes]:
+def _read_blocks(path: Path, column: Column) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(column.member)
         left = column.length
@@ -162,10 +164,10 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
     Its folder is made where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+    with atomic_writer(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as zip_file:
         for name, array in arrays.items():
             info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: an archive of the same columns is the same file
             start = file.tell() + _LOCAL.size + len(info.filename) + _ZIP64 + 4
             info.extra = struct.pack("<HH", _PADDING, -start % _ALIGN) + bytes(-start % _ALIGN)
-            with archive.open(info, "w", force_zip64=True) as member:
+            with zip_file.open(info, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

@@ -1,10 +1,10 @@
-"""The sequence contract: which vector came after which, in two halves that share nothing (001).
+"""The sequence contract: which vector followed which, in two halves that share no id.
 
     train_curr_ids, train_next_ids, val_curr_ids, val_next_ids       int64 [T]
     train_context_ids, val_context_ids                               int64 [T, C], optional; oldest first, −1 where none
 
-A *window* is a current id, its next id and its context. No id may stand in windows of both halves: a model that saw a
-neighbouring window has seen the answer. Targets are ids; nothing here compares vectors to find one.
+A *window* is a current id, its next id and its context. No id may occur in windows of both halves: a model that
+saw a neighbouring window has seen the answer. Targets are ids; vectors are not compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cascade.bank import npz
-from assay.cascade.bank.bank import Bank, digest_of
+from assay.cascade.bank.bank import Bank, hash_columns
 from assay.cascade.bank.errors import EmptyColumn, TargetIsCurrent, UnknownId, WindowsOverlap, WrongShape
 
 HALVES = ("train", "val")
@@ -38,11 +38,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.current)
 
-    def every(self) -> Ids64:
+    def all_ids(self) -> Ids64:
         """All ids of all windows, once each."""
-        named = np.unique(np.concatenate([self.current, self.following, self.context.ravel()]))
-        there: Ids64 = named[named != NONE]
-        return there
+        ids = np.unique(np.concatenate([self.current, self.following, self.context.ravel()]))
+        known: Ids64 = ids[ids != NONE]
+        return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +55,16 @@ class Sequences:
 def open_sequences(path: str | Path, bank: Bank, *, train: bool = True) -> Sequences:
     """Checked sequences over a bank. `train=False` is for a file that only holds the validation half."""
     file = Path(path)
-    found = npz.archive(file, COLUMNS)
-    halves = {half: _half(found, half) for half in HALVES if train or half != "train" or _has(found, half)}
+    archive = npz.read_archive(file, COLUMNS)
+    halves = {half: _read_half(archive, half) for half in HALVES if train or half != "train" or _has(archive, half)}
     empty = np.empty(0, np.int64)
     first = halves.get("train", Pairs(empty, empty, np.empty((0, 0), np.int64)))
-    made = Sequences(first, halves["val"], digest_of(_arrays(halves)))
-    npz.check_sums(file, (found.columns[name] for name in _arrays(halves)))
+    sequences = Sequences(first, halves["val"], hash_columns(_arrays(halves)))
+    npz.verify_checksums(file, (archive.columns[name] for name in _arrays(halves)))
     for half, pairs in halves.items():
         _check(file, half, pairs, bank)
-    check_apart(made.train, made.val, str(file))
-    return made
+    check_disjoint(sequences.train, sequences.val, str(file))
+    return sequences
 
 
 def write_sequences(path: Path, train: Pairs, val: Pairs, bank: Bank) -> Sequences:
@@ -72,9 +72,9 @@ def write_sequences(path: Path, train: Pairs, val: Pairs, bank: Bank) -> Sequenc
     return open_sequences(path, bank)
 
 
-def check_apart(train: Pairs, val: Pairs, where: str) -> None:
-    """Windows of the two halves share no id."""
-    shared = np.intersect1d(train.every(), val.every(), assume_unique=True)
+def check_disjoint(train: Pairs, val: Pairs, where: str) -> None:
+    """Raise if windows of the two halves share an id."""
+    shared = np.intersect1d(train.all_ids(), val.all_ids(), assume_unique=True)
     if len(shared):
         raise WindowsOverlap(
             f"{where}: {len(shared)} ids stand in windows of both halves, first {shared[0]}: what is measured was "
@@ -84,18 +84,18 @@ def check_apart(train: Pairs, val: Pairs, where: str) -> None:
         )
 
 
-def _has(found: npz.Archive, half: str) -> bool:
-    return f"{half}_curr_ids" in found.columns or f"{half}_next_ids" in found.columns
+def _has(archive: npz.Archive, half: str) -> bool:
+    return f"{half}_curr_ids" in archive.columns or f"{half}_next_ids" in archive.columns
 
 
-def _half(found: npz.Archive, half: str) -> Pairs:
-    file = found.path
+def _read_half(archive: npz.Archive, half: str) -> Pairs:
+    file = archive.path
     names = [f"{half}_curr_ids", f"{half}_next_ids"]
-    current, following = (npz.mapped(file, npz.wanted(found, name, np.int64, 1)) for name in names)
+    current, following = (npz.map_column(file, npz.find_column(archive, name, np.int64, 1)) for name in names)
     name = f"{half}_context_ids"
     context: Ids64 = np.empty((len(current), 0), np.int64)
-    if name in found.columns:
-        context = npz.mapped(file, npz.wanted(found, name, np.int64, 2))
+    if name in archive.columns:
+        context = npz.map_column(file, npz.find_column(archive, name, np.int64, 2))
     for column, array in ((names[1], following), (name, context)):
         if len(array) != len(current):
             raise WrongShape(

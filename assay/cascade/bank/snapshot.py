@@ -1,11 +1,10 @@
-"""A bank as pipelines see it: an immutable view that can do one thing, find near vectors, and knows codes and lanes.
+"""A bank as a snapshot for pipelines: it can find near vectors, and knows codes and lanes.
 
-Ids are the bank's own, in decimal; rows are positions in the file. There is no text: chunks are empty, words and exact
-matches are not among the capabilities, and say so. What a request of specification 001 brings travels in
-`query.extra`:
+Ids are the bank's ids in decimal; rows are positions in the file. Chunks have no text, so lexical and exact search are
+missing from the capabilities. A request of the vector cascade adds to `query.extra`:
 
-    nprobe     lists to look into, instead of the index's own
-    exclude    ids that must not come back, the current one first of all
+    nprobe     lists to probe, instead of the index's default
+    exclude    ids that must not be returned, at least the current one
     context    ids before the current vector, oldest first; the next-vector model reads their vectors
     tmd_bits   the request's code, and `lane` its lane: what `score.tmd` compares
 """
@@ -22,34 +21,33 @@ from numpy.typing import NDArray
 
 from assay.cascade.bank.bank import TOLERANCE, Bank
 from assay.cascade.bank.index import BankIndex
-from assay.cascade.lvm.model import NextVector
-from assay.errors import QueryError, StoreError, nearest
-from assay.protocols import Found
-from assay.score.tmd_layout import Layout, following, layout
+from assay.cascade.lvm.model import NextVectorModel
+from assay.errors import QueryError, Reason, StoreError, nearest
+from assay.protocols import Matches
+from assay.score.tmd_layout import Layout, find_layout, matching_layouts
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vector, Vectors
 from assay.where import Mask, Value, parse
 
 _COLUMNS = ("id", "tmd_bits", "lane", "domain", "task", "modifier")
 _OPS = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
-NO_MODEL = "no next-vector model is loaded; cure: assay lvm train, then open the bank with it"
 
 
 class BankSnapshot:
     """Implements `protocols.Snapshot` over a bank, its index and, if given, a next-vector model."""
 
     def __init__(
-        self, bank: Bank, index: BankIndex, model: NextVector | None = None, bits: Layout | str = "spec"
+        self, bank: Bank, index: BankIndex, model: NextVectorModel | None = None, bits: Layout | str = "spec"
     ) -> None:
         self.bank = bank
         self.index = index
         self.model = model
-        self.layout = layout(bits) if isinstance(bits, str) else bits
+        self.layout = find_layout(bits) if isinstance(bits, str) else bits
 
     @cached_property
     def digest(self) -> str:
         """Covers the bank, the index, the model and the layout of the bits."""
-        said = f"{self.bank.digest}|{self.index.digest}|{self.model.digest if self.model else ''}|{self.layout.name}"
-        return hashlib.sha256(said.encode()).hexdigest()
+        text = f"{self.bank.digest}|{self.index.digest}|{self.model.digest if self.model else ''}|{self.layout.name}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -59,13 +57,15 @@ class BankSnapshot:
     def size(self) -> int:
         return len(self.bank)
 
-    def lacks(self, capability: str) -> str:
-        return "" if capability == "dense" else f"a bank of vectors has no text, so it cannot do {capability!r}"
+    def lacks(self, capability: str) -> Reason | None:
+        return (
+            None if capability == "dense" else Reason(f"a bank of vectors has no text, so it cannot do {capability!r}")
+        )
 
     @cached_property
-    def misread(self) -> str:
-        """Why codes are read wrongly here; "" when nothing says so. Lanes that follow no layout say nothing."""
-        fits = following(self.bank.tmd_bits, self.bank.lanes)
+    def layout_warning(self) -> str:
+        """Why the codes seem to be read in the wrong layout; "" if they fit, or if the lanes follow no known layout."""
+        fits = matching_layouts(self.bank.tmd_bits, self.bank.lanes)
         if not fits or self.layout.name in fits:
             return ""
         return (
@@ -75,34 +75,34 @@ class BankSnapshot:
 
     # -- finding
 
-    def nearest(self, query: Query, k: int) -> Found:
-        """The k nearest that the query may see, itself and whatever it excludes left out."""
-        vector = self.checked(query.vector)
-        out = self.rows_of(query.extra.get("exclude", ()), "exclude_ids")
-        keep = self._eligible(query)
+    def nearest(self, query: Query, k: int) -> Matches:
+        """The k nearest that the query may see, without those it excludes."""
+        vector = self.check_vector(query.vector)
+        excluded = self.find_rows(query.extra.get("exclude", ()), "exclude_ids")
+        eligible = self._eligible(query)
         nprobe = int(query.extra.get("nprobe", 0))
-        deep = k + len(out)
+        depth = k + len(excluded)
         while True:
-            rows, scores = self.index.nearest(vector, deep, nprobe)
-            allowed = ~np.isin(rows, out)
-            if keep is not None:
-                allowed &= keep[rows]
-            if int(allowed.sum()) >= k or deep >= self.size or keep is None:
+            rows, scores = self.index.nearest(vector, depth, nprobe)
+            allowed = ~np.isin(rows, excluded)
+            if eligible is not None:
+                allowed &= eligible[rows]
+            if int(allowed.sum()) >= k or depth >= self.size or eligible is None:
                 break
-            deep, nprobe = min(deep * 8, self.size), max(nprobe * 8, 64)
+            depth, nprobe = min(depth * 8, self.size), max(nprobe * 8, 64)
         rows, scores = rows[allowed][:k], scores[allowed][:k]
-        return Found(rows, (Part("cosine", "add", scores),), ideal=1.0)
+        return Matches(rows, (Part("cosine", "add", scores),), ideal=1.0)
 
     def expected(self, query: Query) -> Vector | None:
-        """ŷ = l2(x + Δ̂): where the next vector should lie; None without a model."""
+        """ŷ = l2(x + Δ̂), the predicted next vector; None without a model."""
         if self.model is None:
             return None
-        rows = self.rows_of(query.extra.get("context", ()), "context_ids")
+        rows = self.find_rows(query.extra.get("context", ()), "context_ids")
         newest = rows[max(0, len(rows) - self.model.context) :]
-        return self.model.expected(self.checked(query.vector), self.bank.vectors[newest])
+        return self.model.predict(self.check_vector(query.vector), self.bank.vectors[newest])
 
-    def checked(self, vector: Vector | None) -> Vector:
-        """A query's vector of this bank's dimension and of length one; nothing is repaired."""
+    def check_vector(self, vector: Vector | None) -> Vector:
+        """The query's vector, after checking its dimension and its length of one; it is not normalised."""
         if vector is None:
             raise QueryError("a bank is searched with a vector", "pass query_vec")
         if vector.shape != (self.bank.dim,):
@@ -112,34 +112,34 @@ class BankSnapshot:
             raise QueryError(f"query_vec has length {length:.4f}, not 1", "divide it by its length")
         return vector
 
-    def rows_of(self, ids: Sequence[int], name: str) -> Rows:
+    def find_rows(self, ids: Sequence[int], name: str) -> Rows:
         """Rows of bank ids; an id that the bank does not hold is an error under the field's name."""
-        asked = np.asarray(ids, np.int64)
-        rows = self.bank.rows(asked) if len(asked) else np.empty(0, np.int64)
+        wanted = np.asarray(ids, np.int64)
+        rows = self.bank.rows(wanted) if len(wanted) else np.empty(0, np.int64)
         if (rows < 0).any():
-            raise QueryError(f"{name} names id {asked[rows < 0][0]}, which the bank does not hold")
+            raise QueryError(f"{name} names id {wanted[rows < 0][0]}, which the bank does not hold")
         return rows
 
     def _eligible(self, query: Query) -> Mask | None:
-        """What `where` and `scope` leave; None for all. No vector of a bank has a scope or a date."""
-        keep = None if query.where is None else query.where.mask(_BankColumns(self))
+        """The rows that `where` and `scope` allow; None for all. No vector of a bank has a scope or a date."""
+        eligible = None if query.where is None else query.where.mask(_BankColumns(self))
         if query.scope is not None:
-            keep = np.zeros(self.size, np.bool_)
-        return keep
+            eligible = np.zeros(self.size, np.bool_)
+        return eligible
 
-    def lexical(self, query: Query, k: int) -> Found:
-        raise StoreError(self.lacks("lexical"))
+    def lexical(self, query: Query, k: int) -> Matches:
+        raise StoreError(str(self.lacks("lexical")))
 
-    def lexical_at(self, query: Query, rows: Rows) -> Found:
-        raise StoreError(self.lacks("lexical"))
+    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+        raise StoreError(str(self.lacks("lexical")))
 
-    def exact(self, query: Query, k: int) -> Found:
-        raise StoreError(self.lacks("exact"))
+    def exact(self, query: Query, k: int) -> Matches:
+        raise StoreError(str(self.lacks("exact")))
 
     # -- facts by row
 
     def rows(self, ids: Ids) -> Rows:
-        return self.bank.rows(np.array([_number(name) for name in ids.tolist()], np.int64))
+        return self.bank.rows(np.array([_parse_id(name) for name in ids.tolist()], np.int64))
 
     def ids(self, rows: Rows) -> Ids:
         return self.bank.ids[rows].astype(np.str_)
@@ -181,8 +181,8 @@ class BankSnapshot:
         return {}
 
 
-def _number(name: str) -> int:
-    """The bank id that a name is, as we write it: "007" is none; −1 for what is no id."""
+def _parse_id(name: str) -> int:
+    """The bank id that a name spells; −1 if it is none ("007" is none)."""
     plain = name.isascii() and name.isdecimal() and len(name) <= 19 and (name == "0" or name[0] != "0")
     return int(name) if plain and int(name) < 2**63 else -1
 
@@ -197,8 +197,8 @@ class _BankColumns:
         self._check(field)
         if op not in _OPS or isinstance(value, bool | str):
             raise QueryError(f"filter: {field} is a number, so {op} {value!r} says nothing about it", f"{field} = 9")
-        held: Mask = _OPS[op](self._snapshot.column(field, slice(None)), value)
-        return held
+        mask: Mask = _OPS[op](self._snapshot.column(field, slice(None)), value)
+        return mask
 
     def missing(self, field: str) -> Mask:
         self._check(field)

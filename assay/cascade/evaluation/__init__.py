@@ -1,5 +1,5 @@
-"""Does the cascade earn its stages? Held-out next vectors, a grid of settings, rows that expose nonsense, a gate (001).
+"""Evaluates the vector cascade on held-out next vectors: a grid of settings, baselines and gates.
 
-`questions` asks what followed what, `baselines` are the rows every report has, `runs` let systems take turns, `leakage`
-says what the halves share, `grid` sweeps and judges, `report` writes it down.
+`questions` makes queries with known answers, `baselines` ranks them without the cascade, `runs` runs and times systems,
+`leakage` measures what the halves share, `grid` sweeps and judges, `report` writes Markdown.
 """

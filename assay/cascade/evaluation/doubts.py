@@ -1,7 +1,7 @@
-"""What makes a result doubtful: a model that finds nothing, or less than staying put, or that may know the answers;
-codes read in another layout than they were written in.
+"""Reasons to doubt a result: a model no better than chance or than the identity baseline, a model that may have seen
+the answers, codes read in the wrong layout.
 
-Shares are Hit@10. By lot among N vectors it is p = 10 / N, and over n questions hardly ever above
+Shares are Hit@10. A random rank among N vectors hits with p = 10 / N, and over n questions hardly ever more than
 
     chance = p + 3 √(p (1 − p) / n)
 """
@@ -14,40 +14,40 @@ from collections.abc import Mapping
 from assay.cascade.bank.sequences import Sequences
 from assay.cascade.bank.snapshot import BankSnapshot
 from assay.cascade.evaluation.questions import DEPTH
-from assay.cascade.lvm.model import NextVector
+from assay.cascade.lvm.model import NextVectorModel
 
 
-def chance(size: int, questions: int) -> float:
-    """What drawing by lot hardly ever exceeds, over so many questions to a bank of this size."""
+def chance_level(size: int, questions: int) -> float:
+    """The Hit@10 that random ranks hardly ever exceed, over so many questions to a bank of this size."""
     share = min(1.0, DEPTH / size)
     return share + 3.0 * math.sqrt(share * (1.0 - share) / questions)
 
 
-def nonsense(alone: float, by_lot: float) -> str:
-    """Why better than the model alone means nothing: it finds nothing, as where the bare step was searched with."""
+def chance_doubt(alone: float, by_lot: float) -> str:
+    """Why being better than the model alone means nothing: the model is at chance level; else ""."""
     if alone > by_lot:
         return ""
     return "the model finds no more than a lot drawn at random: is the bare step searched with, or another bank?"
 
 
-def doubts(
+def find_doubts(
     alone: float, by_lot: float, rows: Mapping[str, float], snapshot: BankSnapshot, sequences: Sequences
 ) -> list[str]:
-    """All that there are, the worst first; `alone` is what the model finds alone, `rows` what the baselines find."""
+    """All doubts, the worst first; `alone` is the model's own Hit@10, `rows` the baselines'."""
     below = "the model finds less than staying put (identity): it adds nothing here"
     ceiling = f"the oracle finds {rows['oracle']:.4f} of the answers: some cannot be told from other vectors"
-    said = [
-        nonsense(alone, by_lot),
-        snapshot.misread,
-        provenance(snapshot.model, sequences),
+    texts = [
+        chance_doubt(alone, by_lot),
+        snapshot.layout_warning,
+        provenance_doubt(snapshot.model, sequences),
         below if alone < rows["identity"] else "",
         ceiling if rows["oracle"] < 1.0 else "",
     ]
-    return [text for text in said if text]
+    return [text for text in texts if text]
 
 
-def provenance(model: NextVector | None, sequences: Sequences) -> str:
-    """Why a model may know what it is asked; "" when it learned from the other half of these very sequences."""
+def provenance_doubt(model: NextVectorModel | None, sequences: Sequences) -> str:
+    """Why a model may have seen the answers; "" if it was trained on the other half of these sequences."""
     learned = None if model is None else model.manifest.get("training", {}).get("sequences")
     if model is None or learned == sequences.digest:
         return ""

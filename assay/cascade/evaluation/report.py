@@ -1,4 +1,4 @@
-"""The grid as Markdown: the rows that expose nonsense, every configuration, the verdict and the chosen settings."""
+"""Writes a grid as Markdown: baselines, every configuration, the verdict and the chosen settings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.bench.receipt import Receipt
-from assay.cascade.evaluation.grid import CascadeCell, Grid
+from assay.cascade.evaluation.grid import CascadeCell, CascadeGrid
 
 TITLE = "Hybrid Retrieval v0.1 Results"
 _SCORES = (("Hit@1", "Success@1"), ("Hit@5", "Success@5"), ("Hit@10", "Success@10"), ("MRR@10", "RR@10"))
 _VERDICTS = {"pass": "pass", "fail": "**fail**", "not_measured": "not measured"}
 
 
-def headline(grid: Grid) -> str:
+def headline(grid: CascadeGrid) -> str:
     """The chosen settings, or that there are none."""
     if grid.chosen is None:
         passed = any(cell.verdict == "pass" for cell in grid.cells)
@@ -24,25 +24,25 @@ def headline(grid: Grid) -> str:
     return f"Chosen: K0 = {cell.k0}, λ = {cell.weight:g}, nprobe = {cell.nprobe}."
 
 
-def goal(grid: Grid) -> str:
+def goal_line(grid: CascadeGrid) -> str:
     (gate,) = grid.goal.canonical["gates"]
-    seen = gate["why"] if gate["observed"] is None else f"{gate['observed']:.4f}"
-    return f"Goal Hit@5 ≥ {gate['rule']['threshold']:g}: {_VERDICTS[gate['verdict']].strip('*')} ({seen})."
+    observed = gate["why"] if gate["observed"] is None else f"{gate['observed']:.4f}"
+    return f"Goal Hit@5 ≥ {gate['rule']['threshold']:g}: {_VERDICTS[gate['verdict']].strip('*')} ({observed})."
 
 
-def markdown(grid: Grid, title: str = TITLE) -> str:
-    said = grid.receipt.canonical
-    size, dim = said["index"]["vectors"], said["index"]["dim"]
-    leak, codes = said["leakage"], said["codes_agree"]
+def to_markdown(grid: CascadeGrid, title: str = TITLE) -> str:
+    facts = grid.receipt.canonical
+    size, dim = facts["index"]["vectors"], facts["index"]["dim"]
+    leak, codes = facts["leakage"], facts["codes_agree"]
     lines = [
         f"# {title}",
         "",
-        f"**{headline(grid)}** {goal(grid)}",
+        f"**{headline(grid)}** {goal_line(grid)}",
         "",
-        f"Bank {said['dataset']['name']}: {size:,} vectors × {dim}, digest {said['dataset']['bank'][:12]}; index "
-        f"{said['index']['kind']} with {said['index'].get('nlist', 0)} lists; model "
-        f"{said['model']['name'] if said['model'] else 'none'}; {said['questions']:,} held-out questions. K1 "
-        f"{said['axes']['k1']}, K {said['axes']['k']} (Hit@5 is the prefix of five).",
+        f"Bank {facts['dataset']['name']}: {size:,} vectors × {dim}, digest {facts['dataset']['bank'][:12]}; index "
+        f"{facts['index']['kind']} with {facts['index'].get('nlist', 0)} lists; model "
+        f"{facts['model']['name'] if facts['model'] else 'none'}; {facts['questions']:,} held-out questions. K1 "
+        f"{facts['axes']['k1']}, K {facts['axes']['k']} (Hit@5 is the prefix of five).",
         "",
         "Settings are picked and judged on the same questions: the best of many looks a little better than it is.",
         "",
@@ -56,8 +56,8 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
         f"What follows has the lane of the current vector in {codes['lane']:.1%} of the held-out pairs, its domain in "
         f"{codes['domain']:.1%}, its task in {codes['task']:.1%}: so much can codes decide.",
         "",
-        *[f"- Doubt: {text}" for text in said["doubts"]],
-        *([""] if said["doubts"] else []),
+        *[f"- Doubt: {text}" for text in facts["doubts"]],
+        *([""] if facts["doubts"] else []),
         "## Rows every report has",
         "",
         *_table(
@@ -74,7 +74,7 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
             [_cells(cell, grid) for cell in sorted([*grid.alone, *grid.cells], key=_place)],
         ),
         "",
-        *_short_lists(said["index"], said["axes"]),
+        *_short_lists(facts["index"], facts["axes"]),
         *_gates(grid),
         "## Hit@5 by domain",
         "",
@@ -84,15 +84,15 @@ def markdown(grid: Grid, title: str = TITLE) -> str:
 
 
 def _short_lists(index: Mapping[str, Any], axes: Mapping[str, Any]) -> list[str]:
-    """Where nprobe is less than what is looked into, because its lists hold fewer than K0 vectors (decision 0027)."""
+    """Where nprobe is less than what is looked into, because its lists hold fewer than K0 vectors (decision 0024)."""
     lines = []
     for nprobe in axes["nprobe"] if index.get("nlist") else ():
-        held = nprobe * index["vectors"] // index["nlist"]
-        short = [k0 for k0 in axes["k0"] if held < k0]
+        vectors = nprobe * index["vectors"] // index["nlist"]
+        short = [k0 for k0 in axes["k0"] if vectors < k0]
         if short:
             which = ", ".join(map(str, short))
             lines += [
-                f"{nprobe} lists hold about {held} vectors, fewer than K0 {which}: there more are looked into.",
+                f"{nprobe} lists hold about {vectors} vectors, fewer than K0 {which}: there more are looked into.",
                 "",
             ]
     return lines
@@ -106,7 +106,7 @@ def _scores(one: Receipt) -> list[str]:
     return [f"{one.canonical['aggregates']['all'][metric]:.4f}" for _, metric in _SCORES]
 
 
-def _cells(cell: CascadeCell, grid: Grid) -> list[str]:
+def _cells(cell: CascadeCell, grid: CascadeGrid) -> list[str]:
     base = next(one for one in grid.alone if (one.k0, one.nprobe) == (cell.k0, cell.nprobe))
     p50, p95 = cell.run.percentile("total", 50), cell.run.percentile("total", 95)
     against, verdict = "lvm-only", ""
@@ -118,7 +118,7 @@ def _cells(cell: CascadeCell, grid: Grid) -> list[str]:
     return [*settings, *_scores(cell.receipt), f"{p50:.2f}", f"{p95:.2f}", against, verdict]
 
 
-def _gates(grid: Grid) -> list[str]:
+def _gates(grid: CascadeGrid) -> list[str]:
     """The verdicts of the chosen cell, or of the one that came nearest."""
     cell = grid.chosen or min(grid.cells, key=lambda one: one.preference)
     assert cell.gate is not None
@@ -132,17 +132,17 @@ def _gates(grid: Grid) -> list[str]:
     ]
 
 
-def _lanes(grid: Grid) -> list[str]:
+def _lanes(grid: CascadeGrid) -> list[str]:
     cell = grid.chosen or min(grid.cells, key=lambda one: one.preference)
     base = next(one for one in grid.alone if (one.k0, one.nprobe) == (cell.k0, cell.nprobe))
-    said, alone = cell.receipt.canonical, base.receipt.canonical
+    canonical, alone = cell.receipt.canonical, base.receipt.canonical
     rows = []
-    for name, places in said["strata"].items():
-        if name in said["not_measured"]:
+    for name, places in canonical["strata"].items():
+        if name in canonical["not_measured"]:
             continue
-        one, other = (half["aggregates"][name]["Success@5"] for half in (said, alone))
+        one, other = (half["aggregates"][name]["Success@5"] for half in (canonical, alone))
         rows.append([name, str(len(places)), f"{one:.4f}", f"{other:.4f}", f"{one - other:+.4f}"])
-    rows += [[name, count.split()[0], "not measured", "", ""] for name, count in said["not_measured"].items()]
+    rows += [[name, count.split()[0], "not measured", "", ""] for name, count in canonical["not_measured"].items()]
     return _table(["lane", "questions", "Hit@5", "lvm-only", "difference"], rows)
 
 

@@ -1,6 +1,6 @@
-"""Systems answer the held-out questions, then take turns under the clock; each run becomes a receipt of the lab.
+"""Runs systems on the held-out questions, times them in turns, and makes the lab's receipts.
 
-What a receipt says of ranks is the same on every run; what it says of time is measured.
+The ranks in a receipt are the same on every run; times are measured.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.bench.metrics import mean, to_json
-from assay.bench.receipt import Receipt, digest_of
-from assay.bench.runner import versions
+from assay.bench.receipt import Receipt, compute_digest
+from assay.bench.runner import collect_versions
 from assay.bench.systems import System
 from assay.bench.types import ALL
 from assay.cascade.bank.snapshot import BankSnapshot
-from assay.cascade.evaluation.questions import DEPTH, NextVectorQuestion, lanes, largest
+from assay.cascade.evaluation.questions import DEPTH, NextVectorQuestion, largest_domain, split_by_domain
 from assay.types import Progress
 
 METRICS = ("Success@5", "Success@1", "Success@10", "RR@10")
@@ -29,8 +29,8 @@ Ranks = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One system: the rank of the truth for each question (0: not found), milliseconds by step, what degraded it."""
+class CascadeRun:
+    """One system: the rank of the right answer for each question (0: not found), milliseconds by step, degradations."""
 
     system: System
     ranks: Ranks
@@ -41,44 +41,47 @@ class Run:
         return round(float(np.percentile(self.ms[step], q)), 3)
 
 
-def answered(
+def run_systems(
     systems: Sequence[System],
     snapshot: BankSnapshot,
-    asked: Sequence[NextVectorQuestion],
+    questions: Sequence[NextVectorQuestion],
     progress: Progress = lambda *_: None,
     clock: Callable[[], float] = time.perf_counter,
-) -> list[Run]:
-    """Every system on every question; then the clock, on some of them, in turns."""
-    ranks = {one.name: np.zeros(len(asked), np.int64) for one in systems}
-    degraded: dict[str, set[str]] = {one.name: set() for one in systems}
-    for place, question in enumerate(asked):
-        query = question.ask.query()
+) -> list[CascadeRun]:
+    """Run every system on every question, then time them on some questions."""
+    ranks = {system.name: np.zeros(len(questions), np.int64) for system in systems}
+    degraded: dict[str, set[str]] = {system.name: set() for system in systems}
+    for place, question in enumerate(questions):
+        query = question.request.to_query()
         for system in systems:
             assert system.pipeline is not None
             answer = system.pipeline.run(query, snapshot, k=DEPTH)
-            ranks[system.name][place] = question.rank([int(one) for one in answer.chosen.ids.tolist()])
-            degraded[system.name].update(answer.verdict.degraded)
-        progress("questions", place + 1, len(asked))
-    ms = timed(systems, snapshot, asked, progress, clock)
-    return [Run(one, ranks[one.name], ms[one.name], "; ".join(sorted(degraded[one.name]))) for one in systems]
+            ranks[system.name][place] = question.rank([int(system) for system in answer.chosen.ids.tolist()])
+            degraded[system.name].update(answer.status.degraded)
+        progress("questions", place + 1, len(questions))
+    ms = time_systems(systems, snapshot, questions, progress, clock)
+    return [
+        CascadeRun(system, ranks[system.name], ms[system.name], "; ".join(sorted(degraded[system.name])))
+        for system in systems
+    ]
 
 
-def timed(
+def time_systems(
     systems: Sequence[System],
     snapshot: BankSnapshot,
-    asked: Sequence[NextVectorQuestion],
+    questions: Sequence[NextVectorQuestion],
     progress: Progress = lambda *_: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """system → step → milliseconds of each timed question, of its rounds the fastest.
+    """system → step → milliseconds of each timed question, the fastest of its rounds.
 
-    Who goes first changes from question to question and from round to round, so noise falls on all alike.
+    The order of the systems rotates with question and round, so noise affects all alike.
     """
-    places = np.unique(np.linspace(0, len(asked) - 1, _TIMED).astype(np.int64)).tolist()
+    places = np.unique(np.linspace(0, len(questions) - 1, _TIMED).astype(np.int64)).tolist()
     best: dict[str, list[dict[str, float]]] = {one.name: [{"total": np.inf}] * len(places) for one in systems}
     for turn in range(_ROUNDS):
         for number, place in enumerate(places):
-            query = asked[place].ask.query()
+            query = questions[place].request.to_query()
             shift = (2 * turn + number) % len(systems)
             for system in [*systems[shift:], *systems[:shift]]:
                 assert system.pipeline is not None
@@ -90,7 +93,7 @@ def timed(
     return {name: {step: np.array([one[step] for one in found]) for step in found[0]} for name, found in best.items()}
 
 
-def columns(ranks: Ranks) -> dict[str, NDArray[np.float64]]:
+def score_ranks(ranks: Ranks) -> dict[str, NDArray[np.float64]]:
     """Hit@1/5/10 and the reciprocal rank of each question."""
     found = ranks > 0
     return {
@@ -101,34 +104,33 @@ def columns(ranks: Ranks) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def dataset_of(snapshot: BankSnapshot, sequences: str, name: str) -> dict[str, Any]:
+def describe_dataset(snapshot: BankSnapshot, sequences: str, name: str) -> dict[str, Any]:
     """What the lab calls the dataset: this bank's held-out pairs."""
-    digest = digest_of([snapshot.bank.digest, sequences])
+    digest = compute_digest([snapshot.bank.digest, sequences])
     return {"name": name, "split": "val", "digest": digest, "bank": snapshot.bank.digest, "sequences": sequences}
 
 
-def receipt(
+def make_receipt(
     system: Mapping[str, Any],
     ranks: Ranks,
-    asked: Sequence[NextVectorQuestion],
+    questions: Sequence[NextVectorQuestion],
     facts: Mapping[str, Any],
     why: str = "",
 ) -> Receipt:
-    """A run of the lab: scores by question, strata by domain (those of enough questions), nothing measured yet."""
-    strata, few = lanes(asked)
+    """A run of the lab: scores by question, strata by domain (those of enough questions), nothing timed yet."""
+    strata, few = split_by_domain(questions)
     if not strata:  # a gate over no lane at all would pass: the largest is judged, and found too small
-        strata = largest(asked)
-    scores = columns(ranks)
-    scopes = {ALL: list(range(len(asked))), **strata}
+        strata = largest_domain(questions)
+    scores = score_ranks(ranks)
+    scopes = {ALL: list(range(len(questions))), **strata}
     return Receipt(
         "run",
         {
             **facts,
             "system": dict(system),
-            "versions": dict(versions()),
             "status": "not_measured" if why else "measured",
-            "why": why,
-            "queries": [question.name for question in asked],
+            "why": {"code": "text", "values": {"text": why}} if why else None,
+            "queries": [question.name for question in questions],
             "strata": strata,
             "not_measured": {name: f"{count} questions" for name, count in few.items()},
             "scores": {name: to_json(scores[name]) for name in METRICS},
@@ -136,8 +138,9 @@ def receipt(
                 scope: {name: mean(scores[name][places]) for name in METRICS} for scope, places in scopes.items()
             },
         },
+        {"versions": dict(collect_versions())},
     )
 
 
-def latency(run: Run) -> dict[str, dict[str, float]]:
+def latency_percentiles(run: CascadeRun) -> dict[str, dict[str, float]]:
     return {step: {f"p{q}": run.percentile(step, q) for q in (50, 95, 99)} for step in run.ms}

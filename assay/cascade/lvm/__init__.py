@@ -1,7 +1,7 @@
-"""Which vector comes next? A small model that predicts a step Δ from the current vector and those before it (001).
+"""Next-vector models: they predict a step Δ from the current vector and those before it (vector cascade).
 
     ŷ = l2(x + Δ̂)
 
-`model` is what every one of them obeys and how it is opened, `ridge` is the default, in closed form, `recurrent` trains
-a small network in torch and writes it as ONNX, `onnx` runs that or anybody's, `rank` is what they are chosen by.
+`model` defines and opens them, `ridge` is the default, solved in closed form, `recurrent` trains a small network in
+torch and writes it as ONNX, `onnx` runs that or any other ONNX model, `rank` scores them for selection.
 """

@@ -1,11 +1,11 @@
-"""The one way to use a next-vector model: vectors of length one in, a vector of length one out, as in training.
+"""The interface of next-vector models: vectors of length one in, a vector of length one out, as in training.
 
-A model is a folder: `lvm.json` says what it is, how it was trained and which normalisation it was trained with; beside
-it lie its numbers. Whatever makes the step Δ̂ (`Steps`), the rest is here, once:
+A model is a folder: `lvm.json` records its kind, training and normalisation; its weights are in files beside it. A
+`StepModel` predicts the step Δ̂; this module adds the rest:
 
     ŷ = (x + Δ̂) / ‖x + Δ̂‖          x and every context vector of length one, asserted at each call
 
-The bare Δ̂ is not a place in the bank: nothing here gives it away.
+The bare Δ̂ is no point of the bank, so it is never returned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from assay.errors import ModelError, QueryError, nearest
 from assay.types import Vector, Vectors
-from assay.util.atomic import write_text
+from assay.util.atomic_files import write_text
 
 MANIFEST = "lvm.json"
 NORMALISATION: Mapping[str, Any] = MappingProxyType({"input": "l2", "output": "l2(x + delta)"})
@@ -32,16 +32,16 @@ KINDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Steps(Protocol):
+class StepModel(Protocol):
     """Steps Δ̂ [n, D] for current vectors [n, D] and their context [n, C, D], zero where there is none."""
 
     def steps(self, current: Vectors, context: Vectors) -> Vectors: ...
 
 
-class NextVector:
+class NextVectorModel:
     """A model behind its normalisation. `context` is how many vectors before the current one it reads at most."""
 
-    def __init__(self, steps: Steps, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, steps: StepModel, manifest: Mapping[str, Any]) -> None:
         self._steps = steps
         self.manifest = manifest
         self.name = str(manifest["name"])
@@ -59,19 +59,19 @@ class NextVector:
         """Identifies the numbers and how they are used."""
         return hashlib.sha256(json.dumps(dict(self.manifest), sort_keys=True).encode()).hexdigest()
 
-    def expected(self, current: Vector, context: Vectors) -> Vector:
+    def predict(self, current: Vector, context: Vectors) -> Vector:
         """ŷ for one current vector; of a longer context the newest are read."""
-        one: Vector = self.expected_all(current[None, :], context[None, :])[0]
+        one: Vector = self.predict_all(current[None, :], context[None, :])[0]
         return one
 
-    def expected_all(self, current: Vectors, context: Vectors) -> Vectors:
+    def predict_all(self, current: Vectors, context: Vectors) -> Vectors:
         """ŷ [n, D] for windows; a context that is short or absent is filled with zero rows at its old end."""
         self._check(current, "the current vector")
-        given = context[:, max(0, context.shape[1] - self.context) :]
-        self._check(given.reshape(-1, given.shape[-1]) if given.size else current, "a context vector", or_zero=True)
+        newest = context[:, max(0, context.shape[1] - self.context) :]
+        self._check(newest.reshape(-1, newest.shape[-1]) if newest.size else current, "a context vector", or_zero=True)
         padded = np.zeros((len(current), self.context, self.dim), np.float32)
-        if given.shape[1]:
-            padded[:, self.context - given.shape[1] :] = given
+        if newest.shape[1]:
+            padded[:, self.context - newest.shape[1] :] = newest
         moved = current.astype(np.float64) + self._steps.steps(current, padded)
         length = np.sqrt(np.vecdot(moved, moved))[:, None]
         if not (np.isfinite(length) & (length > 0.0)).all():
@@ -94,11 +94,11 @@ class NextVector:
             )
 
 
-def open_model(folder: str | Path) -> NextVector:
+def open_model(folder: str | Path) -> NextVectorModel:
     """The model in a folder, its files checked against their hashes."""
-    place = Path(folder)
+    path = Path(folder)
     try:
-        manifest = json.loads((place / MANIFEST).read_text("utf-8"))
+        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
         kind, files = str(manifest["kind"]), dict(manifest["files"])
         str(manifest["name"]), dict(manifest["normalisation"])
         if int(manifest["dim"]) < 1 or int(manifest["context"]) < 0:
@@ -106,20 +106,24 @@ def open_model(folder: str | Path) -> NextVector:
         dict(manifest.get("training", {}))
     except (OSError, ValueError, KeyError, TypeError) as error:
         cure = "train one: assay lvm train; or adopt an ONNX file: assay lvm adopt"
-        raise ModelError(f"{place} holds no next-vector model: {error}", cure) from error
+        raise ModelError(f"{path} holds no next-vector model: {error}", cure) from error
     if kind not in KINDS:
-        raise ModelError(f"{place}: there is no kind of next-vector model {kind!r}", nearest(kind, KINDS))
+        raise ModelError(f"{path}: there is no kind of next-vector model {kind!r}", nearest(kind, KINDS))
     for name, digest in files.items():
-        if Path(name).name != name or _sha256(place / name) != digest:
-            raise ModelError(f"{place}: {name} is not the file that its manifest names", "train or copy it again")
+        if Path(name).name != name or _sha256(path / name) != digest:
+            raise ModelError(f"{path}: {name} is not the file that its manifest names", "train or copy it again")
     module, _, attribute = KINDS[kind].partition(":")
-    opened: Callable[[Path, Mapping[str, Any]], Steps] = getattr(import_module(module), attribute)
-    return NextVector(opened(place, manifest), manifest)
+    open_steps: Callable[[Path, Mapping[str, Any]], StepModel] = getattr(import_module(module), attribute)
+    return NextVectorModel(open_steps(path, manifest), manifest)
 
 
-def write_manifest(folder: Path, said: Mapping[str, Any], files: tuple[str, ...]) -> NextVector:
-    """Complete a model's folder: what is said of it, its normalisation and the hashes of its files; then open it."""
-    manifest = {**said, "normalisation": dict(NORMALISATION), "files": {name: _sha256(folder / name) for name in files}}
+def write_manifest(folder: Path, facts: Mapping[str, Any], files: tuple[str, ...]) -> NextVectorModel:
+    """Write the manifest of a model: its facts, its normalisation and the hashes of its files; then open it."""
+    manifest = {
+        **facts,
+        "normalisation": dict(NORMALISATION),
+        "files": {name: _sha256(folder / name) for name in files},
+    }
     write_text(folder / MANIFEST, json.dumps(manifest, sort_keys=True, indent=1) + "\n")
     return open_model(folder)
 

@@ -1,4 +1,4 @@
-"""A next-vector model in ONNX, ours or anybody's.
+"""Runs next-vector models in ONNX, trained here or elsewhere.
 
     inputs    current float32 [n, D]      context float32 [n, C, D], oldest first, zero rows where there was none
     output    delta   float32 [n, D]
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.cascade.lvm.model import NextVector, write_manifest
-from assay.embed.session import open_session
+from assay.cascade.lvm.model import NextVectorModel, write_manifest
+from assay.embed.onnx_session import open_session
 from assay.errors import MissingExtra, ModelError
 from assay.types import Vectors
-from assay.util.atomic import whole
+from assay.util.atomic_files import atomic_writer
 
 FILE = "model.onnx"
 _SHAPES = {"current": 2, "context": 3}
@@ -36,9 +36,9 @@ class OnnxSteps:
         self._session = session
 
     def steps(self, current: Vectors, context: Vectors) -> Vectors:
-        given = {"current": np.ascontiguousarray(current), "context": np.ascontiguousarray(context)}
+        inputs = {"current": np.ascontiguousarray(current), "context": np.ascontiguousarray(context)}
         try:
-            delta: Vectors = self._session.run(["delta"], given)[0]
+            delta: Vectors = self._session.run(["delta"], inputs)[0]
         except Exception as error:  # onnxruntime has an exception class for each way a call can fail
             raise ModelError(f"the ONNX model cannot be run: {str(error).splitlines()[0]}", _CURE) from error
         if delta.shape != current.shape or delta.dtype != np.float32:
@@ -48,35 +48,35 @@ class OnnxSteps:
 
 def open_onnx(folder: Path, manifest: Mapping[str, Any]) -> OnnxSteps:
     session = open_session(folder / FILE, "train it anew: assay lvm train --model recurrent")
-    dim, context = _shape(session, folder / FILE)
+    dim, context = _read_shape(session, folder / FILE)
     if (dim, context) != (int(manifest["dim"]), int(manifest["context"])):
         raise ModelError(
             f"{folder}: the model reads {context} vectors of {dim} numbers, its manifest says "
             f"{manifest['context']} of {manifest['dim']}",
             "adopt it anew: assay lvm adopt",
         )
-    return _tried(session, dim, context)
+    return _check_runs(session, dim, context)
 
 
-def adopt(file: Path, folder: Path, name: str = "") -> NextVector:
+def adopt_onnx(file: Path, folder: Path, name: str = "") -> NextVectorModel:
     """Take an ONNX file of this shape as a model: a folder with a copy and a manifest.
 
-    Whoever adopts a model says with it that it was trained on vectors of length one; the manifest records that.
+    Adopting a model asserts that it was trained on vectors of length one; the manifest records that.
     """
     session = open_session(file, "name an ONNX file")
-    dim, context = _shape(session, file)
-    _tried(session, dim, context)
-    raw = _in_one_file(file)
+    dim, context = _read_shape(session, file)
+    _check_runs(session, dim, context)
+    raw = _read_whole(file)
     folder.mkdir(parents=True, exist_ok=True)
-    with whole(folder / FILE) as copy:
+    with atomic_writer(folder / FILE) as copy:
         copy.write(raw)
-    said = {"name": name or file.stem, "kind": "onnx", "dim": dim, "context": context, "training": {"by": "others"}}
-    return write_manifest(folder, said, (FILE,))
+    facts = {"name": name or file.stem, "kind": "onnx", "dim": dim, "context": context, "training": {"by": "others"}}
+    return write_manifest(folder, facts, (FILE,))
 
 
-def _in_one_file(file: Path) -> bytes:
-    """The model with all its weights. Exporters may lay those into files beside it: a copy without them is no model,
-    and a hash that does not cover them vouches for nothing."""
+def _read_whole(file: Path) -> bytes:
+    """The model with all its weights. Exporters may put weights into separate files, which the copy and its hash must
+    include."""
     raw = file.read_bytes()
     with tempfile.TemporaryDirectory() as alone, contextlib.suppress(ModelError):
         place = Path(alone) / FILE
@@ -91,17 +91,17 @@ def _in_one_file(file: Path) -> bytes:
     return joined
 
 
-def _tried(session: Any, dim: int, context: int) -> OnnxSteps:
-    """The model once it has answered for one window without context, and for two at once."""
-    made = OnnxSteps(session)
+def _check_runs(session: Any, dim: int, context: int) -> OnnxSteps:
+    """Check that the model runs for one window without context, and for two at once."""
+    steps = OnnxSteps(session)
     for count in (1, 2):
         current = np.full((count, dim), 1.0 / np.sqrt(dim), np.float32)
-        if not np.isfinite(made.steps(current, np.zeros((count, context, dim), np.float32))).all():
+        if not np.isfinite(steps.steps(current, np.zeros((count, context, dim), np.float32))).all():
             raise ModelError("the ONNX model predicts no finite step for a vector without context", _ALONE)
-    return made
+    return steps
 
 
-def _shape(session: Any, path: Path) -> tuple[int, int]:
+def _read_shape(session: Any, path: Path) -> tuple[int, int]:
     """(D, C) of a model that has the right inputs and output."""
     inputs = {one.name: one for one in session.get_inputs()}
     outputs = [one.name for one in session.get_outputs()]

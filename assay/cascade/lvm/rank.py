@@ -1,6 +1,6 @@
-"""How high does the truth stand? What next-vector models are chosen by, on windows that were kept back.
+"""The reciprocal rank of the true next vector on held-out windows: the score that selects next-vector models.
 
-Not the mean cosine: what is nearest to the mean of all answers has a fine cosine and no rank (decision 0029).
+Not the mean cosine: a prediction near the mean of all answers has a high cosine and a low rank (decision 0026).
 """
 
 from __future__ import annotations
@@ -13,32 +13,31 @@ from assay.cascade.lvm.windows import Windows
 from assay.types import Vectors
 
 RANKED = 1_000
-"""Windows that decide."""
+"""Windows that are scored."""
 
 
-def deciding(kept_back: Iterable[Windows]) -> Windows:
-    """The last of the windows kept back: neighbours in the file are neighbours in a document, and make the harder
-    candidates."""
-    held = list(kept_back)
+def last_windows(kept_back: Iterable[Windows]) -> Windows:
+    """The last held-out windows: neighbours in the file are neighbours in a document, which makes harder candidates."""
+    windows = list(kept_back)
     return Windows(
-        np.concatenate([some.current for some in held])[-RANKED:],
-        np.concatenate([some.context for some in held])[-RANKED:],
-        np.concatenate([some.following for some in held])[-RANKED:],
+        np.concatenate([part.current for part in windows])[-RANKED:],
+        np.concatenate([part.context for part in windows])[-RANKED:],
+        np.concatenate([part.following for part in windows])[-RANKED:],
     )
 
 
-def reciprocal_rank(held: Windows, steps: Vectors) -> tuple[float, float]:
-    """Mean of 1 / rank of the truth by cos(ŷ, ·) among all current and next vectors of these windows, and mean cosine.
+def reciprocal_rank(windows: Windows, steps: Vectors) -> tuple[float, float]:
+    """Mean of 1 / rank of the true next vector by cos(ŷ, ·) among all vectors of these windows, and mean cosine.
 
-    The current vector itself is no candidate; equal scores count for the truth. Scores are rounded to nine digits, so
-    that the order in which a product adds up decides nothing.
+    The current vector itself is no candidate; ties count in favour of the truth. Scores are rounded to nine
+    digits, so that the summation order of the product does not matter.
     """
-    moved = held.current.astype(np.float64) + steps
+    moved = windows.current.astype(np.float64) + steps
     moved /= np.maximum(np.sqrt(np.vecdot(moved, moved))[:, None], 1e-12)
-    candidates = np.concatenate([held.following, held.current]).astype(np.float64)
+    candidates = np.concatenate([windows.following, windows.current]).astype(np.float64)
     scores = np.round(moved @ candidates.T, 9)
-    own = np.arange(len(held))
-    truth = scores[own, own]
-    scores[own, own + len(held)] = -np.inf
+    diagonal = np.arange(len(windows))
+    truth = scores[diagonal, diagonal]
+    scores[diagonal, diagonal + len(windows)] = -np.inf
     ranks = 1.0 + (scores > truth[:, None]).sum(axis=1)
     return round(float(np.mean(1.0 / ranks)), 6), round(float(truth.mean()), 6)

@@ -2,10 +2,10 @@
 
     h = GRU(context, x), oldest first        Δ̂ = V tanh(h) + b
 
-The truth is told from the other next vectors of its batch: the loss is the cross entropy of softmax(cos(ŷ, ·) / τ).
-Context is dropped from a quarter of the windows, so that x alone is a question it has seen. One thread and a seed: the
-same windows give the same network on the same machine and versions. The epoch whose reciprocal rank on the windows kept
-back is best is the one that is kept; before the first epoch the network stays where it is.
+The loss is the cross entropy of softmax(cos(ŷ, ·) / τ) over the next vectors of the batch. Context is dropped from a
+quarter of the windows, so that the network also learns from x alone. One thread and a seed: the same windows give the
+same network on the same machine and versions. The epoch with the best reciprocal rank on the held-out windows is kept;
+the initial network predicts no step.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.cascade.lvm.model import NextVector, write_manifest
+from assay.cascade.lvm.model import NextVectorModel, write_manifest
 from assay.cascade.lvm.onnx import FILE
-from assay.cascade.lvm.rank import deciding, reciprocal_rank
+from assay.cascade.lvm.rank import last_windows, reciprocal_rank
 from assay.cascade.lvm.windows import Windows
 from assay.errors import MissingExtra
 from assay.types import Vectors
-from assay.util.atomic import whole
+from assay.util.atomic_files import atomic_writer
 
 HIDDEN = 128
 EPOCHS = 12
@@ -38,7 +38,7 @@ Curve = list[tuple[float, float]]
 
 def fit_recurrent(
     train: Windows,
-    held: Windows,
+    held_out: Windows,
     *,
     hidden: int = HIDDEN,
     epochs: int = EPOCHS,
@@ -46,17 +46,17 @@ def fit_recurrent(
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> tuple[Weights, Curve]:
     """The network's weights as arrays, and its (reciprocal rank, cosine) on `held` before and after each epoch."""
-    torch = _torch()
+    torch = _import_torch()
     torch.manual_seed(seed)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _fitted(torch, train, held, hidden, epochs, np.random.default_rng(seed), progress)
+        return _fit(torch, train, held_out, hidden, epochs, np.random.default_rng(seed), progress)
     finally:
         torch.set_num_threads(before)
 
 
-def _torch() -> Any:
+def _import_torch() -> Any:
     try:
         import torch
     except ModuleNotFoundError as error:
@@ -64,10 +64,10 @@ def _torch() -> Any:
     return torch
 
 
-def _fitted(
+def _fit(
     torch: Any,
     train: Windows,
-    held: Windows,
+    held_out: Windows,
     hidden: int,
     epochs: int,
     rng: np.random.Generator,
@@ -75,21 +75,21 @@ def _fitted(
 ) -> tuple[Weights, Curve]:
     dim = train.current.shape[1]
     gru, out = torch.nn.GRU(dim, hidden, batch_first=True), torch.nn.Linear(hidden, dim)
-    torch.nn.init.zeros_(out.weight)  # the first guess is to stay
+    torch.nn.init.zeros_(out.weight)  # the initial prediction is no step
     torch.nn.init.zeros_(out.bias)
     parameters = [*gru.parameters(), *out.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=_RATE)
-    some = deciding([held])
+    decisive = last_windows([held_out])
 
     def steps(current: Vectors, context: Vectors) -> Any:
-        seen = np.concatenate([context, current[:, None]], axis=1)
-        return out(torch.tanh(gru(torch.from_numpy(seen))[0][:, -1]))
+        sequence = np.concatenate([context, current[:, None]], axis=1)
+        return out(torch.tanh(gru(torch.from_numpy(sequence))[0][:, -1]))
 
-    def reached() -> tuple[float, float]:
+    def measure() -> tuple[float, float]:
         with torch.no_grad():
-            return reciprocal_rank(some, steps(some.current, some.context).numpy())
+            return reciprocal_rank(decisive, steps(decisive.current, decisive.context).numpy())
 
-    best, kept = reached(), _arrays(gru, out)
+    best, best_weights = measure(), _copy_weights(gru, out)
     curve = [best]
     for epoch in range(epochs):
         order = rng.permutation(len(train))
@@ -103,14 +103,14 @@ def _fitted(
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimiser.step()
-        curve.append(reached())
+        curve.append(measure())
         if curve[-1] > best:
-            best, kept = curve[-1], _arrays(gru, out)
+            best, best_weights = curve[-1], _copy_weights(gru, out)
         progress("training", epoch + 1, epochs)
-    return kept, curve
+    return best_weights, curve
 
 
-def _arrays(gru: Any, out: Any) -> dict[str, Vectors]:
+def _copy_weights(gru: Any, out: Any) -> dict[str, Vectors]:
     """A copy of the weights, gates in ONNX's order (update, reset, new) instead of torch's (reset, update, new)."""
 
     def gates(name: str) -> Vectors:
@@ -126,17 +126,17 @@ def _arrays(gru: Any, out: Any) -> dict[str, Vectors]:
     }
 
 
-def save_recurrent(folder: Path, weights: Weights, context: int, said: Mapping[str, Any]) -> NextVector:
+def save_recurrent(folder: Path, weights: Weights, context: int, training: Mapping[str, Any]) -> NextVectorModel:
     """Write the network as ONNX with its manifest, and open it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with whole(folder / FILE) as file:
-        file.write(graph(weights, context))
+    with atomic_writer(folder / FILE) as file:
+        file.write(to_onnx(weights, context))
     dim = int(weights["W"].shape[2])
     facts = {"name": f"gru_{dim}_ctx{context}", "kind": "onnx", "dim": dim, "context": context}
-    return write_manifest(folder, {**facts, **said}, (FILE,))
+    return write_manifest(folder, {**facts, **training}, (FILE,))
 
 
-def graph(weights: Weights, context: int) -> bytes:
+def to_onnx(weights: Weights, context: int) -> bytes:
     """The network as an ONNX file's bytes: inputs current and context, output delta."""
     try:
         import onnx
@@ -155,15 +155,15 @@ def graph(weights: Weights, context: int) -> bytes:
         helper.make_node("MatMul", ["bent", "V"], ["moved"]),
         helper.make_node("Add", ["moved", "b"], ["delta"]),
     ]
-    held = [numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in weights.items()]
-    held += [axis, numpy_helper.from_array(np.array([0], np.int64), "first")]
+    initialisers = [numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in weights.items()]
+    initialisers += [axis, numpy_helper.from_array(np.array([0], np.int64), "first")]
     inputs = [
         helper.make_tensor_value_info("current", TensorProto.FLOAT, ["n", dim]),
         helper.make_tensor_value_info("context", TensorProto.FLOAT, ["n", context, dim]),
     ]
     outputs = [helper.make_tensor_value_info("delta", TensorProto.FLOAT, ["n", dim])]
-    drawn = helper.make_graph(nodes, "next_vector", inputs, outputs, held)
-    model = helper.make_model(drawn, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=9)
+    graph = helper.make_graph(nodes, "next_vector", inputs, outputs, initialisers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=9)
     onnx.checker.check_model(model)
     raw: bytes = model.SerializeToString(deterministic=True)
     return raw

@@ -1,11 +1,10 @@
-"""The default next-vector model: a ridge regression of the step on where we are and where we come from.
+"""The default next-vector model: a ridge regression of the step on the current vector and its context.
 
-    f = (x, e)                          x the current vector, e the exponentially weighted context (`windows.recent`)
+    f = (x, e)                          x the current vector, e the weighted context (`windows.weighted_context`)
     Δ̂ = W f                             W = argmin Σ ‖y − x − W f‖² + α ‖W‖²  =  (Σ Δ fᵀ)(Σ f fᵀ + α I)⁻¹
 
-In closed form: no seed, no epochs, seconds for ten thousand windows. α is the one, of those offered, under which the
-truth stands highest among the vectors of windows that were kept back (mean reciprocal rank; then the mean cosine, then
-the larger α).
+In closed form: no seed, no epochs, seconds for ten thousand windows. α is the candidate with the best mean reciprocal
+rank on the held-out windows; then the best mean cosine, then the larger α.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.cascade.lvm.model import NextVector, write_manifest
-from assay.cascade.lvm.rank import deciding, reciprocal_rank
-from assay.cascade.lvm.windows import Windows, recent
+from assay.cascade.lvm.model import NextVectorModel, write_manifest
+from assay.cascade.lvm.rank import last_windows, reciprocal_rank
+from assay.cascade.lvm.windows import Windows, weighted_context
 from assay.errors import ModelError
 from assay.types import Floats, Vectors
-from assay.util.atomic import whole
+from assay.util.atomic_files import atomic_writer
 
 ALPHAS = (0.1, 1.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 10_000.0)
 DECAY = 0.5
@@ -42,7 +41,7 @@ class Ridge:
 
 
 def features(current: Vectors, context: Vectors, decay: float) -> Vectors:
-    return np.concatenate([current, recent(current, context, decay)], axis=1)
+    return np.concatenate([current, weighted_context(current, context, decay)], axis=1)
 
 
 def solve(gram: Floats, cross: Floats, alpha: float) -> Vectors:
@@ -50,40 +49,40 @@ def solve(gram: Floats, cross: Floats, alpha: float) -> Vectors:
     return np.ascontiguousarray(np.linalg.solve(gram + alpha * np.eye(len(gram)), cross).T, np.float32)
 
 
-def fit(
+def fit_ridge(
     train: Iterable[Windows], kept_back: Iterable[Windows], decay: float = DECAY, alphas: Sequence[float] = ALPHAS
 ) -> tuple[Ridge, dict[str, float]]:
-    """The best of the α offered, and the mean reciprocal rank that each reached on the windows kept back."""
+    """The ridge with the best α, and the mean reciprocal rank of each α on the held-out windows."""
     gram: Floats | None = None
-    for some in train:
-        f = features(some.current, some.context, decay).astype(np.float64)
-        step = some.following.astype(np.float64) - some.current
+    for windows in train:
+        f = features(windows.current, windows.context, decay).astype(np.float64)
+        step = windows.following.astype(np.float64) - windows.current
         if gram is None:
             gram, cross = np.zeros((f.shape[1],) * 2), np.zeros((f.shape[1], step.shape[1]))
         gram += f.T @ f
         cross += f.T @ step
     if gram is None:
         raise ModelError("there are no windows to learn from", "give sequences with a training half")
-    held = deciding(kept_back)
-    reached: dict[str, float] = {}
-    best, chosen = (-1.0, -1.0), Ridge(solve(gram, cross, alphas[-1]), decay)
+    held_out_windows = last_windows(kept_back)
+    scores: dict[str, float] = {}
+    best, best_ridge = (-1.0, -1.0), Ridge(solve(gram, cross, alphas[-1]), decay)
     for alpha in alphas:
-        one = Ridge(solve(gram, cross, alpha), decay)
-        score = reciprocal_rank(held, one.steps(held.current, held.context))
-        reached[f"{alpha:g}"] = score[0]
+        candidate = Ridge(solve(gram, cross, alpha), decay)
+        score = reciprocal_rank(held_out_windows, candidate.steps(held_out_windows.current, held_out_windows.context))
+        scores[f"{alpha:g}"] = score[0]
         if score >= best:
-            best, chosen = score, one
-    return chosen, reached
+            best, best_ridge = score, candidate
+    return best_ridge, scores
 
 
-def save_ridge(folder: Path, ridge: Ridge, context: int, said: Mapping[str, Any]) -> NextVector:
-    """Write the model's folder and open it; `said` is what its manifest says about its training."""
+def save_ridge(folder: Path, ridge: Ridge, context: int, training: Mapping[str, Any]) -> NextVectorModel:
+    """Write the model's folder and open it; `training` goes into its manifest."""
     folder.mkdir(parents=True, exist_ok=True)
-    with whole(folder / _FILE) as file:
+    with atomic_writer(folder / _FILE) as file:
         np.lib.format.write_array(file, ridge.weights, allow_pickle=False)
     dim = ridge.weights.shape[0]
     facts = {"kind": "ridge", "dim": dim, "context": context, "decay": ridge.decay}
-    return write_manifest(folder, {"name": f"ridge_{dim}_ctx{context}", **facts, **said}, (_FILE,))
+    return write_manifest(folder, {"name": f"ridge_{dim}_ctx{context}", **facts, **training}, (_FILE,))
 
 
 def open_ridge(folder: Path, manifest: Mapping[str, Any]) -> Ridge:

@@ -1,4 +1,4 @@
-"""What a next-vector model reads: current vectors, those before them and, to learn from, those that followed."""
+"""The input of next-vector models: current vectors, their context and, for training, the vectors that followed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Windows:
         return len(self.current)
 
 
-def recent(current: Vectors, context: Vectors, decay: float) -> Vectors:
+def weighted_context(current: Vectors, context: Vectors, decay: float) -> Vectors:
     """The exponentially weighted context, of length one: e = l2(Σ_j decay^j · v_j), where v_0 is the current vector.
 
     Without context it is the current vector itself. Sums run in float64, in one order: einsum calls no threads.

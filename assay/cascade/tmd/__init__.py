@@ -1,4 +1,4 @@
-"""Task, Modifier, Domain: sixteen bits that say what a vector is about, and how well two of them agree (001).
+"""Task/Modifier/Domain codes: sixteen bits that describe a vector (vector cascade).
 
-`layout` packs and unpacks the bits, `ladder` scores agreement, `prototypes` assigns codes without hand labels.
+`prototypes` assigns codes without hand labels; `assay.score.tmd_layout` packs the bits, `assay.score.tmd` scores them.
 """

@@ -1,9 +1,9 @@
-"""Codes without hand labels: each chunk takes the domain, the task and the modifier whose description lies nearest.
+"""Assigns codes without hand labels: each chunk takes the domain, task and modifier of the nearest description.
 
     code = argmax_i cos(v − m, p_i − m)          p_i the description's vector, m the mean of that field's descriptions
 
-What all descriptions share (they are short English sentences) is taken out first; else one of them, the nearest to
-everything, wins everywhere. Ties go to the smaller number. A code depends on the vector and the descriptions alone.
+The mean of the descriptions is subtracted first; else one of them is nearest to everything. Ties go to the smaller
+number. A code depends only on the vector and the descriptions.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _BLOCK = 8_192
 
 
 @cache
-def descriptions() -> dict[str, tuple[tuple[str, str], ...]]:
+def read_descriptions() -> dict[str, tuple[tuple[str, str], ...]]:
     """(name, description) of the 16 domains, 32 tasks and 64 modifiers that ship with us, by number."""
-    said = tomllib.loads(resources.files("assay.cascade.tmd").joinpath("descriptions.toml").read_text("utf-8"))
-    return {field: tuple((str(name), str(text)) for name, text in said[field].items()) for field in FIELDS}
+    table = tomllib.loads(resources.files("assay.cascade.tmd").joinpath("descriptions.toml").read_text("utf-8"))
+    return {field: tuple((str(name), str(text)) for name, text in table[field].items()) for field in FIELDS}
 
 
 @dataclass(frozen=True, eq=False)
 class Prototypes:
-    """For each field the directions of its descriptions, and what they share."""
+    """For each field the mean and the centred directions of its descriptions."""
 
     directions: dict[str, tuple[Floats, Floats]]
     layout: Layout
@@ -47,25 +47,25 @@ class Prototypes:
 
     def _nearest(self, field: str, vectors: Vectors) -> Numbers:
         mean, directions = self.directions[field]
-        found = []
+        blocks = []
         for start in range(0, len(vectors), _BLOCK):
-            aside = vectors[start : start + _BLOCK].astype(np.float64) - mean
+            centred = vectors[start : start + _BLOCK].astype(np.float64) - mean
             # A vector's own length changes no argmax, so it is not divided out.
-            found.append(np.argmax(np.einsum("nd,pd->np", aside, directions), axis=1))
-        return np.concatenate(found).astype(np.int64)
+            blocks.append(np.argmax(np.einsum("nd,pd->np", centred, directions), axis=1))
+        return np.concatenate(blocks).astype(np.int64)
 
 
-def prototypes(embedder: Embedder, layout: Layout) -> Prototypes:
+def embed_prototypes(embedder: Embedder, layout: Layout) -> Prototypes:
     """The shipped descriptions under an embedder; a layout with fewer places than descriptions is refused."""
     directions = {}
     for field in FIELDS:
-        texts = [text for _, text in descriptions()[field]]
+        texts = [text for _, text in read_descriptions()[field]]
         if len(texts) > getattr(layout, field).count:
             raise ConfigError(f"layout {layout.name!r} holds fewer than {len(texts)} {field}s", "take layout spec")
-        given = np.asarray(embedder.encode(texts), np.float64)
-        mean = given.mean(axis=0)
-        aside = given - mean
-        directions[field] = (mean, aside / np.linalg.norm(aside, axis=1, keepdims=True))
+        vectors = np.asarray(embedder.encode(texts), np.float64)
+        mean = vectors.mean(axis=0)
+        centred = vectors - mean
+        directions[field] = (mean, centred / np.linalg.norm(centred, axis=1, keepdims=True))
     return Prototypes(directions, layout)
 
 
@@ -86,7 +86,7 @@ def read_codes(path: Path, ids: NDArray[np.int64]) -> Bits:
 
 
 def _from_lines(path: Path, ids: NDArray[np.int64]) -> Bits:
-    known: dict[int, int] = {}
+    codes: dict[int, int] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             for number, line in enumerate(csv.reader(file, delimiter="\t"), 1):
@@ -94,13 +94,15 @@ def _from_lines(path: Path, ids: NDArray[np.int64]) -> Bits:
                     name, code = (int(word) for word in line)
                 except ValueError:
                     name, code = -1, -1
-                if name in known or not 0 <= code < 65_536:
+                if name in codes or not 0 <= code < 65_536:
                     cure = "write id<TAB>code, one line for each id and no other, a code from 0 to 65535"
                     raise BadRecord(f"{path}, line {number}: {str(line)[:80]}", cure)
-                known[name] = code
+                codes[name] = code
     except (OSError, ValueError, csv.Error) as error:
         raise BadRecord(f"{path} cannot be read: {error}", "name a file with lines id<TAB>code") from error
-    lost = [name for name in ids.tolist() if name not in known]
-    if lost:
-        raise BadRecord(f"{path} has no code for id {lost[0]} and {len(lost) - 1} others", "name every id of the bank")
-    return np.array([known[name] for name in ids.tolist()], np.uint16)
+    missing = [name for name in ids.tolist() if name not in codes]
+    if missing:
+        raise BadRecord(
+            f"{path} has no code for id {missing[0]} and {len(missing) - 1} others", "name every id of the bank"
+        )
+    return np.array([codes[name] for name in ids.tolist()], np.uint16)

@@ -1,4 +1,4 @@
-"""`assay bench compare`: is one run better than another, by how much, and for whom?"""
+"""`assay bench compare`: compare runs by metric and stratum, with significance tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import json_option, listed
+from assay.cli.options import json_option, split_names
 
 
 @click.command()
@@ -30,16 +30,16 @@ def compare(
     by Benjamini-Hochberg over the strata. The fewer metrics are declared, the less is adjusted away. Queries of one
     conversation or document are not independent: with --groups, intervals are bootstrapped over groups first.
     """
-    from assay.bench.compare import compare as compared
+    from assay.bench.compare import compare as compare_runs
     from assay.bench.receipt import read, write
-    from assay.cli.terminal import escaped
+    from assay.cli.terminal import escape_json
     from assay.cli.views.compare import show
 
-    declared = listed(metrics) or None
-    found = compared([read(path) for path in receipts], declared, scopes or None, groups)
+    declared = split_names(metrics) or None
+    comparison = compare_runs([read(path) for path in receipts], declared, scopes or None, groups)
     if out is not None:
-        write(found, out)
+        write(comparison, out)
     if as_data:
-        click.echo(escaped(found.dumps().rstrip()))
+        click.echo(escape_json(comparison.dumps().rstrip()))
     else:
-        show(found)
+        show(comparison)

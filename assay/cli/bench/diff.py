@@ -1,4 +1,4 @@
-"""`assay bench diff`: no labels, two pipelines: what would change, for which queries?"""
+"""`assay bench diff`: what changes between two pipelines on a query log, without labels."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ def diff(
     look: the queries come most changed first (rank-biased overlap), with what entered, what left and why.
     """
     from assay.bench.diff import compare
-    from assay.bench.diff_html import page
+    from assay.bench.diff_html import render_page
     from assay.bench.query_log import read_log
-    from assay.cli.options import opened
-    from assay.cli.progress import bars
-    from assay.cli.terminal import as_json, safe
+    from assay.cli.options import open_store
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_json, sanitize
     from assay.cli.views.diff import show
-    from assay.util.atomic import write_text
+    from assay.util.atomic_files import write_text
 
     log = read_log(queries)
     for line in log.skipped:
-        click.echo(f"{click.style('left out', fg='yellow')}  {safe(line)}", err=True)
-    with opened(store) as base, bars() as bar:
+        click.echo(f"{click.style('left out', fg='yellow')}  {sanitize(line)}", err=True)
+    with open_store(store) as base, progress_bars() as bar:
         pipelines = base.pipeline(a), base.pipeline(b)
-        found = compare(base, *pipelines, log.queries, k, snapshot=snapshot, heard=bar.step)
+        difference = compare(base, *pipelines, log.queries, k, snapshot=snapshot, progress=bar.step)
     if page_path is not None:
-        write_text(page_path, page(found, (a, b)))
-        click.echo(f"wrote {safe(str(page_path))}", err=True)
+        write_text(page_path, render_page(difference, (a, b)))
+        click.echo(f"wrote {sanitize(str(page_path))}", err=True)
     if as_data:
-        click.echo(as_json({**found.to_json(), "skipped": list(log.skipped)}, indent=2))
+        click.echo(format_json({**difference.to_json(), "skipped": list(log.skipped)}, indent=2))
     else:
-        show(found, (a, b), top)
+        show(difference, (a, b), top)

@@ -1,4 +1,4 @@
-"""`assay bench gate`: may this result pass?"""
+"""`assay bench gate`: check a run against rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.cli.options import json_option
 if TYPE_CHECKING:
     from assay.bench.receipt import Receipt
 
-_SAID = {"pass": ("GO", "green"), "fail": ("NO-GO", "red"), "not_measured": ("NOT MEASURED", "yellow")}
+_WORDS = {"pass": ("GO", "green"), "fail": ("NO-GO", "red"), "not_measured": ("NOT MEASURED", "yellow")}
 _MARKS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "not_measured": ("?", "yellow")}
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -34,55 +34,57 @@ def gate(receipt: Path, against: Path | None, rules: str, out: Path | None, as_d
     \b
     assay bench gate receipts/b.json --against receipts/a.json --rules promote
     """
-    from assay.bench.gates.check import EXIT, judge
-    from assay.bench.gates.rules import load
+    from assay.bench.gates.rules import load_rules
+    from assay.bench.gates.verdicts import EXIT_CODES, judge_receipt
     from assay.bench.receipt import read, write
-    from assay.cli.terminal import escaped
+    from assay.cli.terminal import escape_json
 
-    found = judge(read(receipt), load(rules), None if against is None else read(against))
+    verdicts = judge_receipt(read(receipt), load_rules(rules), None if against is None else read(against))
     if out is not None:
-        write(found, out)
+        write(verdicts, out)
     if as_data:
-        click.echo(escaped(found.dumps().rstrip()))
+        click.echo(escape_json(verdicts.dumps().rstrip()))
     else:
-        show(found)
-    raise click.exceptions.Exit(EXIT[found.measured["verdict"]])
+        show(verdicts)
+    raise click.exceptions.Exit(EXIT_CODES[verdicts.measured["verdict"]])
 
 
-def show(found: Receipt) -> None:
+def show(verdicts: Receipt) -> None:
     """The verdicts for people: one line for each gate, and the strata that decided it."""
-    from assay.cli.terminal import safe
+    from assay.cli.terminal import sanitize
 
-    canonical = found.canonical
+    canonical = verdicts.canonical
     dataset, baseline = canonical["dataset"], canonical["baseline"]
-    against = f" against {safe(baseline['name'])}" if baseline else ""
+    against = f" against {sanitize(baseline['name'])}" if baseline else ""
+    data = f"{sanitize(dataset['name'])}/{sanitize(dataset['split'])}"
     click.secho(
-        f"{safe(canonical['system']['name'])}{against} on {safe(dataset['name'])}/{safe(dataset['split'])}, "
-        f"rules {safe(canonical['rules']['name'])}",
+        f"{sanitize(canonical['system']['name'])}{against} on {data}, rules {sanitize(canonical['rules']['name'])}",
         dim=True,
     )
-    for one in (*canonical["gates"], *found.measured["gates"]):
-        _show_gate(one)
-    said, colour = _SAID[found.measured["verdict"]]
-    click.secho(said, fg=colour, bold=True)
+    for gate in (*canonical["gates"], *verdicts.measured["gates"]):
+        _show_gate(gate)
+    word, colour = _WORDS[verdicts.measured["verdict"]]
+    click.secho(word, fg=colour, bold=True)
 
 
-def _show_gate(one: dict[str, Any]) -> None:
+def _show_gate(result: dict[str, Any]) -> None:
     """The gate; below one of many strata, those that did not pass."""
-    findings = one["findings"]
+    findings = result["findings"]
     if len(findings) == 1:
-        _line("", one["verdict"], one["name"], one["why"])
+        _line("", result["verdict"], result["name"], result["why"])
         return
     passed = sum(finding["verdict"] == "pass" for finding in findings)
-    decisive = "" if one["verdict"] != "pass" else f"; the closest: {one['why']}"
-    _line("", one["verdict"], one["name"], f"{passed} of {len(findings)} strata pass{decisive}")
+    decisive = "" if result["verdict"] != "pass" else f"; the closest: {result['why']}"
+    _line("", result["verdict"], result["name"], f"{passed} of {len(findings)} strata pass{decisive}")
     for finding in findings:
         if finding["verdict"] != "pass":
             _line("    ", finding["verdict"], finding["scope"], finding["why"])
 
 
 def _line(pad: str, verdict: str, name: str, why: str) -> None:
-    from assay.cli.terminal import safe
+    from assay.cli.terminal import sanitize
 
     mark, colour = _MARKS[verdict]
-    click.echo(f"{pad}{click.style(mark, fg=colour, bold=True)} {click.style(safe(name), bold=True)}  {safe(why)}")
+    click.echo(
+        f"{pad}{click.style(mark, fg=colour, bold=True)} {click.style(sanitize(name), bold=True)}  {sanitize(why)}"
+    )

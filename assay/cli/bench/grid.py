@@ -53,32 +53,32 @@ def grid(
     cell's receipt, and winner.toml when there is one. A sweep that was killed goes on where it was. Exits with 0
     for a winner, 1 when none passes, 2 when something was not measured.
     """
-    from assay.bench.gates.check import EXIT
-    from assay.bench.gates.rules import load
-    from assay.bench.grid import CellPlace, base_for, promote, sweep
-    from assay.bench.systems import system
+    from assay.bench.gates.rules import load_rules
+    from assay.bench.gates.verdicts import EXIT_CODES
+    from assay.bench.grid import SweepDataset, build_sweep, choose_base, promote
+    from assay.bench.systems import load_system
     from assay.bench.workspace import IndexSettings
-    from assay.cli.progress import bars
-    from assay.cli.terminal import escaped
-    from assay.cli.views.grid import put, show
-    from assay.util.parallel import workers as usual
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import escape_json
+    from assay.cli.views.grid import show, write_files
+    from assay.util.worker_pool import count_workers as default_workers
 
-    swept = sweep(system(base) if base else base_for(axes), axes)
+    cells = build_sweep(load_system(base) if base else choose_base(axes), axes)
     folder = out or Path(f"grid-{Path(dataset).name.replace(':', '-')}")
-    with bars() as bar:
-        found = promote(
-            swept,
-            CellPlace(dataset, IndexSettings(embedder, language, profile)),
-            load(rules),
+    with progress_bars() as bar:
+        result = promote(
+            cells,
+            SweepDataset(dataset, IndexSettings(embedder, language, profile)),
+            load_rules(rules),
             folder,
             pick=pick,
             splits=(dev, test),
-            workers=workers or usual(),
+            workers=workers or default_workers(),
             progress=bar.step,
         )
-    put(found, folder)
+    write_files(result, folder)
     if as_data:
-        click.echo(escaped(found.receipt.dumps().rstrip()))
+        click.echo(escape_json(result.receipt.dumps().rstrip()))
     else:
-        show(found, folder)
-    raise click.exceptions.Exit(EXIT[found.verdict])
+        show(result, folder)
+    raise click.exceptions.Exit(EXIT_CODES[result.verdict])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 
 BENCH_COMMANDS: Mapping[str, str] = {
     "run": "assay.cli.bench.run:run",
@@ -18,11 +18,11 @@ BENCH_COMMANDS: Mapping[str, str] = {
     "report": "assay.cli.bench.report:report",
     "synth": "assay.cli.bench.synth:synth",
     "diff": "assay.cli.bench.diff:diff",
-    "datasets": "assay.cli.bench.datasets:datasets",
+    "datasets": "assay.cli.bench.group:datasets",
 }
 
 
-@click.group(cls=Group, table=BENCH_COMMANDS)
+@click.group(cls=CommandGroup, table=BENCH_COMMANDS)
 def bench() -> None:
     """Is it better, and can you prove it?
 
@@ -32,3 +32,13 @@ def bench() -> None:
     assay bench run tiny --systems bm25,dense,default --out receipts/
     assay bench compare receipts/tiny.test.bm25.json receipts/tiny.test.default.json
     """
+
+
+@click.command()
+def datasets() -> None:
+    """List the datasets that `assay bench run` knows by name; set ASSAY_DATA to a folder of your own sets."""
+    from assay.bench.datasets import list_datasets
+    from assay.cli.terminal import sanitize
+
+    for name in list_datasets():
+        click.echo(sanitize(name))

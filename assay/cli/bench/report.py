@@ -1,4 +1,4 @@
-"""`assay bench report`: receipts as tables and pictures."""
+"""`assay bench report`: receipts as tables and charts."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def report(receipts: tuple[Path, ...], page: Path | None, text: Path | None, met
     assay bench report receipts/*.json --html report.html
     """
     from assay.bench.receipt import read
-    from assay.bench.report import gather, html, markdown
-    from assay.cli.terminal import safe
-    from assay.util.atomic import write_text
+    from assay.bench.report import build_report, render_html, render_markdown
+    from assay.cli.terminal import sanitize
+    from assay.util.atomic_files import write_text
 
-    paths = [found for given in receipts for found in (sorted(given.glob("*.json")) if given.is_dir() else [given])]
-    made = gather([read(path) for path in paths], metric, against)
-    for target, said in ((page, html), (text, markdown)):
+    paths = [file for path in receipts for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+    gathered = build_report([read(path) for path in paths], metric, against)
+    for target, render in ((page, render_html), (text, render_markdown)):
         if target is not None:
-            write_text(target, said(made))
-            click.echo(f"wrote {safe(str(target))}")
+            write_text(target, render(gathered))
+            click.echo(f"wrote {sanitize(str(target))}")
     if page is None and text is None:
-        click.echo(safe(markdown(made), keep_lines=True))
+        click.echo(sanitize(render_markdown(gathered), keep_lines=True))

@@ -1,4 +1,4 @@
-"""`assay bench router`: is the second source worth asking?"""
+"""`assay bench router`: measure a two-stage pipeline against its stages alone."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ def router(
 
     from assay.bench import router_report
     from assay.bench.datasets import load
-    from assay.bench.gates.check import EXIT
-    from assay.bench.gates.rules import load as load_rules
+    from assay.bench.gates.rules import load_rules as load_rules
+    from assay.bench.gates.verdicts import EXIT_CODES
     from assay.bench.lab import file_name
     from assay.bench.receipt import write
     from assay.bench.workspace import IndexSettings, prepare
-    from assay.cli.progress import bars
-    from assay.cli.terminal import as_json, safe
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_json, sanitize
     from assay.config.load import load as load_pipeline
-    from assay.util.atomic import write_text
+    from assay.util.atomic_files import write_text
 
-    pipeline, demands = load_pipeline(name), load_rules(rules)
-    chosen, found = router_report.arms(pipeline), load(dataset, split)
-    with bars() as bar, prepare(found, IndexSettings(embedder, language), bar.step) as workspace:
+    pipeline, gate_rules = load_pipeline(name), load_rules(rules)
+    chosen, data = router_report.build_arms(pipeline), load(dataset, split)
+    with progress_bars() as bar, prepare(data, IndexSettings(embedder, language), bar.step) as workspace:
         if make_table:
-            router_report.make_table(workspace, pipeline, bar.step)
-        done = router_report.measure(found, chosen, workspace, demands, out=out, progress=bar.step)
-    said = router_report.markdown(done.report, done.gate.measured)
+            router_report.write_lance_table(workspace, pipeline, bar.step)
+        measured = router_report.measure_router(data, chosen, workspace, gate_rules, out=out, progress=bar.step)
+    page = router_report.render_router_report(measured.report, measured.gate.measured)
     if out is not None:
-        stem = file_name(found, chosen.router.name).removesuffix(".json")
-        write(done.gate, out / f"{stem}.gate.json")
+        stem = file_name(data, chosen.router.name).removesuffix(".json")
+        write(measured.gate, out / f"{stem}.gate.json")
         reports = out / "reports"  # beside the receipts, which `assay bench report` reads
         reports.mkdir(exist_ok=True)
-        write_text(reports / f"{stem}.json", json.dumps(done.report, indent=1) + "\n")
-        write_text(reports / f"{stem}.md", said)
-    click.echo(as_json(done.report) if as_data else safe(said.rstrip(), keep_lines=True))
-    raise click.exceptions.Exit(EXIT[done.gate.measured["verdict"]])
+        write_text(reports / f"{stem}.json", json.dumps(measured.report, indent=1) + "\n")
+        write_text(reports / f"{stem}.md", page)
+    click.echo(format_json(measured.report) if as_data else sanitize(page.rstrip(), keep_lines=True))
+    raise click.exceptions.Exit(EXIT_CODES[measured.gate.measured["verdict"]])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import json_option, listed
+from assay.cli.options import json_option, split_names
 
 
 @click.command()
@@ -48,31 +48,30 @@ def run(
     assay bench run tiny --systems bm25,dense,default
     assay bench run scifact --split dev --systems default,mine.toml --out receipts/
 
-    The corpus is indexed once and kept. Every system answers every query from that one index; a document takes the
-    place of its best chunk. A receipt is written per system; a run that was killed goes on where it was. Exits with
-    1 when a result cannot be (worse than chance, better than the judgements).
+    The corpus is indexed once and kept. Every system answers every query from that one index; a document is ranked by
+    its best chunk. A receipt is written per system; an interrupted run continues. Exits with 1 when a result is
+    impossible (worse than random, better than the oracle).
     """
     from assay.bench import lab
     from assay.bench.datasets import load
     from assay.bench.runner import RunPlan
-    from assay.bench.systems import BASELINES, systems
+    from assay.bench.systems import BASELINES, load_systems
     from assay.bench.workspace import IndexSettings, prepare
-    from assay.cli.progress import bars
-    from assay.cli.terminal import as_json
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_json
     from assay.cli.views.run import show
 
-    asked = listed(names)
-    chosen = systems([*asked, *(name for name in BASELINES if baselines)])
-    plan = RunPlan(tuple(listed(metrics)), seed=seed, abstention=abstention)
-    found = load(dataset, split)
-    plan = plan.fitted(found)  # a misspelt metric is said before anything is indexed
-    with bars() as bar, prepare(found, IndexSettings(embedder, language, profile), bar.step) as workspace:
+    chosen = load_systems([*split_names(names), *(name for name in BASELINES if baselines)])
+    plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
+    data = load(dataset, split)
+    plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
+    with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
         options = {"again": again, "timed": timing, "with_text": with_text}
-        outcome = lab.run(found, chosen, workspace, plan, out=out, progress=bar.step, **options)
+        outcome = lab.run(data, chosen, workspace, plan, out=out, progress=bar.step, **options)
     if as_data:
-        said = {name: {"digest": r.digest, **r.canonical} for name, r in outcome.receipts.items()}
-        click.echo(as_json(said))
+        receipts = {name: {"digest": r.digest, **r.canonical} for name, r in outcome.receipts.items()}
+        click.echo(format_json(receipts))
     else:
-        show(found, plan, outcome, out)
+        show(data, plan, outcome, out)
     if outcome.broken:
         raise click.exceptions.Exit(1)

@@ -1,4 +1,4 @@
-"""`assay bench synth`: a first suite for people who have no labels."""
+"""`assay bench synth`: make a first suite of queries without labels."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def synth(
     """
     from assay import kb
     from assay.bench.collection import from_folder, from_store
-    from assay.bench.synth.question import QuestionWriter
-    from assay.bench.synth.suite import KINDS, Kind, make
-    from assay.bench.synth.write import about, write_suite
-    from assay.cli.progress import bars
-    from assay.cli.terminal import as_json
+    from assay.bench.synth.model_queries import QuestionWriter
+    from assay.bench.synth.suite import KINDS, QueryKind, build_suite
+    from assay.bench.synth.suite_writer import describe_kind, write_suite
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_json
     from assay.cli.views.synth import show
     from assay.errors import ConfigError
-    from assay.text.analyse import Analyser
+    from assay.text.analyser import Analyser
 
     if (docs is None) == (store is None):
         raise ConfigError("name one place to take documents from", "assay bench synth ./my-docs, or --store DIR")
@@ -58,23 +58,23 @@ def synth(
         raise ConfigError("--endpoint and --model go together", "give both: --endpoint https://host/v1 --model NAME")
     kinds = dict(KINDS)
     if endpoint is not None and model is not None:
-        kinds = {"question": Kind(6, QuestionWriter(endpoint, model).make, about("question")), **kinds}
-    place = docs or store
-    assert place is not None
+        kinds = {"question": QueryKind(6, QuestionWriter(endpoint, model).make, describe_kind("question")), **kinds}
+    origin = docs or store
+    assert origin is not None
     analyser = Analyser(language=language)
-    name = Path(place).resolve().name
+    name = Path(origin).resolve().name
     folder = out or Path(f"{name.lstrip('.') or 'documents'}-suite")
-    with bars() as bar:
+    with progress_bars() as bar:
         if docs is not None:
             collection = from_folder(docs, bar.step)
         else:
-            with kb.open(place, create=False) as base:
+            with kb.open(origin, create=False) as base:
                 collection, analyser = from_store(base), Analyser(language=base.language)
-        suite = make(collection, count, seed, analyser=analyser, kinds=kinds, heard=bar.step)
+        suite = build_suite(collection, count, seed, analyser=analyser, kinds=kinds, progress=bar.step)
         meta = write_suite(suite, folder, source=name, seed=seed)
     if as_data:
         click.echo(
-            as_json({**meta, "folder": str(folder), "problems": [list(p) for p in collection.problems]}, indent=2)
+            format_json({**meta, "folder": str(folder), "problems": [list(p) for p in collection.problems]}, indent=2)
         )
     else:
         show(suite, collection, folder)

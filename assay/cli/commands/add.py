@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 @click.option("--language", default="english", metavar="NAME", help="For a new store: how words are stemmed, or none.")
 @click.option("--profile", default="default", metavar="NAME", help="For a new store: default chunks, or fine ones.")
 @click.option("--triples", default="none", metavar="SPEC", help="For a new store: who reads triples for the graph.")
+@click.option(
+    "--k1", type=float, metavar="NUMBER", help="For a new store: how much a repeated word counts.  [default: 1.2]"
+)
+@click.option(
+    "--b",
+    type=float,
+    metavar="NUMBER",
+    help="For a new store: how much a chunk's length counts, 0 to 1.  [default: 0.75]",
+)
 @click.option("--no-index", is_flag=True, help="Do not build the index now; searches still see everything.")
 @json_option
 def add(
@@ -38,6 +48,8 @@ def add(
     language: str,
     profile: str,
     triples: str,
+    k1: float | None,
+    b: float | None,
     no_index: bool,
     as_data: bool,
 ) -> None:
@@ -49,8 +61,9 @@ def add(
     Reads markdown, text, rst, html, pdf, docx, eml, mbox, jsonl, csv and tsv.
     """
     from assay import kb
-    from assay.cli.progress import bars
+    from assay.cli.progress import progress_bars
     from assay.errors import ConfigError, StoreError
+    from assay.sync import AddReport
 
     if name is not None and len(paths) > 1:
         raise ConfigError("--as names one folder or file, but several are given", "add them one by one")
@@ -58,42 +71,25 @@ def add(
         if not path.exists():
             raise StoreError(f"{path} does not exist", "name folders and files that are there; nothing was added")
     start = time.perf_counter()
-    with kb.open(store, embedder=embedder, language=language, profile=profile, triples=triples) as base:
-        with bars() as bar:
-            reports = [base.add(path, name=name, moved=moved, on_event=bar.file, compact=False) for path in paths]
-            if not no_index and worthwhile(base):
-                base.optimize(bar.step)
-        report = merged(reports)
+    report = AddReport()
+    with kb.open(store, embedder=embedder, language=language, profile=profile, triples=triples, k1=k1, b=b) as base:
+        with progress_bars() as bar:
+            for path in paths:
+                report += base.add(path, name=name, moved=moved, on_event=bar.file, compact=False)
+            if not no_index:
+                base.refresh_index(bar.step)
         _show(report, base, time.perf_counter() - start, as_data)
     if report.problems:
         raise click.exceptions.Exit(1)
 
 
-def worthwhile(base: KnowledgeBase) -> bool:
-    """Has enough changed for a new index? From a twentieth of the store on, building costs little more than adding."""
-    return base.backend.due or base.backend.pending * 20 >= max(base.snapshot().size, 1)
-
-
-def merged(reports: list[AddReport]) -> AddReport:
-    """Several reports as one."""
-    from assay.sync import AddReport
-
-    total = AddReport(version=reports[-1].version)
-    for report in reports:
-        for field in ("added", "changed", "unchanged", "removed", "chunks_added", "chunks_removed", "chunks_kept"):
-            setattr(total, field, getattr(total, field) + getattr(report, field))
-        total.problems += report.problems
-        total.ignored += report.ignored
-    return total
-
-
 def _show(report: AddReport, base: KnowledgeBase, spent: float, as_data: bool) -> None:
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.add import show_report
 
     if as_data:
-        pairs = {"problems": report.problems, "ignored": report.ignored}
-        named = {key: [{"file": f, "reason": r} for f, r in listed] for key, listed in pairs.items()}
-        click.echo(as_json({**asdict(report), **named}, indent=2))
+        files: dict[str, Sequence[tuple[str, object]]] = {"problems": report.problems, "ignored": report.ignored}
+        named = {key: [{"file": file, "reason": str(reason)} for file, reason in pairs] for key, pairs in files.items()}
+        click.echo(format_json({**asdict(report), **named}, indent=2))
     else:
         show_report(report, base, spent)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import opened, store_option
+from assay.cli.options import open_store, store_option
 
 
 @click.command()
@@ -18,13 +18,13 @@ def backup(file: Path, force: bool, store: str) -> None:
 
     The file is checked and appears whole or not at all. Indexes are left out: a restored store builds its own.
     """
-    from assay.cli.terminal import safe, size
+    from assay.cli.terminal import format_size, sanitize
     from assay.upkeep.backup import backup as copy
 
-    with opened(store) as base:
+    with open_store(store) as base:
         version = base.store.version()
         weight = copy(base.store, file, replace=force)
-    click.echo(f"{safe(str(file))} holds v{version}, {size(weight)}, checked")
+    click.echo(f"{sanitize(str(file))} holds v{version}, {format_size(weight)}, checked")
 
 
 @click.command()
@@ -32,13 +32,13 @@ def backup(file: Path, force: bool, store: str) -> None:
 @store_option
 def restore(file: Path, store: str) -> None:
     """Make a new store from a backup."""
-    from assay.cli.progress import bars
-    from assay.cli.terminal import count, safe
-    from assay.upkeep.backup import restore as put_back
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_count, sanitize
+    from assay.upkeep.backup import restore as restore_store
 
-    put_back(file, store).close()
-    with opened(store) as base, bars() as bar:
+    restore_store(file, store).close()
+    with open_store(store) as base, progress_bars() as bar:
         base.optimize(bar.step)
-        view = base.snapshot()
-        said = f"{safe(str(store))} is restored: v{view.version}, {count(view.size, 'chunk')}, indexed"
-    click.echo(said)
+        snapshot = base.snapshot()
+    chunks = format_count(snapshot.size, "chunk")
+    click.echo(f"{sanitize(str(store))} is restored: v{snapshot.version}, {chunks}, indexed")

@@ -1,4 +1,4 @@
-"""`assay bank`: vectors with ids and codes, made from ordered text or checked as somebody else's."""
+"""`assay bank`: build, check and index banks of vectors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from assay.cli.failures import Group
-from assay.cli.terminal import safe
+from assay.cli.failures import CommandGroup
+from assay.cli.terminal import sanitize
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def bank() -> None:
     """Build, check and index a bank of vectors (docs/cascade.md)."""
 
@@ -45,31 +45,31 @@ def build(
     """
     from assay import embed
     from assay.cascade.bank.build import Split
-    from assay.cascade.bank.build import build as made_of
-    from assay.cascade.bank.documents import ordered_documents
-    from assay.cascade.tmd.prototypes import prototypes
-    from assay.cli.progress import bars
-    from assay.embed.cache import CachedEmbedder
+    from assay.cascade.bank.build import build_bank as build_bank
+    from assay.cascade.bank.documents import read_ordered_documents
+    from assay.cascade.tmd.prototypes import embed_prototypes
+    from assay.cli.progress import progress_bars
+    from assay.embed.vector_cache import CachedEmbedder
     from assay.errors import ModelError
-    from assay.ingest.walk import Skipped
-    from assay.score.tmd_layout import layout as known
+    from assay.ingest.discovery import SkippedFile
+    from assay.score.tmd_layout import find_layout
 
     model = embed.load(embedder or embed.default_spec())
     if model is None:
         raise ModelError("a bank needs an embedding model", "assay model install")
-    cached, bits = CachedEmbedder(model), known(layout)
-    passed: list[Skipped] = []
-    with bars() as bar:
-        codes = prototypes(cached, bits).codes
-        documents = ordered_documents(sources, by, most, passed=passed.append)
-        built = made_of(out, documents, cached, codes, bits, Split(context, val, seed), bar.step)
-    for one in passed:
-        click.echo(click.style(f"passed over {safe(one.name)}: {safe(one.reason)}", dim=True), err=True)
-    said = built.manifest
+    cached, bit_layout = CachedEmbedder(model), find_layout(layout)
+    skipped: list[SkippedFile] = []
+    with progress_bars() as bar:
+        codes = embed_prototypes(cached, bit_layout).codes
+        documents = read_ordered_documents(sources, by, most, on_skip=skipped.append)
+        built = build_bank(out, documents, cached, codes, bit_layout, Split(context, val, seed), bar.step)
+    for file in skipped:
+        click.echo(click.style(f"passed over {sanitize(file.name)}: {sanitize(file.reason)}", dim=True), err=True)
+    manifest = built.manifest
     click.echo(
-        f"{said['vectors']:,} vectors × {said['dim']} of {said['documents']:,} documents, "
-        f"{said['dropped_twins']:,} twins dropped; pairs: {said['pairs']['train']:,} to learn from, "
-        f"{said['pairs']['val']:,} held out"
+        f"{manifest['vectors']:,} vectors × {manifest['dim']} of {manifest['documents']:,} documents, "
+        f"{manifest['dropped_twins']:,} twins dropped; pairs: {manifest['pairs']['train']:,} to learn from, "
+        f"{manifest['pairs']['val']:,} held out"
     )
     click.echo(click.style(f"  {out}  digest {built.bank.digest[:12]}", dim=True))
 
@@ -82,19 +82,19 @@ def check(path: Path, sequences: Path | None, val_only: bool) -> None:
     """Read a bank whole and say whether it keeps its contract: types, shapes, norms, ids, checksums, halves apart."""
     from assay.cascade.bank.bank import open_bank
     from assay.cascade.bank.sequences import open_sequences
-    from assay.score.tmd_layout import following
+    from assay.score.tmd_layout import matching_layouts
 
-    found = open_bank(path, anew=True)
-    click.echo(f"{path}: {len(found):,} vectors × {found.dim}, all of length 1; ids unique; digest {found.digest[:12]}")
-    fits = following(found.tmd_bits, found.lanes)
+    bank = open_bank(path, verify=True)
+    click.echo(f"{path}: {len(bank):,} vectors × {bank.dim}, all of length 1; ids unique; digest {bank.digest[:12]}")
+    names = matching_layouts(bank.tmd_bits, bank.lanes)
     lanes = (
-        f"are those of layout {' and '.join(fits)}" if fits else "follow no layout we know, and are taken as they are"
+        f"are those of layout {' and '.join(names)}" if names else "follow no layout we know, and are taken as they are"
     )
     click.echo(click.style(f"  lanes {lanes}", dim=True))
-    if found.others:
-        click.echo(click.style(f"  columns nobody reads: {', '.join(found.others)}", dim=True))
+    if bank.others:
+        click.echo(click.style(f"  columns nobody reads: {', '.join(bank.others)}", dim=True))
     if sequences is not None:
-        pairs = open_sequences(sequences, found, train=not val_only)
+        pairs = open_sequences(sequences, bank, train=not val_only)
         click.echo(
             f"{sequences}: {len(pairs.train):,} pairs to learn from, {len(pairs.val):,} held out, no id in both halves"
         )
@@ -111,12 +111,12 @@ def index(path: Path, out: Path, kind: str, nlist: int, nprobe: int, seed: int) 
     """Build the FAISS index of a bank and measure its recall against exact search."""
     from assay.cascade.bank.bank import open_bank
     from assay.cascade.bank.index_build import Recipe, build_index
-    from assay.cli.progress import bars
+    from assay.cli.progress import progress_bars
 
-    with bars() as bar:
-        made = build_index(open_bank(path), out, Recipe(kind, nlist, nprobe, seed), bar.step)  # type: ignore[arg-type]
-    click.echo(f"{made.version}: {len(open_bank(path)):,} vectors" + (f", {made.nlist} lists" if made.nlist else ""))
-    for name, shares in sorted(made.manifest["recall"].items(), key=lambda one: (len(one[0]), one[0])):
+    with progress_bars() as bar:
+        built = build_index(open_bank(path), out, Recipe(kind, nlist, nprobe, seed), bar.step)  # type: ignore[arg-type]
+    click.echo(f"{built.version}: {len(open_bank(path)):,} vectors" + (f", {built.nlist} lists" if built.nlist else ""))
+    for name, shares in sorted(built.manifest["recall"].items(), key=lambda one: (len(one[0]), one[0])):
         if isinstance(shares, dict):
-            said = ", ".join(f"{depth} {share:.3f}" for depth, share in shares.items())
-            click.echo(click.style(f"  recall with {name}: {said}", dim=True))
+            recall = ", ".join(f"{depth} {share:.3f}" for depth, share in shares.items())
+            click.echo(click.style(f"  recall with {name}: {recall}", dim=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import opened, store_option
+from assay.cli.options import open_store, store_option
 
 
 @click.command()
@@ -17,17 +17,18 @@ def copy(to: str, store: str) -> None:
     original stays as it was. Older versions, tags and deleted chunks are not copied. Stopped half-way, the same
     command goes on where it stopped.
     """
-    from assay.backend.addresses import hidden
-    from assay.cli.progress import bars
-    from assay.cli.terminal import count, safe
-    from assay.upkeep.copy_store import copy as copied
+    from assay.backend.addresses import redact_password
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_count, sanitize
+    from assay.upkeep.copy_store import copy_store as copy_store
 
-    with bars() as bar:
-        with opened(store) as base:
-            meaning = bool(base.store.settings["dim"])
-            copied(base.store, to, bar.step).close()
-        with opened(to) as made:
-            made.optimize(bar.step)
-            chunks = count(made.snapshot().size, "chunk")
-            lost = "; words only: it cannot hold the vectors" if meaning and not made.store.settings["dim"] else ""
-    click.echo(f"{safe(hidden(to))} holds {chunks}, indexed{lost}")
+    with progress_bars() as bar:
+        with open_store(store) as base:
+            has_vectors = bool(base.store.settings["dim"])
+            copy_store(base.store, to, bar.step).close()
+        with open_store(to) as target:
+            target.optimize(bar.step)
+            chunks = format_count(target.snapshot().size, "chunk")
+            loses_vectors = has_vectors and not target.store.settings["dim"]
+    loss = "; words only: it cannot hold the vectors" if loses_vectors else ""
+    click.echo(f"{sanitize(redact_password(to))} holds {chunks}, indexed{loss}")

@@ -1,4 +1,4 @@
-"""`assay doctor`: is this store well?"""
+"""`assay doctor`: check a store and print problems with their cures."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def doctor(deep: bool, store: str, as_data: bool) -> None:
 
     Exits with 1 when something is broken. A warning (slower or poorer answers, but right ones) does not.
     """
-    from assay.cli.terminal import as_json, count, safe
+    from assay.cli.terminal import format_count, format_json, sanitize
     from assay.upkeep.doctor import examine
 
     checks = examine(store, deep=deep)
     if as_data:
-        click.echo(as_json([asdict(check) for check in checks], indent=2))
+        click.echo(format_json([asdict(check) for check in checks], indent=2))
     else:
         for check in checks:
             mark, colour = _MARKS[check.state]
             name = click.style(f"{check.name:<10}", bold=True)
-            click.echo(f"{click.style(mark, fg=colour, bold=True)} {name} {safe(check.text)}")
+            click.echo(f"{click.style(mark, fg=colour, bold=True)} {name} {sanitize(check.text)}")
             if check.cure:
-                click.echo(f"{'':<13}{click.style('cure:', fg='green')} {safe(check.cure)}")
+                click.echo(f"{'':<13}{click.style('cure:', fg='green')} {sanitize(check.cure)}")
         states = [check.state for check in checks]
-        said = f"{count(states.count('fail'), 'failure')}, {count(states.count('warn'), 'warning')}"
-        click.secho(said if set(states) != {"ok"} else "all well", dim=True)
+        summary = f"{format_count(states.count('fail'), 'failure')}, {format_count(states.count('warn'), 'warning')}"
+        click.secho(summary if set(states) != {"ok"} else "all well", dim=True)
     if any(check.state == "fail" for check in checks):
         raise click.exceptions.Exit(1)

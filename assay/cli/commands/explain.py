@@ -1,10 +1,10 @@
-"""`assay explain`: why is a chunk at its place, or not there at all?"""
+"""`assay explain`: why a chunk has its rank, or why it is missing."""
 
 from __future__ import annotations
 
 import click
 
-from assay.cli.options import opened, query_text, question, search_options, with_graph
+from assay.cli.options import open_store, query_text, search_arguments, search_options
 
 
 @click.command()
@@ -30,16 +30,15 @@ def explain(
 
     Ids are shown by `assay search` and `assay ls -v`.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.explain import explanation_json, show_explanation
 
-    with opened(store) as base:
-        with_graph(base, pipeline)
-        asked = question(
+    with open_store(store, pipeline) as base:
+        arguments = search_arguments(
             k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
         )
-        found = base.explain(query_text(query), chunk_id, **asked)
+        explanation = base.explain(query_text(query), chunk_id, **arguments)
         if as_data:
-            click.echo(as_json(explanation_json(found), indent=2))
+            click.echo(format_json(explanation_json(explanation), indent=2))
         else:
-            show_explanation(found, base.pipeline(pipeline).name, plain=plain)
+            show_explanation(explanation, base.pipeline(pipeline).name, plain=plain)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import opened, store_option
+from assay.cli.options import open_store, store_option
 
 
 @click.command()
@@ -19,20 +19,18 @@ from assay.cli.options import opened, store_option
 def export(output: Path | None, vectors: bool, store: str) -> None:
     """Write every live chunk as a line of JSON.
 
-    It is what it takes to leave, or to look. A file given with -o appears whole or not at all.
+    A file given with -o is written whole or not at all.
     """
-    from assay.cli.terminal import escaped, safe
-    from assay.store.sqlite import SqliteStore
-    from assay.util.atomic import whole
+    from assay.cli.terminal import escape_json, sanitize
+    from assay.util.atomic_files import atomic_writer
 
-    with opened(store) as base:
+    with open_store(store) as base:
         if output is None:
             for line in base.export(with_vectors=vectors):
-                sys.stdout.write(f"{escaped(line)}\n")
+                sys.stdout.write(f"{escape_json(line)}\n")
             return
-        if isinstance(base.store, SqliteStore):
-            base.store.check_elsewhere(output)
-        with whole(output) as file:
+        base.store.check_outside(output)
+        with atomic_writer(output) as file:
             for line in base.export(with_vectors=vectors):
                 file.write(f"{line}\n".encode())
-    click.echo(f"wrote {safe(str(output))}", err=True)
+    click.echo(f"wrote {sanitize(str(output))}", err=True)

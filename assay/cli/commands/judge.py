@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.bench.judge.session import JudgingSession
-    from assay.text.analyse import Analyser
+    from assay.text.analyser import Analyser
 
 
 @click.command()
@@ -49,65 +49,65 @@ def judge(store: str, queries: Path, names: str, depth: int, out: Path, name: st
     from datetime import UTC, datetime
 
     from assay.bench.collection import from_store
-    from assay.bench.judge.agreement import agreements
-    from assay.bench.judge.ledger import Ledger, graded
-    from assay.bench.judge.pool import pool
+    from assay.bench.judge.agreement import compute_agreements
+    from assay.bench.judge.judgement_writer import LEDGER, check_folder, write_judgements
+    from assay.bench.judge.ledger import Ledger, graded_entries
+    from assay.bench.judge.pool import build_pool
     from assay.bench.judge.session import JudgingSession
-    from assay.bench.judge.write import LEDGER, check_place, write_judgements
     from assay.bench.query_log import read_log
-    from assay.cli.options import listed, opened
-    from assay.cli.progress import bars
-    from assay.cli.terminal import console, safe
+    from assay.cli.options import open_store, split_names
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import make_console, sanitize
     from assay.cli.views.judge import show_end
     from assay.errors import ConfigError
 
-    who = " ".join(name.split())
-    if not who:
+    judge_name = " ".join(name.split())
+    if not judge_name:
         raise ConfigError("--judge is empty", "give a name: --judge ada")
     log = read_log(queries)
-    check_place(out)
+    check_folder(out)
     ledger = Ledger.open(out / LEDGER)
     for line in (*log.skipped, *(f"{torn}: not a judgement; passed over" for torn in ledger.torn)):
-        click.echo(f"{click.style('left out', fg='yellow')}  {safe(line)}", err=True)
-    screen = console()
-    with opened(store) as base:
-        chosen = [base.pipeline(one) for one in listed(names)]
-        if not chosen:
+        click.echo(f"{click.style('left out', fg='yellow')}  {sanitize(line)}", err=True)
+    screen = make_console()
+    with open_store(store) as base:
+        pipelines = [base.pipeline(pipeline) for pipeline in split_names(names)]
+        if not pipelines:
             raise ConfigError("--pipeline names none", "give some: --pipeline default,bm25")
-        with bars() as bar:
+        with progress_bars() as bar:
             pools = []
-            for place, asked in enumerate(log.queries):
-                pools.append(pool(base, chosen, asked, depth, seed))
+            for place, query in enumerate(log.queries):
+                pools.append(build_pool(base, pipelines, query, depth, seed))
                 bar.step("pooling", place + 1, len(log.queries))
-        for said in dict.fromkeys(said for found in pools for said in found.degraded):
-            click.echo(f"{click.style('!', fg='yellow')} {safe(said)}", err=True)
-        items = [item for found in pools for item in found.items]
-        session = JudgingSession(ledger, who, items, lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-        _sit(session, base.backend.snapshot().analyser, screen)
+        for message in dict.fromkeys(message for pooled in pools for message in pooled.degraded):
+            click.echo(f"{click.style('!', fg='yellow')} {sanitize(message)}", err=True)
+        items = [item for pooled in pools for item in pooled.items]
+        session = JudgingSession(ledger, judge_name, items, lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+        _judge_items(session, base.backend.snapshot().analyser, screen)
         written = None
-        if any(graded(ledger)):
+        if any(graded_entries(ledger)):
             written = write_judgements(ledger, from_store(base), out, Path(store).resolve().name)
     following = f"assay bench run {shlex.quote(str(out))} --systems bm25,dense,default --split all"
-    show_end(written, agreements(ledger), session, screen, following)
+    show_end(written, compute_agreements(ledger), session, screen, following)
 
 
-def _sit(session: JudgingSession, analyser: Analyser, screen: Console) -> None:
+def _judge_items(session: JudgingSession, analyser: Analyser, screen: Console) -> None:
     """Show, wait for a key, do it; until everything is judged or somebody has had enough."""
     from assay.cli.commands.judge_keys import keys
-    from assay.cli.terminal import safe
-    from assay.cli.views.judge import SAYINGS, show_item
+    from assay.cli.terminal import sanitize
+    from assay.cli.views.judge import MESSAGES, show_item
 
     if session.item is None:
         screen.print("Nothing is open: you have judged everything in this pool.")
         return
-    with keys() as pressed:
+    with keys() as presses:
         show_item(session, analyser, screen)
-        for key in pressed:
-            did = session.press(key)
-            if did == "quit":
+        for key in presses:
+            action = session.press(key)
+            if action == "quit":
                 return
-            if did in SAYINGS:
-                screen.print(SAYINGS[did].format(key=safe(key)))
-            elif not show_item(session, analyser, screen, whole=did == "more"):
+            if action in MESSAGES:
+                screen.print(MESSAGES[action].format(key=sanitize(key)))
+            elif not show_item(session, analyser, screen, whole=action == "more"):
                 screen.print("That was the last one.")
                 return

@@ -1,4 +1,4 @@
-"""Where keys come from: single keystrokes at a terminal, else lines of standard input, one key each."""
+"""Reads keys: single keystrokes at a terminal, else lines of standard input, one key each."""
 
 from __future__ import annotations
 

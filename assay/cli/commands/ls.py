@@ -7,7 +7,7 @@ from itertools import groupby
 
 import click
 
-from assay.cli.options import json_option, opened, store_option
+from assay.cli.options import json_option, open_store, store_option
 
 
 @click.command()
@@ -20,34 +20,36 @@ def ls(prefix: str, verbose: bool, store: str, as_data: bool) -> None:
 
     With PREFIX, only those whose name begins so.
     """
-    from assay.cli.terminal import as_json, count, safe, size
-    from assay.upkeep.inventory import entries, heads
+    from assay.cli.terminal import format_count, format_json, format_size, sanitize
+    from assay.upkeep.inventory import list_heads, list_origins
 
-    with opened(store) as base:
-        found = entries(base.store, prefix)
-        roots = base.store.sources()
+    with open_store(store) as base:
+        files = list_origins(base.store, prefix)
+        roots = base.store.folders()
         if as_data:
-            chunks = {e.origin: [h._asdict() for h in heads(base.store, e.origin)] for e in found} if verbose else {}
-            lines = [{**asdict(e), **({"heads": chunks[e.origin]} if verbose else {})} for e in found]
-            click.echo(as_json({"sources": roots, "files": lines}, indent=2))
+            chunks = (
+                {e.origin: [h._asdict() for h in list_heads(base.store, e.origin)] for e in files} if verbose else {}
+            )
+            lines = [{**asdict(e), **({"heads": chunks[e.origin]} if verbose else {})} for e in files]
+            click.echo(format_json({"folders": roots, "files": lines}, indent=2))
             return
-        for source, listed in groupby(found, key=lambda entry: entry.source):
-            click.secho(safe(source), bold=True, nl=False)
-            click.secho(f"  {safe(roots.get(source, ''))}", dim=True)
-            for entry in listed:
-                name = safe(entry.origin.removeprefix(f"{source}/"))
-                documents = f"{count(entry.documents, 'document')}, " if entry.documents > 1 else ""
-                facts = f"{documents}{count(entry.chunks, 'chunk')}, {count(entry.tokens, 'token')}"
-                click.echo(f"  {name}  " + click.style(f"{facts}, {size(entry.size)}", dim=True))
-                for head in heads(base.store, entry.origin) if verbose else ():
-                    words = safe(head.text)
-                    shown = words if len(words) <= 60 else f"{words[:59]}…"
-                    click.echo(f"    {click.style(safe(head.id), fg='cyan')}  {head.tokens:>4}  {shown}")
-        chunks_total = sum(entry.chunks for entry in found)
-        documents_total = sum(entry.documents for entry in found)
-        if not found:
+        for folder, entries_ in groupby(files, key=lambda entry: entry.folder):
+            click.secho(sanitize(folder), bold=True, nl=False)
+            click.secho(f"  {sanitize(roots.get(folder, ''))}", dim=True)
+            for entry in entries_:
+                name = sanitize(entry.origin.removeprefix(f"{folder}/"))
+                documents = f"{format_count(entry.documents, 'document')}, " if entry.documents > 1 else ""
+                facts = f"{documents}{format_count(entry.chunks, 'chunk')}, {format_count(entry.tokens, 'token')}"
+                click.echo(f"  {name}  " + click.style(f"{facts}, {format_size(entry.size)}", dim=True))
+                for head in list_heads(base.store, entry.origin) if verbose else ():
+                    words = sanitize(head.text)
+                    excerpt = words if len(words) <= 60 else f"{words[:59]}…"
+                    click.echo(f"    {click.style(sanitize(head.id), fg='cyan')}  {head.tokens:>4}  {excerpt}")
+        chunks_total = sum(entry.chunks for entry in files)
+        documents_total = sum(entry.documents for entry in files)
+        if not files:
             hint = f"nothing here begins with {prefix!r}" if prefix else "this store is empty: assay add ./my-docs"
-            click.secho(safe(hint), dim=True)
+            click.secho(sanitize(hint), dim=True)
         else:
-            said = f"{count(len(found), 'file')}, {count(documents_total, 'document')}, {count(chunks_total, 'chunk')}"
-            click.secho(said, dim=True)
+            totals = {"file": len(files), "document": documents_total, "chunk": chunks_total}
+            click.secho(", ".join(format_count(total, noun) for noun, total in totals.items()), dim=True)

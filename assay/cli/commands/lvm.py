@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def lvm() -> None:
-    """Train and adopt models that say which vector comes next."""
+    """Train and adopt models that predict the next vector."""
 
 
 @lvm.command()
@@ -35,15 +35,15 @@ def train(bank: Path, sequences: Path, out: Path, model: str, context: int, deca
 
     from assay.cascade.bank.bank import open_bank
     from assay.cascade.bank.sequences import open_sequences
-    from assay.cascade.bank.train import train as trained
-    from assay.cli.progress import bars
+    from assay.cascade.bank.train import train_model as train_model
+    from assay.cli.progress import progress_bars
 
     start = time.perf_counter()
-    held = open_bank(bank)
-    pairs = open_sequences(sequences, held)
-    with bars() as bar:
-        made = trained(
-            held,
+    vectors = open_bank(bank)
+    pairs = open_sequences(sequences, vectors)
+    with progress_bars() as bar:
+        trained = train_model(
+            vectors,
             pairs,
             out,
             "ridge" if model == "ridge" else "recurrent",
@@ -53,13 +53,13 @@ def train(bank: Path, sequences: Path, out: Path, model: str, context: int, deca
             most=most,
             progress=bar.step,
         )
-    said = made.manifest["training"]
-    click.echo(f"{made.name}: {said['windows']:,} windows in {time.perf_counter() - start:.1f} s")
-    by_alpha = said.get("reciprocal_rank_by_alpha")
-    reached = max(by_alpha.values() if by_alpha else said["reciprocal_rank_by_epoch"])
-    stay = said["identity"]["reciprocal_rank"]
-    click.echo(f"  reciprocal rank {reached:.4f} on windows kept back; staying put reaches {stay:.4f}")
-    click.echo(click.style(f"  {out}  digest {made.digest[:12]}", dim=True))
+    training = trained.manifest["training"]
+    click.echo(f"{trained.name}: {training['windows']:,} windows in {time.perf_counter() - start:.1f} s")
+    by_alpha = training.get("reciprocal_rank_by_alpha")
+    best = max(by_alpha.values() if by_alpha else training["reciprocal_rank_by_epoch"])
+    identity = training["identity"]["reciprocal_rank"]
+    click.echo(f"  reciprocal rank {best:.4f} on windows kept back; staying put reaches {identity:.4f}")
+    click.echo(click.style(f"  {out}  digest {trained.digest[:12]}", dim=True))
 
 
 @lvm.command()
@@ -67,14 +67,14 @@ def train(bank: Path, sequences: Path, out: Path, model: str, context: int, deca
 @click.option("--out", required=True, type=_FILE, metavar="DIR", help="The model's folder.")
 @click.option("--name", default="", help="What telemetry calls it.  [default: the file's name]")
 def adopt(file: Path, out: Path, name: str) -> None:
-    """Take anybody's ONNX model: inputs current [n, D] and context [n, C, D], output delta [n, D].
+    """Adopt an ONNX model: inputs current [n, D] and context [n, C, D], output delta [n, D].
 
-    It must have been trained on vectors of length one: that is what its manifest will say, and what every call asserts.
+    It must have been trained on vectors of length one: its manifest records that, and every call checks its input.
     """
-    from assay.cascade.lvm.onnx import adopt as take
+    from assay.cascade.lvm.onnx import adopt_onnx as adopt_model
 
-    made = take(file, out, name)
-    click.echo(f"{made.name}: {made.dim} numbers, {made.context} vectors of context")
+    adopted = adopt_model(file, out, name)
+    click.echo(f"{adopted.name}: {adopted.dim} numbers, {adopted.context} vectors of context")
 
 
 @lvm.command()

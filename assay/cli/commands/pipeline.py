@@ -1,4 +1,4 @@
-"""`assay pipeline`: what a pipeline is, and what preflight thinks of it."""
+"""`assay pipeline`: print, check and list pipelines."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import tomllib
 
 import click
 
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 from assay.cli.options import json_option
 
 _name = click.argument("name", default="default", metavar="[NAME|FILE]")
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def pipeline() -> None:
     """Show, check and list pipelines."""
 
@@ -22,14 +22,14 @@ def pipeline() -> None:
 @click.option("--resolved", is_flag=True, help="Every setting, defaults included; reads back to the same digest.")
 def show(name: str, resolved: bool) -> None:
     """Print a pipeline's TOML and its digest."""
-    from assay.cli.terminal import safe
+    from assay.cli.terminal import sanitize
     from assay.cli.toml import resolved_toml
-    from assay.config.load import load, source
+    from assay.config.load import load, read_toml
 
-    found = load(name)
-    text = resolved_toml(found) if resolved else source(name)
-    click.echo(safe(text.rstrip(), keep_lines=True))
-    click.echo(click.style(f"# digest {found.digest}", dim=True))
+    pipeline = load(name)
+    text = resolved_toml(pipeline) if resolved else read_toml(name)
+    click.echo(sanitize(text.rstrip(), keep_lines=True))
+    click.echo(click.style(f"# digest {pipeline.digest}", dim=True))
 
 
 @pipeline.command()
@@ -38,35 +38,34 @@ def show(name: str, resolved: bool) -> None:
 def check(name: str, as_data: bool) -> None:
     """Say what preflight thinks of a pipeline; exits with 2 when it cannot work.
 
-    Nothing is searched. Scales are walked from step to step, thresholds are held against the scores that can reach
+    Nothing is searched. Scales are propagated from step to step, thresholds are compared with the scores that can reach
     them, and every leg is tried alone: can what only it finds enter the answer?
     """
     from dataclasses import asdict
 
-    from assay.cli.terminal import as_json, safe
+    from assay.cli.terminal import format_json, sanitize
     from assay.config.load import load
     from assay.config.preflight import check_scales, enough_weight, only_fills, preflight
 
-    found = load(name)
-    findings, legs = preflight(found), [plan.name for plan in found.legs]
+    pipeline = load(name)
+    findings, legs = preflight(pipeline), [plan.name for plan in pipeline.legs]
     if as_data:
-        said = [asdict(finding) for finding in findings]
-        click.echo(as_json({"name": found.name, "digest": found.digest, "findings": said}, indent=2))
+        rows = [asdict(finding) for finding in findings]
+        click.echo(format_json({"name": pipeline.name, "digest": pipeline.digest, "findings": rows}, indent=2))
     else:
-        click.echo(f"{click.style(safe(found.name), bold=True)} {click.style(found.digest[:12], dim=True)}")
-        for step, _, made in check_scales(found):
-            click.echo(f"  {safe(step):<16} gives {made.scale} scores from {made.lo:.4g} to {made.hi:.4g}")
+        click.echo(f"{click.style(sanitize(pipeline.name), bold=True)} {click.style(pipeline.digest[:12], dim=True)}")
+        for step, _, scores in check_scales(pipeline):
+            click.echo(f"  {sanitize(step):<16} gives {scores.scale} scores from {scores.lo:.4g} to {scores.hi:.4g}")
         for finding in findings:
             colour = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.level]
-            click.echo(
-                f"{click.style(finding.level, fg=colour, bold=True)} {safe(finding.where)}: {safe(finding.text)}"
-            )
+            level = click.style(finding.level, fg=colour, bold=True)
+            click.echo(f"{level} {sanitize(finding.where)}: {sanitize(finding.text)}")
             leg = finding.where.removeprefix("legs.")
             if "cannot enter" not in finding.text or leg not in legs:
                 continue
-            if only_fills(found, leg):
+            if only_fills(pipeline, leg):
                 click.echo("  this fuser moves nothing either: the leg fills what the others leave open")
-            elif (enough := enough_weight(found, leg)) is not None:
+            elif (enough := enough_weight(pipeline, leg)) is not None:
                 click.echo(f"  {click.style('cure:', fg='green')} from a weight of {enough:g} on it can (fuse.weights)")
         if not findings:
             click.secho("nothing to complain about", fg="green")
@@ -77,12 +76,12 @@ def check(name: str, as_data: bool) -> None:
 @pipeline.command()
 def presets() -> None:
     """List the pipelines that ship with Assay."""
-    from assay.config.load import load, source
-    from assay.config.load import presets as names
+    from assay.config.load import load, read_toml
+    from assay.config.load import preset_names as names
 
     for name in names():
-        found = load(name)
-        legs = " + ".join(plan.name for plan in found.legs)
-        about = tomllib.loads(source(name)).get("about", "")
+        pipeline = load(name)
+        legs = " + ".join(plan.name for plan in pipeline.legs)
+        about = tomllib.loads(read_toml(name)).get("about", "")
         click.echo(f"{click.style(f'{name:<10}', bold=True)} {about}")
-        click.echo(click.style(f"{'':<10} {legs}, k = {found.k}, digest {found.digest[:12]}", dim=True))
+        click.echo(click.style(f"{'':<10} {legs}, k = {pipeline.k}, digest {pipeline.digest[:12]}", dim=True))

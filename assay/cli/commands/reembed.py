@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import opened, store_option
+from assay.cli.options import open_store, store_option
 
 
 @click.command()
@@ -18,13 +18,13 @@ def reembed(embedder: str | None, store: str) -> None:
     The old vectors serve until the last new one is there. Stopped half-way, the same command goes on where it stopped.
     With the store's own model, only chunks that have no vector are embedded.
     """
-    from assay.cli.progress import bars
-    from assay.cli.terminal import count
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_count
     from assay.errors import StoreError
 
-    with opened(store) as base, bars() as bar:
+    with open_store(store) as base, progress_bars() as bar:
         if base.store.readonly:
             raise StoreError(f"the store {base.store.address} is read-only here", "use one that you may write to")
-        made = base.embed_missing(embedder or "auto", bar.step)
+        embedded = base.embed_missing(embedder or "auto", bar.step)
         spec = base.spec
-    click.echo(f"embedded {count(made, 'chunk')} with {spec}")
+    click.echo(f"embedded {format_count(embedded, 'chunk')} with {spec}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import json_option, opened, store_option
+from assay.cli.options import json_option, open_store, store_option
 
 
 @click.command()
@@ -17,28 +17,29 @@ from assay.cli.options import json_option, opened, store_option
 def replay(record: Path, store: str, as_data: bool, plain: bool) -> None:
     """Compute a served answer again from its record.
 
-    The record is what `assay search --record` kept; the exit code is 1 when the answer differs. Decisions of the clock,
-    and what other sources brought, are taken from it; the rest is computed anew in the version that served it.
+    The record is what `assay search --record` wrote; the exit code is 1 when the answer differs. Decisions of the
+    clock, and the results of other sources, are read from it; the rest is computed again in the version that served
+    it.
     """
     from assay import replay as served
-    from assay.cli.terminal import as_json, safe
+    from assay.cli.terminal import format_json, sanitize
     from assay.errors import StoreError
 
     try:
         text = record.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{record} cannot be read: {error}", "name a file of `assay search --record`") from error
-    with opened(store) as base:
-        found = served.replay(served.loads(text), base)
+    with open_store(store) as base:
+        result = served.replay(served.loads(text), base)
         if as_data:
-            click.echo(as_json({"same": found.same, **found.answer.to_json()}, indent=2))
+            click.echo(format_json({"same": result.same, **result.answer.to_json()}, indent=2))
         else:
             from assay.cli.views.answer import show_answer
 
-            show_answer(found.answer, "replay", plain=plain)
-            said, colour = ("the served answer", "green") if found.same else ("not the served answer", "red")
-            click.secho(f"{said}: {safe(str(record))}", fg=colour)
-            if found.hint:
-                click.echo(found.hint)
-    if not found.same:
+            show_answer(result.answer, "replay", plain=plain)
+            outcome, colour = ("the served answer", "green") if result.same else ("not the served answer", "red")
+            click.secho(f"{outcome}: {sanitize(str(record))}", fg=colour)
+            if result.hint:
+                click.echo(result.hint)
+    if not result.same:
         raise click.exceptions.Exit(1)

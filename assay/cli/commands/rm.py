@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from assay.cli.options import opened, store_option
+from assay.cli.options import open_store, store_option
 
 
-def somebody_is_there() -> bool:
+def is_interactive() -> bool:
     """Can a question be answered?"""
     return sys.stdin.isatty()
 
@@ -25,12 +25,12 @@ def rm(targets: tuple[str, ...], yes: bool, store: str) -> None:
     snapshot; older ones still show it until `assay optimize --forget-before`. A file that is still in its folder comes
     back with the next `assay add`.
     """
-    from assay.cli.terminal import count, safe
+    from assay.cli.terminal import format_count, sanitize
     from assay.errors import ConfigError, StoreError
-    from assay.upkeep.inventory import extent
+    from assay.upkeep.inventory import count_removal
 
-    with opened(store) as base:
-        reach = {target: extent(base.backend, target) for target in dict.fromkeys(targets)}
+    with open_store(store) as base:
+        reach = {target: count_removal(base.backend, target) for target in dict.fromkeys(targets)}
         for target, (_, chunks) in reach.items():
             if not chunks:
                 raise StoreError(
@@ -38,12 +38,14 @@ def rm(targets: tuple[str, ...], yes: bool, store: str) -> None:
                 )
         documents = sum(number for number, _ in reach.values())
         if documents > 1 and not yes:
-            said = f"{count(documents, 'document')} with {count(sum(c for _, c in reach.values()), 'chunk')}"
-            if not somebody_is_there():
-                raise ConfigError(f"this removes {said}, and there is nobody to ask", "say so with --yes")
-            if not click.confirm(f"Remove {said}?", err=True):
+            extent_text = (
+                f"{format_count(documents, 'document')} with {format_count(sum(c for _, c in reach.values()), 'chunk')}"
+            )
+            if not is_interactive():
+                raise ConfigError(f"this removes {extent_text}, and there is nobody to ask", "say so with --yes")
+            if not click.confirm(f"Remove {extent_text}?", err=True):
                 click.echo("nothing was removed")
                 raise click.exceptions.Exit(1)
         for target in reach:
-            if extent(base.backend, target)[1]:  # an earlier target may have held this one
-                click.echo(f"removed {safe(target)}: {count(base.remove(target), 'chunk')}")
+            if count_removal(base.backend, target)[1]:  # an earlier target may have held this one
+                click.echo(f"removed {sanitize(target)}: {format_count(base.remove(target), 'chunk')}")

@@ -1,12 +1,16 @@
-"""`assay search`: ask a store."""
+"""`assay search`: search a store."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import opened, query_text, question, search_options, with_graph
+from assay.cli.options import open_store, query_text, search_arguments, search_options
+
+if TYPE_CHECKING:
+    from assay.engine.answer import Answer
 
 
 @click.command()
@@ -37,34 +41,42 @@ def search(
     """Ask a store; every result says why it stands where it stands.
 
     QUERY is any text, or - for standard input. The answer says which steps ran and which could not; nothing found is
-    an answer too, and the exit code is 0 unless --fail-empty is given. With --record the question, the decisions of its
-    triggers and deadlines, and what other sources brought are kept in a file, for `assay replay`.
+    an answer too, and the exit code is 0 unless --fail-empty is given. With --record the query, the decisions of its
+    triggers and deadlines, and the results of other sources are written to a file, for `assay replay`.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
 
     if with_text and record is None:
         raise click.UsageError("--with-text keeps texts in a record, and there is none: add --record FILE")
-    with opened(store) as base:
-        with_graph(base, pipeline)
-        asked = question(
+    with open_store(store, pipeline) as base:
+        arguments = search_arguments(
             k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
         )
-        answer = base.search(query_text(query), **asked)
+        answer = base.search(query_text(query), **arguments)
         if record is not None:
-            from assay import replay as served
-            from assay.util.atomic import write_text
+            from assay import replay
+            from assay.util.atomic_files import write_text
 
-            kept = served.record(answer, base.pipeline(pipeline, budget, sort), with_text=with_text)
-            write_text(record, as_json(kept, indent=1) + "\n")
+            recorded = replay.record(answer, base.pipeline(pipeline, budget, sort), with_text=with_text)
+            write_text(record, format_json(recorded, indent=1) + "\n")
         if as_data:
-            click.echo(as_json(answer.to_json(), indent=2))
+            click.echo(format_json(answer.to_json(), indent=2))
         elif quiet:
-            from assay.cli.views.quiet import show_quietly
-
-            show_quietly(answer)
+            _show_quietly(answer)
         else:
             from assay.cli.views.answer import show_answer
 
             show_answer(answer, base.pipeline(pipeline).name, plain=plain)
     if fail_empty and not len(answer):
         raise click.exceptions.Exit(1)
+
+
+def _show_quietly(answer: Answer) -> None:
+    """Print an answer for scripts: one line per result on stdout, what could not run on stderr."""
+    from assay.cli.terminal import sanitize
+
+    for hit in answer:
+        place = sanitize(" › ".join(part for part in (hit.title, hit.chunk.section) if part))
+        click.echo(f"{hit.rank}\t{hit.score:.6g}\t{sanitize(hit.id)}\t{place}")
+    for line in answer.status.degraded:
+        click.echo(f"degraded: {sanitize(line)}", err=True)

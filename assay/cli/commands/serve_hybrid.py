@@ -29,7 +29,7 @@ def serve_hybrid(
     try:
         import uvicorn
 
-        from assay.serve.http.hybrid import app
+        from assay.serve.http.hybrid import make_app
     except ModuleNotFoundError as error:
         from assay.errors import MissingExtra
 
@@ -41,21 +41,23 @@ def serve_hybrid(
 
     from assay.cascade import service as cascade
     from assay.cascade.bank.sequences import open_sequences
-    from assay.serve.address import bound, bracketed, loopback
+    from assay.serve.address import bracket_host, listen, parse_loopback
 
-    opened = cascade.open(bank, index, model, pipeline)
-    if opened.snapshot.misread:
-        click.echo(f"warning: {opened.snapshot.misread}", err=True)
-    pairs = None if val is None else open_sequences(val, opened.snapshot.bank, train=False)
+    service = cascade.open_cascade(bank, index, model, pipeline)
+    if service.snapshot.layout_warning:
+        click.echo(f"warning: {service.snapshot.layout_warning}", err=True)
+    pairs = None if val is None else open_sequences(val, service.snapshot.bank, train=False)
     logger = logging.getLogger("assay.serve.http.hybrid")
     if not quiet:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(message)s"))
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
-    host, port = loopback(address)
-    with bound(host, port) as listening:
-        taken = listening.getsockname()[1]
-        click.echo(f"listening on http://{bracketed(host)}:{taken}", err=True)
-        config = uvicorn.Config(app(opened, pairs), log_level="warning", access_log=False, timeout_graceful_shutdown=2)
-        uvicorn.Server(config).run(sockets=[listening])
+    host, port = parse_loopback(address)
+    with listen(host, port) as listener:
+        bound_port = listener.getsockname()[1]
+        click.echo(f"listening on http://{bracket_host(host)}:{bound_port}", err=True)
+        config = uvicorn.Config(
+            make_app(service, pairs), log_level="warning", access_log=False, timeout_graceful_shutdown=2
+        )
+        uvicorn.Server(config).run(sockets=[listener])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import opened, store_option
+from assay.cli.options import open_store, store_option
 
 
 @click.command()
@@ -12,8 +12,8 @@ from assay.cli.options import opened, store_option
 @store_option
 def tag(name: str, store: str) -> None:
     """Name the present version, to be read later with --snapshot."""
-    from assay.cli.terminal import safe
+    from assay.cli.terminal import sanitize
 
-    with opened(store) as base:
+    with open_store(store) as base:
         version = base.tag(name)
-    click.echo(f"{safe(name)} is v{version}")
+    click.echo(f"{sanitize(name)} is v{version}")

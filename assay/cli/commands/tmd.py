@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 
 _FILE = click.Path(path_type=Path)
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def tmd() -> None:
     """Give the vectors of a bank their Task/Modifier/Domain codes."""
 
@@ -31,27 +31,27 @@ def tag(path: Path, out: Path, codes: Path | None, layout: str, embedder: str) -
 
     from assay import embed
     from assay.cascade.bank.bank import open_bank, write_bank
-    from assay.cascade.tmd.prototypes import descriptions, prototypes, read_codes
+    from assay.cascade.tmd.prototypes import embed_prototypes, read_codes, read_descriptions
     from assay.errors import ModelError
-    from assay.score.tmd_layout import layout as known
+    from assay.score.tmd_layout import find_layout
 
-    held, bits = open_bank(path), known(layout)
+    source, bit_layout = open_bank(path), find_layout(layout)
     if codes is not None:
-        found = read_codes(codes, held.ids)
+        assigned = read_codes(codes, source.ids)
     else:
         model = embed.load(embedder or embed.default_spec())
         if model is None:
             raise ModelError("descriptions are read by an embedding model", "assay model install, or give --codes")
-        if model.dim != held.dim:
+        if model.dim != source.dim:
             raise ModelError(
-                f"{model.name} makes vectors of {model.dim} numbers, the bank has {held.dim}",
+                f"{model.name} makes vectors of {model.dim} numbers, the bank has {source.dim}",
                 "name the embedder that made the bank: --embedder",
             )
-        found = prototypes(model, bits).codes(held.vectors)
-    made = write_bank(out, held.vectors, held.ids, found, bits.lanes(found))
-    domains = np.bincount(bits.domain.of(found), minlength=bits.domain.count)
-    names = [name for name, _ in descriptions()["domain"]]
-    click.echo(f"{len(made):,} vectors, {len(np.unique(found)):,} codes; digest {made.digest[:12]}")
+        assigned = embed_prototypes(model, bit_layout).codes(source.vectors)
+    tagged = write_bank(out, source.vectors, source.ids, assigned, bit_layout.lanes(assigned))
+    domains = np.bincount(bit_layout.domain.of(assigned), minlength=bit_layout.domain.count)
+    names = [name for name, _ in read_descriptions()["domain"]]
+    click.echo(f"{len(tagged):,} vectors, {len(np.unique(assigned)):,} codes; digest {tagged.digest[:12]}")
     for number in np.argsort(-domains, kind="stable"):
         if domains[number]:
             name = names[number] if number < len(names) else ""
@@ -63,12 +63,12 @@ def tag(path: Path, out: Path, codes: Path | None, layout: str, embedder: str) -
 @click.option("--layout", default="spec", show_default=True, help="How the bits are laid out: spec or wide.")
 def show(bits: int, layout: str) -> None:
     """Say what a code means."""
-    from assay.cascade.tmd.prototypes import descriptions
-    from assay.score.tmd_layout import layout as known
+    from assay.cascade.tmd.prototypes import read_descriptions
+    from assay.score.tmd_layout import find_layout
 
-    place = known(layout)
-    for field, number in zip(("domain", "task", "modifier"), place.unpack(bits), strict=True):
-        listed = descriptions()[field]
-        said = listed[int(number)][1] if int(number) < len(listed) else "(no description)"
-        click.echo(f"{field:9s} {int(number):2d}  {said}")
-    click.echo(f"lane      {int(place.lanes(bits))}")
+    bit_layout = find_layout(layout)
+    for field, number in zip(("domain", "task", "modifier"), bit_layout.unpack(bits), strict=True):
+        names = read_descriptions()[field]
+        description = names[int(number)][1] if int(number) < len(names) else "(no description)"
+        click.echo(f"{field:9s} {int(number):2d}  {description}")
+    click.echo(f"lane      {int(bit_layout.lanes(bits))}")

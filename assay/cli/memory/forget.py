@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from assay.cli.commands.rm import somebody_is_there
-from assay.cli.memory.options import opened, pipeline_option, scopes_option
+from assay.cli.commands.rm import is_interactive
+from assay.cli.memory.options import open_memory, pipeline_option, scopes_option
 from assay.cli.options import json_option, store_option
 
 
@@ -50,27 +50,27 @@ def forget(
     cannot reach. With --query, and with --purge, you are asked first; where nobody can be asked, nothing happens and
     the exit code is 1.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_forgotten
     from assay.memory.types import Confirm, MemoryEntry
 
     def ask(entries: tuple[MemoryEntry, ...]) -> bool:
         if yes:
             return True
-        if as_data or not somebody_is_there():
+        if as_data or not is_interactive():
             return False
-        from assay.cli.terminal import count
+        from assay.cli.terminal import format_count
         from assay.cli.views.memory import show_entries
 
         show_entries(entries)
         sure = "Purge" if purge else "Forget"
-        return click.confirm(f"{sure} {count(len(entries), 'memory')}?", err=True)
+        return click.confirm(f"{sure} {format_count(len(entries), 'memory')}?", err=True)
 
     asks: Confirm = confirm or (ask if query is not None or purge else None)
-    with opened(store, pipeline=pipeline) as memory:
+    with open_memory(store, pipeline=pipeline) as memory:
         done = memory.forget(id, scopes=scopes, query=query, confirm=asks, k=k, purge=purge, backups=backups)
         if as_data:
-            click.echo(as_json(done.to_json(), indent=2))
+            click.echo(format_json(done.to_json(), indent=2))
         else:
             show_forgotten(done)
     if not done.done:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from assay.cli.failures import Group
+from assay.cli.failures import CommandGroup
 
 MEMORY_COMMANDS: Mapping[str, str] = {
     "store": "assay.cli.memory.write:store",
@@ -22,7 +22,7 @@ MEMORY_COMMANDS: Mapping[str, str] = {
 }
 
 
-@click.group(cls=Group, table=MEMORY_COMMANDS)
+@click.group(cls=CommandGroup, table=MEMORY_COMMANDS)
 def memory() -> None:
     """What an agent remembers: store, recall, update, forget, why.
 

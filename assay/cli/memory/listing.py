@@ -1,11 +1,11 @@
-"""`assay memory list`, `stats` and `history`: what is remembered, how much, and how it came about."""
+"""`assay memory list`, `stats` and `history`."""
 
 from __future__ import annotations
 
 import click
 
-from assay.cli.memory.options import at_option, kind_options, moment, opened, scopes_option
-from assay.cli.options import json_option, store_option
+from assay.cli.memory.options import at_option, kind_options, open_memory, scopes_option
+from assay.cli.options import json_option, resolve_moment, store_option
 
 
 @click.command("list")
@@ -29,21 +29,21 @@ def list_(
     as_data: bool,
 ) -> None:
     """List memories, newest first."""
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_entries
 
-    with opened(store) as memory:
+    with open_memory(store) as memory:
         found = memory.list(
             scopes=scopes,
             category=category,
             tags=tags,
-            at=moment(at),
+            at=resolve_moment(at),
             limit=limit,
             offset=offset,
             everything=everything,
         )
     if as_data:
-        click.echo(as_json([entry.to_json() for entry in found], indent=2))
+        click.echo(format_json([entry.to_json() for entry in found], indent=2))
     elif found:
         show_entries(found)
     else:
@@ -57,13 +57,13 @@ def list_(
 @json_option
 def stats(at: str | None, scopes: tuple[str, ...], store: str, as_data: bool) -> None:
     """Count what is remembered."""
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_stats
 
-    with opened(store) as memory:
-        found = memory.stats(scopes, at=moment(at))
+    with open_memory(store) as memory:
+        found = memory.stats(scopes, at=resolve_moment(at))
     if as_data:
-        click.echo(as_json(found.to_json(), indent=2))
+        click.echo(format_json(found.to_json(), indent=2))
     else:
         show_stats(found)
 
@@ -78,12 +78,12 @@ def history(id: str, scopes: tuple[str, ...], store: str, as_data: bool) -> None
 
     ID is a memory's id or the beginning of one.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_history
 
-    with opened(store) as memory:
+    with open_memory(store) as memory:
         found = memory.history(id, scopes=scopes)
     if as_data:
-        click.echo(as_json([change.to_json() for change in found], indent=2))
+        click.echo(format_json([change.to_json() for change in found], indent=2))
     else:
         show_history(found)

@@ -1,8 +1,7 @@
-"""What the memory commands share: which store, which scopes, as of when."""
+"""Options that memory commands share: the store, the scopes, the clock, the pipeline."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,34 +39,30 @@ def kind_options(command: F) -> F:
     return command
 
 
-def moment(at: str | None) -> str | float | None:
-    """`now` is read from the clock here, at the edge."""
-    return time.time() if at is not None and at.strip().lower() == "now" else at
-
-
 def pipeline_option(command: F) -> F:
     return click.option(
         "--pipeline",
         default="memory",
         metavar="NAME|FILE",
-        help="What recalls: a preset, a TOML file, or a JSON file with the keys of 002.",
+        help="What recalls: a preset, a TOML file, or a JSON file with the keys of the memory pipeline.",
     )(command)
 
 
-def chosen(pipeline: str) -> str | Pipeline:
-    """A preset or a TOML file by its name; a JSON file is read here, and says on stderr what in it has no effect."""
+def resolve_pipeline(pipeline: str) -> str | Pipeline:
+    """The name of a preset or TOML file as it is; a JSON file is converted, with a note on stderr for each key without
+    effect."""
     if not pipeline.lower().endswith(".json"):
         return pipeline
-    from assay.memory.config import configured
+    from assay.memory.config import load_pipeline
 
-    made, warnings = configured(pipeline)
+    converted, warnings = load_pipeline(pipeline)
     for warning in warnings:
         click.echo(f"note: {warning}", err=True)
-    return made
+    return converted
 
 
-def opened(store: str, *, create: bool = False, pipeline: str = "memory") -> MemoryService:
-    """The memory in a store's folder; only storing and importing make one that is not there."""
+def open_memory(store: str, *, create: bool = False, pipeline: str = "memory") -> MemoryService:
+    """Open the memory of a store; only storing and importing create one."""
     from assay import memory
 
-    return memory.open(store, create=create, pipeline=chosen(pipeline))
+    return memory.open(store, create=create, pipeline=resolve_pipeline(pipeline))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.memory.options import at_option, kind_options, moment, opened, pipeline_option, scopes_option
-from assay.cli.options import json_option, query_text, store_option
+from assay.cli.memory.options import at_option, kind_options, open_memory, pipeline_option, scopes_option
+from assay.cli.options import json_option, query_text, resolve_moment, store_option
 
 
 @click.command()
@@ -39,21 +39,21 @@ def recall(
     QUERY is any text, or - for standard input. A message that needs no memory ("thanks!") is not looked up, and the
     answer says so. A superseded memory is served as the one that took its place.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_recalled
 
-    with opened(store, pipeline=pipeline) as memory:
+    with open_memory(store, pipeline=pipeline) as memory:
         found = memory.recall(
             query_text(query),
             scopes=scopes,
             k=k,
-            at=moment(at),
+            at=resolve_moment(at),
             category=category,
             tags=tags,
             adaptive=not always,
         )
         if as_data:
-            click.echo(as_json(found.to_json(), indent=2))
+            click.echo(format_json(found.to_json(), indent=2))
         else:
             show_recalled(found, plain=plain)
     if fail_empty and not len(found):
@@ -85,12 +85,12 @@ def explain(
 
     Ids are shown by `assay memory recall` and `assay memory list`; --all lists superseded and expired ones too.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_explained
 
-    with opened(store, pipeline=pipeline) as memory:
-        found = memory.explain(query_text(query), memory_id, scopes=scopes, k=k, at=moment(at))
+    with open_memory(store, pipeline=pipeline) as memory:
+        found = memory.explain(query_text(query), memory_id, scopes=scopes, k=k, at=resolve_moment(at))
         if as_data:
-            click.echo(as_json(found.to_json(), indent=2))
+            click.echo(format_json(found.to_json(), indent=2))
         else:
             show_explained(found, plain=plain)

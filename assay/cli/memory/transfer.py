@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.memory.options import opened, scopes_option
+from assay.cli.memory.options import open_memory, scopes_option
 from assay.cli.memory.write import WAYS
 from assay.cli.options import json_option, store_option
 
@@ -18,11 +18,11 @@ FORMATS = ("jsonl", "mem0", "claude-memory-mcp", "memory-lancedb-pro")
 @store_option
 def export(scopes: tuple[str, ...], store: str) -> None:
     """Print every memory as a line of JSON, the superseded and the expired included."""
-    from assay.cli.terminal import escaped
+    from assay.cli.terminal import escape_json
 
-    with opened(store) as memory:
+    with open_memory(store) as memory:
         for line in memory.export(scopes):
-            click.echo(escaped(line))
+            click.echo(escape_json(line))
 
 
 @click.command("import")
@@ -56,10 +56,10 @@ def import_(
     Only records of the scopes that --scope names are taken, or all of them with --into. What cannot be taken is listed,
     and the exit code is 1 then.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_imported
 
-    with opened(store, create=True) as memory:
+    with open_memory(store, create=True) as memory:
         done = memory.import_(
             source,
             scopes=(*scopes, *([into] if into else [])),
@@ -68,7 +68,7 @@ def import_(
             on_duplicate=on_duplicate,  # type: ignore[arg-type]
         )
     if as_data:
-        click.echo(as_json(done.to_json(), indent=2))
+        click.echo(format_json(done.to_json(), indent=2))
     else:
         show_imported(done)
     if done.problems:

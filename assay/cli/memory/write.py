@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.memory.options import moment, opened, scopes_option
-from assay.cli.options import json_option, query_text, store_option
+from assay.cli.memory.options import open_memory, scopes_option
+from assay.cli.options import json_option, query_text, resolve_moment, store_option
 
 WAYS = ("skip", "merge", "supersede", "force")
 
@@ -44,23 +44,23 @@ def store(
     TEXT is any text, or - for standard input. Noise ("ok, thanks!") is refused, and what is known already is not stored
     twice; the answer says so, with what is near. The exit code is 1 when nothing was stored.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_stored
 
-    with opened(store, create=True) as memory:
+    with open_memory(store, create=True) as memory:
         done = memory.store(
             query_text(text),
             scope=scope,
             category=category,
             importance=importance,
             tags=tags,
-            created=moment(created),
-            expires=moment(expires),
+            created=resolve_moment(created),
+            expires=resolve_moment(expires),
             supersedes=supersedes or None,
             on_duplicate=on_duplicate,  # type: ignore[arg-type]
         )
         if as_data:
-            click.echo(as_json(done.to_json(), indent=2))
+            click.echo(format_json(done.to_json(), indent=2))
         else:
             show_stored(done)
     if done.action in ("refused", "skipped"):
@@ -96,13 +96,13 @@ def update(
 
     ID is a memory's id or the beginning of one. It keeps its id, its scope and its date.
     """
-    from assay.cli.terminal import as_json
+    from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_entries
 
     if tags and no_tags:
         raise click.UsageError("--tag and --no-tags contradict each other.")
     never = expires is not None and expires.strip().lower() == "never"
-    with opened(store) as memory:
+    with open_memory(store) as memory:
         entry = memory.update(
             id,
             scopes=scopes,
@@ -110,10 +110,10 @@ def update(
             category=category,
             importance=importance,
             tags=() if no_tags else tags or None,
-            expires=None if never else moment(expires),
+            expires=None if never else resolve_moment(expires),
             never_expires=never,
         )
         if as_data:
-            click.echo(as_json(entry.to_json(), indent=2))
+            click.echo(format_json(entry.to_json(), indent=2))
         else:
             show_entries([entry])

@@ -1,4 +1,4 @@
-"""What an `add` did, for people."""
+"""Prints the report of an `add`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from assay.cli.terminal import console, count, safe, seconds
+from assay.cli.terminal import format_count, format_seconds, make_console, sanitize
 
 if TYPE_CHECKING:
     from assay.kb import KnowledgeBase
@@ -19,25 +19,25 @@ _STYLES = {"added": "green", "changed": "yellow", "removed": "red", "unchanged":
 
 
 def show_report(report: AddReport, base: KnowledgeBase, spent: float) -> None:
-    """Files by what became of them, chunks, what the store holds now, problems with their cures."""
-    screen = console()
+    """Print files by outcome, chunks, what the store holds now, problems with their cures."""
+    screen = make_console()
     for line in (_files(report), _chunks(report, spent), _store(base), *_passed_over(report), *_problems(report)):
         screen.print(line, soft_wrap=True)  # long lines are the terminal's to break
 
 
 def _files(report: AddReport) -> Text:
-    line = Text(f"{count(report.files + report.removed, 'file')}: ")
-    counted = [(word, getattr(report, word)) for word in _STYLES]
-    said = [Text(f"{number:,} {word}", _STYLES[word]) for word, number in counted if number]
+    line = Text(f"{format_count(report.files + report.removed, 'file')}: ")
+    counts = [(word, getattr(report, word)) for word in _STYLES]
+    parts = [Text(f"{number:,} {word}", _STYLES[word]) for word, number in counts if number]
     none = "none could be read" if report.problems else "there is nothing to read there"
-    return line.append_text(Text(", ").join(said) if said else Text(none, "yellow"))
+    return line.append_text(Text(", ").join(parts) if parts else Text(none, "yellow"))
 
 
 def _chunks(report: AddReport, spent: float) -> Text:
-    born = f"+{report.chunks_added:,}" if report.chunks_added else ""
-    died = f"−{report.chunks_removed:,}" if report.chunks_removed else ""
+    added = f"+{report.chunks_added:,}" if report.chunks_added else ""
+    removed = f"−{report.chunks_removed:,}" if report.chunks_removed else ""
     rate = f", {report.chunks_added / spent:,.0f} a second" if report.chunks_added >= 100 else ""
-    return Text(f"chunks: {f'{born} {died}'.strip() or 'no change'} in {seconds(spent)}{rate}")
+    return Text(f"chunks: {f'{added} {removed}'.strip() or 'no change'} in {format_seconds(spent)}{rate}")
 
 
 def _store(base: KnowledgeBase) -> Text:
@@ -45,26 +45,28 @@ def _store(base: KnowledgeBase) -> Text:
     none = "words only" if base.backend.no_vectors else "words only: no embedding model (assay model install)"
     model = base.spec if base.store.settings["dim"] else none
     return Text(
-        f"store: {safe(str(base.store.address))} · v{view.version} · {count(view.size, 'chunk')} · {model}", "dim"
+        f"store: {sanitize(str(base.store.address))} · v{view.version} · {format_count(view.size, 'chunk')} · {model}",
+        "dim",
     )
 
 
 def _passed_over(report: AddReport) -> Iterator[Text]:
     if report.ignored:
         why = Counter(reason for _, reason in report.ignored)
-        listed = ", ".join(f"{safe(reason)} ({number:,})" for reason, number in why.most_common(5))
-        yield Text(f"passed over {count(len(report.ignored), 'file')}: {listed}", "dim")
+        reasons = ", ".join(f"{sanitize(reason)} ({number:,})" for reason, number in why.most_common(5))
+        yield Text(f"passed over {format_count(len(report.ignored), 'file')}: {reasons}", "dim")
 
 
 def _problems(report: AddReport) -> Iterator[Text]:
     if report.problems:
-        left_out = f"{count(len(report.problems), 'problem')}; left out, and what the store had of them before stays:"
+        left_out = (
+            f"{format_count(len(report.problems), 'problem')}; left out, and what the store had of them before stays:"
+        )
         yield Text(left_out, "bold yellow")
     for name, reason in report.problems[:MOST_LISTED]:
-        what, _, cure = reason.partition("; cure: ")
-        what = what.rpartition(f"{name}: ")[2]  # the reason names the file by its whole path; once is enough
-        yield Text.assemble("  ", (safe(name), "bold"), "  ", (safe(what), "yellow"))
-        if cure:
-            yield Text.assemble(("    cure: ", "green"), safe(cure))
+        what = reason.text.rpartition(f"{name}: ")[2]  # the reason names the file by its whole path; once is enough
+        yield Text.assemble("  ", (sanitize(name), "bold"), "  ", (sanitize(what), "yellow"))
+        if reason.cure:
+            yield Text.assemble(("    cure: ", "green"), sanitize(reason.cure))
     if len(report.problems) > MOST_LISTED:
         yield Text(f"  … and {len(report.problems) - MOST_LISTED} more (--json lists all)", "dim")

@@ -1,4 +1,4 @@
-"""A comparison for people: a table of metrics, and a picture of the strata."""
+"""Prints a comparison of runs: a table of metrics, and the intervals of the strata."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.terminal import console, count, safe, speaks_unicode
+from assay.cli.terminal import format_count, make_console, sanitize, supports_unicode
 
 if TYPE_CHECKING:
     from assay.bench.receipt import Receipt
@@ -19,12 +19,12 @@ ALPHA = 0.05
 Row = Mapping[str, Any]
 
 
-def show(found: Receipt) -> None:
-    canonical = found.canonical
+def show(comparison: Receipt) -> None:
+    canonical = comparison.canonical
     baseline = canonical["baseline"]
     for system in canonical["systems"][1:]:
         rows = [row for row in canonical["results"] if row["system"] == system["name"]]
-        latency = next(one for one in found.measured["latency"] if one["system"] == system["name"])
+        latency = next(row for row in comparison.measured["latency"] if row["system"] == system["name"])
         _head(system["name"], baseline, canonical, rows)
         _metrics([row for row in rows if row["scope"] == "all"])
         click.echo(f"{'latency':<12} {_ratios(latency)}")
@@ -35,11 +35,13 @@ def show(found: Receipt) -> None:
 def _head(system: str, baseline: str, canonical: Row, rows: Sequence[Row]) -> None:
     dataset, tests = canonical["dataset"], canonical["tests"]
     queries = max((row["n"] for row in rows), default=0)
-    click.secho(f"{safe(system)} against {safe(baseline)}", bold=True, nl=False)
-    click.echo(f" on {safe(dataset['name'])}/{safe(dataset['split'])}, {count(queries, 'query')}")
-    said = f"{tests['test']}, {tests['draws']:,} draws; p by Holm over {count(len(canonical['metrics']), 'metric')}"
+    click.secho(f"{sanitize(system)} against {sanitize(baseline)}", bold=True, nl=False)
+    click.echo(f" on {sanitize(dataset['name'])}/{sanitize(dataset['split'])}, {format_count(queries, 'query')}")
+    description = (
+        f"{tests['test']}, {tests['draws']:,} draws; p by Holm over {format_count(len(canonical['metrics']), 'metric')}"
+    )
     others = len(canonical["systems"]) - 1
-    click.secho(said + (f" of {count(others, 'system')}" if others > 1 else ""), dim=True)
+    click.secho(description + (f" of {format_count(others, 'system')}" if others > 1 else ""), dim=True)
 
 
 def _metrics(rows: Sequence[Row]) -> None:
@@ -52,7 +54,7 @@ def _metrics(rows: Sequence[Row]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            safe(row["metric"]),
+            sanitize(row["metric"]),
             f"{row['mean_a']:.3f}",
             f"{row['mean_b']:.3f}",
             Text(f"{row['difference']:+.4f}", style=_colour(row)),
@@ -61,13 +63,13 @@ def _metrics(rows: Sequence[Row]) -> None:
             "" if row["d_z"] is None else f"{row['d_z']:+.2f}",
             f"{row['wins']}/{row['ties']}/{row['losses']}",
         )
-    console().print(table)
+    make_console().print(table)
     if rows and rows[0]["power"] is not None:
         first = rows[0]
-        said = (
-            f"power: {first['power']:.2f} to show a true difference of {first['effect']:g} in {safe(first['metric'])}"
+        effect = f"a true difference of {first['effect']:g} in {sanitize(first['metric'])}"
+        click.secho(
+            f"power: {first['power']:.2f} to show {effect}, 0.80 for one of {first['minimum_effect']:.3f}", dim=True
         )
-        click.secho(f"{said}, 0.80 for one of {first['minimum_effect']:.3f}", dim=True)
 
 
 def _ratios(latency: Row) -> str:
@@ -86,26 +88,26 @@ def _picture(rows: Sequence[Row]) -> None:
     low = min(0.0, *(row["ci_low"] for row in rows))
     high = max(0.0, *(row["ci_high"] for row in rows))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"{safe(rows[0]['metric'])} by stratum", overflow="fold")
+    table.add_column(f"{sanitize(rows[0]['metric'])} by stratum", overflow="fold")
     table.add_column("n", justify="right")
     table.add_column("delta", justify="right")
     table.add_column(f"{low:+.3f}".ljust(WIDTH - 6) + f"{high:+.3f}", no_wrap=True)
     table.add_column("p", justify="right")
     for row in rows:
         table.add_row(
-            safe(row["scope"]),
+            sanitize(row["scope"]),
             str(row["n"]),
             f"{row['difference']:+.4f}",
             Text(bar(row, low, high), style=_colour(row)),
             f"{row['p_adjusted']:.4f}",
         )
     click.echo()
-    console().print(table)
+    make_console().print(table)
 
 
 def bar(row: Row, low: float, high: float, width: int = WIDTH) -> str:
     """`──●──` from the interval's low to its high end, `│` at zero, between `low` and `high` of the whole picture."""
-    line, dot, zero = ("─", "●", "│") if speaks_unicode() else ("-", "o", "|")
+    line, dot, zero = ("─", "●", "│") if supports_unicode() else ("-", "o", "|")
 
     def place(value: float) -> int:
         return round((value - low) / (high - low) * (width - 1)) if high > low else width // 2

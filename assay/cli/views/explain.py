@@ -1,4 +1,4 @@
-"""Why a chunk stands where it stands, step by step; or why it is not there."""
+"""Prints why a chunk has its rank, step by step, or why it is missing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.terminal import console, count, safe, speaks_unicode
-from assay.cli.views.answer import excerpt, place, score_text, way_text
-from assay.cli.views.footer import footer
-from assay.cli.views.layout import columns, flow, wrapped
-from assay.cli.views.waterfall import SIGNS, bar, largest, number, tints, waterfall
-from assay.engine.answer import ChunkStep, Line
+from assay.cli.terminal import format_count, make_console, sanitize, supports_unicode
+from assay.cli.views.answer import excerpt, format_score, heading, path_text
+from assay.cli.views.footer import footer_lines
+from assay.cli.views.layout import align_columns, flow_pieces, wrap
+from assay.cli.views.waterfall import SIGNS, draw_bar, format_number, largest_addend, leg_colours, waterfall_pieces
+from assay.engine.answer import ChunkStep, ScorePart
 
 if TYPE_CHECKING:
     from assay.kb import Explanation
@@ -21,95 +21,99 @@ if TYPE_CHECKING:
 Colours = Mapping[str, str]
 
 
-def show_explanation(found: Explanation, pipeline: str, *, plain: bool = False) -> None:
-    """The chunk, the verdict on it, its way through the steps, its score as a waterfall, its evidence."""
-    screen = console(plain=plain)
-    for line in _lines(found, screen, bars=not plain and speaks_unicode()):
+def show_explanation(explanation: Explanation, pipeline: str, *, plain: bool = False) -> None:
+    """The chunk, its status, its way through the steps, its score as a waterfall, its evidence."""
+    screen = make_console(plain=plain)
+    for line in _lines(explanation, screen, bars=not plain and supports_unicode()):
         screen.print(line)
-    for line in footer(found.answer, pipeline, screen.width):
+    for line in footer_lines(explanation.answer, pipeline, screen.width):
         screen.print(line)
 
 
-def _lines(found: Explanation, screen: Console, *, bars: bool) -> Iterator[Text]:
-    answer, chunk = found.answer, found.chunk
-    colours = tints(span.name for span in answer.trace if span.kind == "leg")
+def _lines(explanation: Explanation, screen: Console, *, bars: bool) -> Iterator[Text]:
+    answer, chunk = explanation.answer, explanation.chunk
+    colours = leg_colours(span.name for span in answer.trace if span.kind == "leg")
     if chunk is not None:
-        yield place(chunk, answer)
-        yield Text(safe(f"{chunk.doc_id} · {chunk.id}"), "dim")
-        yield from wrapped(excerpt(chunk, answer, screen.width - 2), screen, 2)
+        yield heading(chunk, answer)
+        yield Text(sanitize(f"{chunk.doc_id} · {chunk.id}"), "dim")
+        yield from wrap(excerpt(chunk, answer, screen.width - 2), screen, 2)
         yield Text()
-    results = count(len(answer), "result")
-    if found.rank is None:
+    results = format_count(len(answer), "result")
+    if explanation.rank is None:
         yield Text(f"Not in the answer, which has {results}.", "bold yellow")
-        for reason in found.reasons:
-            yield from wrapped(Text(f"• {safe(reason)}"), screen, 2)
+        for reason in explanation.reasons:
+            yield from wrap(Text(f"• {sanitize(reason)}"), screen, 2)
     else:
-        yield Text(f"Rank {found.rank} of {results}, score {score_text(answer[found.rank - 1].score)}.", "bold green")
-    if found.passages:
+        yield Text(
+            f"Rank {explanation.rank} of {results}, score {format_score(answer[explanation.rank - 1].score)}.",
+            "bold green",
+        )
+    if explanation.steps:
         yield Text("\nStep by step", "bold")
-        yield from columns([*_passages(found.passages, colours, screen.width, bars=bars)], right=(1, 2), indent=2)
-    if found.rank is not None:
+        yield from align_columns(
+            [*_step_rows(explanation.steps, colours, screen.width, bars=bars)], right=(1, 2), indent=2
+        )
+    if explanation.rank is not None:
         yield Text("\nThe score", "bold")
-        hit = answer[found.rank - 1]
-        yield from columns([*_parts(hit.waterfall, colours, bars=bars)], right=(1,), indent=2)
+        hit = answer[explanation.rank - 1]
+        yield from align_columns([*_parts(hit.waterfall, colours, bars=bars)], right=(1,), indent=2)
         for leg, colour in colours.items():
-            if ways := hit.ways(leg, None):
-                yield from wrapped(way_text(leg, ways, colour), screen, 2)
+            if paths := hit.paths(leg, None):
+                yield from wrap(path_text(leg, paths, colour), screen, 2)
     yield Text()
 
 
-def _passages(passages: tuple[ChunkStep, ...], colours: Colours, width: int, *, bars: bool) -> Iterator[list[Text]]:
+def _step_rows(passages: tuple[ChunkStep, ...], colours: Colours, width: int, *, bars: bool) -> Iterator[list[Text]]:
     """One row per step: the rank and score it gave the chunk, and from which parts; or why it is not there."""
-    for passage in passages:
-        name = Text(safe(passage.step), colours.get(passage.step, ""))
-        if passage.rank is None or passage.score is None:
-            yield [name, Text("–", "dim"), Text(), Text(safe(passage.why), "yellow")]
+    for step in passages:
+        name = Text(sanitize(step.step), colours.get(step.step, ""))
+        if step.rank is None or step.score is None:
+            yield [name, Text("–", "dim"), Text(), Text(sanitize(step.why), "yellow")]
             continue
-        own = dict.fromkeys((line.name for line in passage.lines), colours.get(passage.step, ""))
-        parts = waterfall(passage.lines, largest([passage.lines]), own, bars=bars)
-        rows = flow(parts, max(width - 36, 24)) or [Text()]
-        yield [name, Text(f"#{passage.rank}"), Text(score_text(passage.score), "bold"), rows[0]]
+        own = dict.fromkeys((line.name for line in step.lines), colours.get(step.step, ""))
+        parts = waterfall_pieces(step.lines, largest_addend([step.lines]), own, bars=bars)
+        rows = flow_pieces(parts, max(width - 36, 24)) or [Text()]
+        yield [name, Text(f"#{step.rank}"), Text(format_score(step.score), "bold"), rows[0]]
         for row in rows[1:]:
             yield [Text(), Text(), Text(), row]
 
 
-def _parts(lines: tuple[Line, ...], colours: Colours, *, bars: bool) -> Iterator[list[Text]]:
+def _parts(lines: tuple[ScorePart, ...], colours: Colours, *, bars: bool) -> Iterator[list[Text]]:
     """The final score, a row per part: how it acts, and the score after it."""
-    most = largest([lines])
+    most = largest_addend([lines])
     for line in lines:
         colour = colours.get(line.name, "")
         rank = f" #{line.rank}" if line.rank is not None else ""
-        length = bar(line.value, most) if bars and line.op == "add" else ""
-        acts = Text(f"{SIGNS[line.op]} {number(line.value)}")
+        length = draw_bar(line.value, most) if bars and line.op == "add" else ""
+        acts = Text(f"{SIGNS[line.op]} {format_number(line.value)}")
         yield [
-            Text(f"{safe(line.name)}{rank}", colour),
+            Text(f"{sanitize(line.name)}{rank}", colour),
             acts,
             Text(length, colour or "cyan"),
-            Text(f"= {number(line.score)}"),
+            Text(f"= {format_number(line.score)}"),
         ]
 
 
-def explanation_json(found: Explanation) -> dict[str, Any]:
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
     """The documented form of an explanation (docs/reference/answer.md)."""
-    whole = found.answer.to_json()
+    whole = explanation.answer.to_json()
     return {
-        "id": None if found.chunk is None else found.chunk.id,
-        "rank": found.rank,
-        "reasons": list(found.reasons),
-        "passages": [
+        "id": None if explanation.chunk is None else explanation.chunk.id,
+        "rank": explanation.rank,
+        "reasons": list(explanation.reasons),
+        "steps": [
             {
-                "step": passage.step,
-                "kind": passage.kind,
-                "rank": passage.rank,
-                "score": passage.score,
-                "why": passage.why or None,
+                "step": step.step,
+                "kind": step.kind,
+                "rank": step.rank,
+                "score": step.score,
+                "why": step.why or None,
                 "parts": [
-                    {"part": line.name, "op": line.op, "value": line.value, "score": line.score}
-                    for line in passage.lines
+                    {"part": line.name, "op": line.op, "value": line.value, "score": line.score} for line in step.lines
                 ],
             }
-            for passage in found.passages
+            for step in explanation.steps
         ],
-        "hit": None if found.rank is None else whole["hits"][found.rank - 1],
-        **{key: whole[key] for key in ("query", "verdict", "trace", "digests")},
+        "hit": None if explanation.rank is None else whole["hits"][explanation.rank - 1],
+        **{key: whole[key] for key in ("query", "status", "trace", "digests")},
     }

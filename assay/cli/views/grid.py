@@ -1,4 +1,4 @@
-"""A sweep for people: the best cells, the gates on test, and the files it wrote."""
+"""Prints a sweep, the best cells and the gates on test, and writes its files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.terminal import console, count, safe
+from assay.cli.terminal import format_count, make_console, sanitize
 
 if TYPE_CHECKING:
     from assay.bench.grid import SweepResult
@@ -19,61 +19,61 @@ MOST = 12
 _COLOURS = {"pass": "green", "fail": "red", "not_measured": "yellow"}
 
 
-def put(found: SweepResult, folder: Path) -> None:
+def write_files(result: SweepResult, folder: Path) -> None:
     """Receipt, table, picture, and the winner as a pipeline to use."""
-    from assay.bench.grid.picture import svg
-    from assay.bench.grid.table import markdown
+    from assay.bench.grid.chart import draw_sweep
+    from assay.bench.grid.summary import render_sweep
     from assay.bench.receipt import write
     from assay.cli.toml import resolved_toml
 
-    write(found.receipt, folder / "grid.json")
-    _write(folder / "grid.md", markdown(found.receipt))
-    _write(folder / "grid.svg", svg(found.receipt))
-    if found.verdict == "pass" and found.picked is not None and found.picked.system.pipeline is not None:
-        _write(folder / "winner.toml", resolved_toml(found.picked.system.pipeline))
+    write(result.receipt, folder / "grid.json")
+    _write(folder / "grid.md", render_sweep(result.receipt))
+    _write(folder / "grid.svg", draw_sweep(result.receipt))
+    if result.verdict == "pass" and result.picked is not None and result.picked.system.pipeline is not None:
+        _write(folder / "winner.toml", resolved_toml(result.picked.system.pipeline))
     else:
         (folder / "winner.toml").unlink(missing_ok=True)
 
 
-def show(found: SweepResult, folder: Path) -> None:
+def show(result: SweepResult, folder: Path) -> None:
     from rich.table import Table
 
-    from assay.bench.grid.table import headline, ordered
-    from assay.bench.grid.vary import shown
+    from assay.bench.grid.axes import format_value
+    from assay.bench.grid.summary import headline, sort_cells
     from assay.cli.bench.gate import show as show_gate
 
-    canonical = found.receipt.canonical
+    canonical = result.receipt.canonical
     dataset, pick = canonical["dataset"], canonical["pick"]["metric"]
-    rows = ordered(found.receipt)
+    rows = sort_cells(result.receipt)
     base = canonical["cells"][0]
     keys = [axis["key"] for axis in canonical["axes"]]
-    click.secho(f"{safe(dataset['name'])}/{safe(dataset['dev']['split'])}", bold=True, nl=False)
-    kept = found.receipt.measured["cells_kept"]
-    said = f" · {count(dataset['dev']['queries'], 'query')} · {count(len(rows), 'cell')}"
-    click.echo(said + (f", {kept} of them kept from before" if kept else ""))
+    click.secho(f"{sanitize(dataset['name'])}/{sanitize(dataset['dev']['split'])}", bold=True, nl=False)
+    reused = result.receipt.measured["cells_kept"]
+    summary = f" · {format_count(dataset['dev']['queries'], 'query')} · {format_count(len(rows), 'cell')}"
+    click.echo(summary + (f", {reused} of them kept from before" if reused else ""))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for key in keys:
-        table.add_column(safe(key), justify="right")
+        table.add_column(sanitize(key), justify="right")
     for name in (pick, "against base", ""):
         table.add_column(name, justify="right" if name else "left")
     first = rows[:MOST] if any(row is base for row in rows[:MOST]) else [*rows[: MOST - 1], base]
     for row in first:
-        picked = found.picked is not None and row["digest"] == found.picked.system.digest
+        picked = result.picked is not None and row["digest"] == result.picked.system.digest
         mark = "base" if row is base else "picked" if picked else ""
-        values = [shown(row["settings"][key]) if key in row["settings"] else "·" for key in keys]
-        table.add_row(*map(safe, values), *_numbers(row, base), mark, style="bold" if picked else "")
-    console().print(table)
+        values = [format_value(row["settings"][key]) if key in row["settings"] else "·" for key in keys]
+        table.add_row(*map(sanitize, values), *_numbers(row, base), mark, style="bold" if picked else "")
+    make_console().print(table)
     if len(rows) > len(first):
         click.secho(f"and {len(rows) - len(first)} more in grid.md", dim=True)
     for note in canonical["notes"]:
-        click.secho(safe(note), fg="yellow")
-    if found.gate is not None:
+        click.secho(sanitize(note), fg="yellow")
+    if result.gate is not None:
         click.echo()
-        show_gate(found.gate)
+        show_gate(result.gate)
     click.echo()
-    click.secho(safe(headline(found.receipt)), fg=_COLOURS[found.verdict], bold=True)
-    names = ["grid.json", "grid.md", "grid.svg", *(["winner.toml"] if found.verdict == "pass" else [])]
-    click.secho(f"{', '.join(names)} in {safe(str(folder))}", dim=True)
+    click.secho(sanitize(headline(result.receipt)), fg=_COLOURS[result.verdict], bold=True)
+    names = ["grid.json", "grid.md", "grid.svg", *(["winner.toml"] if result.verdict == "pass" else [])]
+    click.secho(f"{', '.join(names)} in {sanitize(str(folder))}", dim=True)
 
 
 def _numbers(row: Any, base: Any) -> tuple[str, str]:

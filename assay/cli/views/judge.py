@@ -6,12 +6,12 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.bench.judge.agreement import Agreement
+from assay.bench.judge.judgement_writer import WrittenJudgements
 from assay.bench.judge.session import JudgingSession
-from assay.bench.judge.write import Written
-from assay.cli.terminal import count, safe, safe_piece
-from assay.cli.views.layout import wrapped
-from assay.text.analyse import Analyser
-from assay.text.highlight import evidence
+from assay.cli.terminal import format_count, sanitize, sanitize_piece
+from assay.cli.views.layout import wrap
+from assay.text.analyser import Analyser
+from assay.text.highlight import find_excerpt
 
 LINES = 8
 """Lines of text shown at first; `t` shows all."""
@@ -27,7 +27,7 @@ q        quit; everything is saved already, the dataset is written
 ?        this help"""
 
 
-SAYINGS = {
+MESSAGES = {
     "help": HELP,
     "unknown": "{key!r} is no key here; ? lists them",
     "nothing to undo": "There is nothing to take back in this sitting.",
@@ -41,35 +41,42 @@ def show_item(session: JudgingSession, analyser: Analyser, screen: Console, *, w
         return False
     if screen.is_terminal:
         screen.clear()
-    mine = [one for one in session.items if one.query.id == item.query.id]
-    queries = list(dict.fromkeys(one.query.id for one in session.items))
-    at = f"query {queries.index(item.query.id) + 1} of {len(queries)} · document {mine.index(item) + 1} of {len(mine)}"
-    screen.print(Text(f"{at} · {count(session.open, 'item')} to go", "dim"))
-    for line in wrapped(Text(safe(item.query.text), "bold cyan"), screen, 0):
+    items = [other for other in session.items if other.query.id == item.query.id]
+    queries = list(dict.fromkeys(other.query.id for other in session.items))
+    query_place = f"query {queries.index(item.query.id) + 1} of {len(queries)}"
+    place = f"document {items.index(item) + 1} of {len(items)}"
+    screen.print(Text(f"{query_place} · {place} · {format_count(session.open, 'item')} to go", "dim"))
+    for line in wrap(Text(sanitize(item.query.text), "bold cyan"), screen, 0):
         screen.print(line)
     chunk = item.chunk
     steps = [chunk.title or chunk.doc_id, *(step for step in chunk.section.split(" > ") if step)]
-    screen.print(Text(safe(" › ".join(steps)), "bold"))
+    screen.print(Text(sanitize(" › ".join(steps)), "bold"))
     width = (screen.width - 2) * LINES
     text = _marked(chunk.text, analyser.query_terms(item.query.text), analyser, len(chunk.text) if whole else width)
-    for line in wrapped(text, screen, 2):
+    for line in wrap(text, screen, 2):
         screen.print(line)
     screen.print(Text(PROMPT, "dim"))
     return True
 
 
 def _marked(text: str, terms: list[str], analyser: Analyser, width: int) -> Text:
-    found = evidence(text, terms, analyser, width)
-    shown = Text("… " if found.cut_before else "", "dim")
+    excerpt = find_excerpt(text, terms, analyser, width)
+    marked = Text("… " if excerpt.cut_before else "", "dim")
     at = 0
-    for start, end in found.marks:
-        shown.append(safe_piece(found.text[at:start])).append(safe_piece(found.text[start:end]), "bold yellow")
+    for start, end in excerpt.marks:
+        marked.append(sanitize_piece(excerpt.text[at:start])).append(
+            sanitize_piece(excerpt.text[start:end]), "bold yellow"
+        )
         at = end
-    return shown.append(safe_piece(found.text[at:])).append(" …" if found.cut_after else "", "dim")
+    return marked.append(sanitize_piece(excerpt.text[at:])).append(" …" if excerpt.cut_after else "", "dim")
 
 
 def show_end(
-    written: Written | None, found: list[Agreement], session: JudgingSession, screen: Console, next_step: str
+    written: WrittenJudgements | None,
+    agreements: list[Agreement],
+    session: JudgingSession,
+    screen: Console,
+    next_step: str,
 ) -> None:
     """What was saved, whether judges agree, and what to do next."""
     if written is None:
@@ -77,19 +84,20 @@ def show_end(
         return
     screen.print(
         Text.assemble(
-            (count(written.judgements, "judgement"), "bold"),
-            f" of {count(written.queries, 'query')}, {written.relevant} relevant → {safe(str(written.folder))}",
+            (format_count(written.judgements, "judgement"), "bold"),
+            f" of {format_count(written.queries, 'query')}, {written.relevant} relevant → ",
+            sanitize(str(written.folder)),
         )
     )
     if written.lost:
         screen.print(
-            Text(f"{count(written.lost, 'judgement')} of documents that left the store are kept aside", "yellow")
+            Text(f"{format_count(written.lost, 'judgement')} of documents that left the store are kept aside", "yellow")
         )
     if session.open:
-        screen.print(Text(f"{count(session.open, 'item')} still open; the same command goes on there", "dim"))
-    for one in found:
-        said = "no number: both gave one grade throughout" if one.kappa is None else f"κ = {one.kappa:.2f}"
-        binary = "" if one.binary is None else f", relevant or not κ = {one.binary:.2f}"
-        who = " and ".join(safe(name) for name in one.judges)
-        screen.print(Text(f"{who} on {count(one.items, 'item')}: {one.same:.0%} the same, {said}{binary}"))
-    screen.print(Text.assemble(("next: ", "green"), safe(next_step)))
+        screen.print(Text(f"{format_count(session.open, 'item')} still open; the same command goes on there", "dim"))
+    for pair in agreements:
+        kappa = "no number: both gave one grade throughout" if pair.kappa is None else f"κ = {pair.kappa:.2f}"
+        binary = "" if pair.binary is None else f", relevant or not κ = {pair.binary:.2f}"
+        judges = " and ".join(sanitize(name) for name in pair.judges)
+        screen.print(Text(f"{judges} on {format_count(pair.items, 'item')}: {pair.same:.0%} the same, {kappa}{binary}"))
+    screen.print(Text.assemble(("next: ", "green"), sanitize(next_step)))

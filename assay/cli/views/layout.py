@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 
-def flow(pieces: Sequence[Text], width: int, gap: str = " ") -> list[Text]:
+def flow_pieces(pieces: Sequence[Text], width: int, gap: str = " ") -> list[Text]:
     """Pieces side by side, on as many lines as it takes; no piece is broken, none lends another its style."""
     lines: list[Text] = []
     for piece in pieces:
@@ -19,14 +19,14 @@ def flow(pieces: Sequence[Text], width: int, gap: str = " ") -> list[Text]:
     return lines
 
 
-def wrapped(text: Text, screen: Console, indent: int) -> Iterator[Text]:
+def wrap(text: Text, screen: Console, indent: int) -> Iterator[Text]:
     """A paragraph, indented."""
     for line in text.wrap(screen, max(screen.width - indent, 10)):
         line.rstrip()
         yield Text(" " * indent).append_text(line)
 
 
-def ends(left: Text, right: Text, width: int) -> Iterator[Text]:
+def spread_ends(left: Text, right: Text, width: int) -> Iterator[Text]:
     """Two texts at the two ends of a line; on a narrow screen the right one follows on its own line."""
     room = width - right.cell_len - 2
     if room < 24:
@@ -38,7 +38,7 @@ def ends(left: Text, right: Text, width: int) -> Iterator[Text]:
     yield left.append(" " * (width - left.cell_len - right.cell_len)).append_text(right)
 
 
-def columns(rows: Sequence[Sequence[Text]], right: Sequence[int], indent: int, gap: int = 2) -> Iterator[Text]:
+def align_columns(rows: Sequence[Sequence[Text]], right: Sequence[int], indent: int, gap: int = 2) -> Iterator[Text]:
     """Rows under one another; the columns named in `right` end flush, the last one is as long as it likes."""
     widths = [max((cell.cell_len for cell in column), default=0) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -1,4 +1,4 @@
-"""Nothing found, explained: what was searched, by what, and what the question itself hid."""
+"""Explains an empty answer: what was searched, what each leg found, and what the query filtered out."""
 
 from __future__ import annotations
 
@@ -6,58 +6,49 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from assay.backend.contract import StoreSnapshot, store_snapshot
-from assay.cli.terminal import count, day, safe
+from assay.cli.terminal import format_count, format_date, sanitize
 from assay.engine.answer import Answer
-from assay.engine.foreign_chunks import base_snapshot
-from assay.errors import QueryError
-from assay.where import Compare, Filter
+from assay.where import Compare
 
 
-def nothing_found(answer: Answer) -> Iterator[Text]:
-    """An empty answer is an answer: it says how hard it looked."""
-    query = safe(answer.query.text)
-    asked = f" for “{query if len(query) <= 60 else query[:59] + '…'}”" if query else ": the query is empty"
-    yield Text(f"Nothing found{asked}.", "bold")
+def explain_empty(answer: Answer) -> Iterator[Text]:
+    """The lines that explain an empty answer."""
+    query = sanitize(answer.query.text)
+    subject = f" for “{query if len(query) <= 60 else query[:59] + '…'}”" if query else ": the query is empty"
+    yield Text(f"Nothing found{subject}.", "bold")
     for reason in _reasons(answer):
         yield Text(f"  {reason}.")
     yield Text()
 
 
 def _reasons(answer: Answer) -> Iterator[str]:
-    size = answer.snapshot.size
-    view = store_snapshot(base_snapshot(answer.snapshot))
-    if not size:
-        at = f" at v{view.version}" if view is not None else ""
+    if not answer.searched:
+        at = "" if answer.version is None else f" at v{answer.version}"
         yield f"This store is empty{at}; fill it: assay add ./my-docs"
         return
     legs = [span for span in answer.trace if span.kind == "leg"]
-    ran = [f"{safe(span.name)} found {len(span.gave):,}" for span in legs if not span.skipped]
-    not_run = [safe(span.name) for span in legs if span.skipped]
-    searched = f"The store has {count(size, 'chunk')}; {', '.join(ran) if ran else 'no leg could run'}"
+    ran = [f"{sanitize(span.name)} found {len(span.ranking):,}" for span in legs if not span.skipped]
+    not_run = [sanitize(span.name) for span in legs if span.skipped]
+    searched = (
+        f"The store has {format_count(answer.searched, 'chunk')}; {', '.join(ran) if ran else 'no leg could run'}"
+    )
     yield searched + (f"; {', '.join(not_run)} did not run" if not_run and ran else "")
-    if view is not None:
-        yield from _hidden(answer, view)
+    if answer.version is not None:
+        yield from _filtered_out(answer)
     for span in answer.trace:
         dropped = sum(len(note.ids) for note in span.notes if note.kind == "dropped")
         if dropped:
-            yield f"{safe(span.name)} dropped {count(dropped, 'candidate')}"
+            yield f"{sanitize(span.name)} dropped {format_count(dropped, 'candidate')}"
 
 
-def _hidden(answer: Answer, view: StoreSnapshot) -> Iterator[str]:
-    """What the filter, the scope and the clock of the question left to search."""
+def _filtered_out(answer: Answer) -> Iterator[str]:
+    """What the filter, the scope and the clock of the query left to search."""
     query = answer.query
     if query.where is not None:
-        yield f"The filter {safe(str(query.where))} keeps {_kept(view, query.where):,} of them"
+        yield f"The filter {sanitize(str(query.where))} keeps {answer.count_matching(query.where):,} of them"
     if query.scope is not None:
-        yield f"The scope {safe(query.scope)!r} holds {_kept(view, Compare('scope', '=', query.scope)):,} of them"
+        in_scope = answer.count_matching(Compare("scope", "=", query.scope))
+        yield f"The scope {sanitize(query.scope)!r} holds {in_scope:,} of them"
     if query.at is not None:
-        later = _kept(view, Compare("created", ">", query.at, True))
-        yield f"{later:,} of them were created after {day(query.at)} and are hidden by --at"
-
-
-def _kept(view: StoreSnapshot, condition: Filter) -> int:
-    try:
-        return len(view.live_rows(condition))
-    except QueryError:
-        return 0  # no chunk has such a field
+        later = answer.count_matching(Compare("created", ">", query.at, True))
+        yield f"{later:,} of them were created after {format_date(query.at)} and are hidden by --at"

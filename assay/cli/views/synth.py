@@ -1,4 +1,4 @@
-"""What a synthetic suite holds: its kinds with an example each, what to think of it, and what to do next."""
+"""Prints a synthetic suite: its kinds of queries with examples, a warning, and the next command."""
 
 from __future__ import annotations
 
@@ -10,38 +10,40 @@ from rich.text import Text
 
 from assay.bench.collection import Collection
 from assay.bench.synth.suite import Suite
-from assay.bench.synth.write import WARNING
-from assay.cli.terminal import console, count, safe
-from assay.cli.views.layout import columns, wrapped
+from assay.bench.synth.suite_writer import WARNING
+from assay.cli.terminal import format_count, make_console, sanitize
+from assay.cli.views.layout import align_columns, wrap
 
 EXAMPLES = 2
 
 
 def show(suite: Suite, collection: Collection, folder: Path) -> None:
-    screen = console()
+    screen = make_console()
     for name, reason in collection.problems:
-        screen.print(Text.assemble(("left out ", "yellow"), f"{safe(name)}: {safe(reason)}"))
-    read = f"{count(len(collection.documents), 'document')} in {count(collection.chunks, 'chunk')}"
+        screen.print(Text.assemble(("left out ", "yellow"), f"{sanitize(name)}: {sanitize(reason)}"))
+    read = f"{format_count(len(collection.documents), 'document')} in {format_count(collection.chunks, 'chunk')}"
     screen.print(
-        Text.assemble((count(suite.size, "query").capitalize(), "bold"), f" from {read} → {safe(str(folder))}")
+        Text.assemble(
+            (format_count(suite.size, "query").capitalize(), "bold"), f" from {read} → {sanitize(str(folder))}"
+        )
     )
-    if suite.size < suite.asked:
+    if suite.size < suite.requested:
         screen.print(
-            Text(f"{suite.asked:,} were asked for; these documents give no more that could be checked.", "yellow")
+            Text(f"{suite.requested:,} were asked for; these documents give no more that could be checked.", "yellow")
         )
     screen.print()
-    for line in columns([*_rows(suite, screen.width)], right=(1, 2), indent=2):
+    for line in align_columns([*_rows(suite, screen.width)], right=(1, 2), indent=2):
         screen.print(line)
     screen.print()
-    for line in wrapped(Text(WARNING, "dim"), screen, 0):
+    for line in wrap(Text(WARNING, "dim"), screen, 0):
         screen.print(line)
-    told = safe(shlex.quote(str(folder)))
-    screen.print(Text.assemble(("next: ", "green"), f"assay bench run {told} --systems bm25,dense,default"))
+    path = sanitize(shlex.quote(str(folder)))
+    screen.print(Text.assemble(("next: ", "green"), f"assay bench run {path} --systems bm25,dense,default"))
 
 
 def _rows(suite: Suite, width: int) -> Iterator[list[Text]]:
     yield [Text(word, "dim") for word in ("kind", "queries", "copied", "for example")]
-    for kind, made in suite.queries.items():
-        shown = Text(" · ").join(Text(safe(one.text)) for one in made[:EXAMPLES])
-        shown.truncate(max(width - 36, 30), overflow="ellipsis")
-        yield [Text(kind, "cyan"), Text(str(len(made))), Text(f"{suite.copied(kind):.0%}"), shown]
+    for kind, queries in suite.queries.items():
+        examples = Text(" · ").join(Text(sanitize(query.text)) for query in queries[:EXAMPLES])
+        examples.truncate(max(width - 36, 30), overflow="ellipsis")
+        yield [Text(kind, "cyan"), Text(str(len(queries))), Text(f"{suite.copied_share(kind):.0%}"), examples]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
-from assay.cli.terminal import safe
-from assay.engine.answer import Line
+from assay.cli.terminal import sanitize
+from assay.engine.answer import ScorePart
 
 BAR = 8
 """Cells of the longest bar."""
@@ -17,24 +17,24 @@ COLOURS = ("cyan", "magenta", "blue", "green", "yellow")
 SIGNS = {"add": "+", "mul": "×", "set": "→"}
 
 
-def tints(legs: Iterable[str]) -> dict[str, str]:
+def leg_colours(legs: Iterable[str]) -> dict[str, str]:
     """One colour per leg, in the order of the legs."""
     return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(legs)}
 
 
-def largest(waterfalls: Iterable[Sequence[Line]]) -> float:
+def largest_addend(waterfalls: Iterable[Sequence[ScorePart]]) -> float:
     """The largest addend of an answer: all its bars are drawn on this scale, so they compare across results."""
     return max((abs(line.value) for lines in waterfalls for line in lines if line.op == "add"), default=0.0)
 
 
-def bar(value: float, most: float) -> str:
+def draw_bar(value: float, most: float) -> str:
     """A bar of at most BAR cells, in halves of a cell; never empty for a value that is not 0."""
     halves = round(BAR * 2 * min(abs(value) / most, 1.0)) if most else 0
     full, half = divmod(max(halves, 1 if value else 0), 2)
     return "━" * full + "╸" * half
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """Four digits that matter: .0164, 2.318, 30.5; a leading 0 says nothing."""
     if value and not 1e-4 <= abs(value) < 1e4:
         return f"{value:.1e}"
@@ -42,22 +42,22 @@ def number(value: float) -> str:
     return part.replace("0.", ".") if part.lstrip("-").startswith("0.") and value else f"{value:.4g}"
 
 
-def waterfall(lines: Sequence[Line], most: float, colours: Mapping[str, str], *, bars: bool) -> list[Text]:
+def waterfall_pieces(lines: Sequence[ScorePart], most: float, colours: Mapping[str, str], *, bars: bool) -> list[Text]:
     """The parts of a score, one piece each, in order; from the second on a piece begins with how it acts."""
-    shown = lines
+    largest_parts = lines
     if len(lines) > MOST_PARTS:
         heaviest = sorted(range(len(lines)), key=lambda place: (-abs(lines[place].value), place))[:MOST_PARTS]
-        shown = [lines[place] for place in sorted(heaviest)]
+        largest_parts = [lines[place] for place in sorted(heaviest)]
     pieces: list[Text] = []
-    for line in shown:
+    for line in largest_parts:
         sign = f"{SIGNS[line.op]} " if pieces or line.op != "add" else ""
         colour = colours.get(line.name, "")
-        piece = Text.assemble((sign, "dim"), (safe(line.name), colour or "dim"))
+        piece = Text.assemble((sign, "dim"), (sanitize(line.name), colour or "dim"))
         if line.rank is not None:
             piece.append(f" #{line.rank}", colour)
         if bars and line.op == "add":
-            piece.append(f" {bar(line.value, most)}", colour or "cyan")
-        pieces.append(piece.append(f" {number(line.value)}"))
-    if len(lines) > len(shown):
-        pieces.append(Text(f"… and {len(lines) - len(shown)} smaller parts", "dim"))
+            piece.append(f" {draw_bar(line.value, most)}", colour or "cyan")
+        pieces.append(piece.append(f" {format_number(line.value)}"))
+    if len(lines) > len(largest_parts):
+        pieces.append(Text(f"… and {len(lines) - len(largest_parts)} smaller parts", "dim"))
     return pieces

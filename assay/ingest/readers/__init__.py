@@ -1,8 +1,8 @@
-"""One file per format: `read(path, name) -> Iterator[Document]`.
+"""Readers, one module per format: `read(path, name) -> Iterator[Document]`.
 
 `name` is the id of the document (of its first part; rows and messages append `#…`). A reader raises BadFile, with
-the path, before it gives its first document; afterwards only a file that changes while it is read can fail.
-Other packages add formats through the entry point group `assay.readers`, named by suffix (".org").
+the path, before it yields its first document; afterwards only a file that changes while it is read can fail.
+Plug-ins add formats through the entry point group `assay.readers`, named by suffix (".org").
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ READERS = {
 
 
 @cache
-def _plugged() -> dict[str, str]:
-    """Suffix → "module:function" of readers that other packages bring; ours cannot be replaced."""
+def _plugin_readers() -> dict[str, str]:
+    """Return suffix → "module:function" of the readers of plug-ins; they cannot replace those above."""
     return {point.name.lower(): point.value for point in entry_points(group="assay.readers")}
 
 
 def has_reader(suffix: str) -> bool:
-    """Does anybody read files of this suffix (".md", in any case)?"""
-    return suffix.lower() in READERS or suffix.lower() in _plugged()
+    """Is there a reader for this suffix (".md", in any case)?"""
+    return suffix.lower() in READERS or suffix.lower() in _plugin_readers()
 
 
 def load_reader(suffix: str) -> Reader:
-    """The reader of a suffix that has one."""
-    where = READERS.get(suffix.lower()) or _plugged()[suffix.lower()]
-    module, _, function = where.partition(":")
+    """Return the reader of a suffix that has one."""
+    target = READERS.get(suffix.lower()) or _plugin_readers()[suffix.lower()]
+    module, _, function = target.partition(":")
     return cast(Reader, getattr(import_module(module), function))

@@ -1,4 +1,4 @@
-"""Word (.docx): headings, paragraphs and tables in document order, tracked insertions in, deletions out."""
+"""Reads Word files (.docx): headings, paragraphs and tables in order, with tracked insertions, without deletions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.ingest.fields import Facts, facts_from
-from assay.ingest.files import bad_file, head_of, kind_of, tidy
-from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, documents
+from assay.ingest.fields import DocumentFields, parse_fields
+from assay.ingest.files import bad_file, clean_text, detect_kind, read_head
+from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, build_documents
 from assay.types import Document
 
 CORE_PROPERTIES = "docProps/core.xml"
@@ -20,11 +20,11 @@ MOST_UNPACKED = 256 << 20  # bytes of all parts together: a small file can unpac
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING_STYLE = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _INLINE = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_HOLDERS = frozenset(f"{_W}{tag}" for tag in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
+_CONTAINERS = frozenset(f"{_W}{tag}" for tag in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
-    """The body of a Word file; headers, footers, footnotes and text boxes are left out."""
+    """Yield the body of a Word file; headers, footers, footnotes and text boxes are left out."""
     try:
         import docx
     except ImportError as error:
@@ -35,16 +35,16 @@ def read(path: Path, name: str) -> Iterator[Document]:
     except Exception as error:  # the parser raises whatever its XML and zip layers raise
         raise bad_file(path, f"the Word file cannot be opened: {error}", "open and re-save it, or remove it") from error
     events = list(_events(document))
-    # Without that part the library makes one up, dated now; the wall clock must not enter a store.
-    said = _facts(document.core_properties) if CORE_PROPERTIES in parts else facts_from({})
-    yield from documents(name, Outline(events), said)
+    # Without that part the library creates one, dated now; the wall clock must not enter a store.
+    fields = _read_fields(document.core_properties) if CORE_PROPERTIES in parts else parse_fields({})
+    yield from build_documents(name, Outline(events), fields)
 
 
 def _check_package(path: Path) -> set[str]:
-    """The names of the package's parts, once it is known to be a Word file of bearable size."""
-    head = head_of(path)
+    """Return the names of the package's parts; BadFile when it is no Word file or too large."""
+    head = read_head(path)
     if not head.startswith(b"PK"):
-        what = kind_of(head) or "something else"
+        what = detect_kind(head) or "something else"
         raise bad_file(path, f"is {what}, not a .docx", "save it as .docx without a password, or remove it")
     try:
         with zipfile.ZipFile(path) as package:
@@ -61,7 +61,7 @@ def _check_package(path: Path) -> set[str]:
 
 def _events(document: Any) -> Iterator[Heading | str]:
     levels = _heading_levels(document)
-    for block in _within(document.element.body, f"{_W}p", f"{_W}tbl"):
+    for block in _iterate_children(document.element.body, f"{_W}p", f"{_W}tbl"):
         if block.tag == f"{_W}tbl":
             yield ""
             yield from _rows(block)
@@ -78,17 +78,17 @@ def _events(document: Any) -> Iterator[Heading | str]:
             yield ""
 
 
-def _within(parent: Any, *tags: str) -> Iterator[Any]:
-    """Children of these tags in document order, also those inside content controls and tracked insertions."""
+def _iterate_children(parent: Any, *tags: str) -> Iterator[Any]:
+    """Yield the children of these tags in document order, also those inside content controls and tracked insertions."""
     for child in parent:
         if child.tag in tags:
             yield child
-        elif child.tag in _HOLDERS:
-            yield from _within(child, *tags)
+        elif child.tag in _CONTAINERS:
+            yield from _iterate_children(child, *tags)
 
 
 def _text(paragraph: Any) -> str:
-    """The visible text; deleted text is `delText`, which is not `t`. Pictures and text boxes are passed over."""
+    """Return the visible text; deleted text is `delText`, which is not `t`. Pictures and text boxes are skipped."""
     parts: list[str] = []
     skipped = (f"{_W}drawing", f"{_W}pict", f"{_W}pPr", f"{_W}object")
     stack = [paragraph]
@@ -102,13 +102,13 @@ def _text(paragraph: Any) -> str:
             stack.extend(reversed(node))
             if node.tag == f"{_W}p" and parts:
                 parts.append(" ")  # paragraphs of one cell
-    return tidy("".join(parts)).rstrip()
+    return clean_text("".join(parts)).rstrip()
 
 
 def _rows(table: Any) -> Iterator[str]:
     """A line `| a | b |` per row; a table inside a cell is part of the cell's text."""
-    for row in _within(table, f"{_W}tr"):
-        cells = [" ".join(_text(cell).split()) for cell in _within(row, f"{_W}tc")]
+    for row in _iterate_children(table, f"{_W}tr"):
+        cells = [" ".join(_text(cell).split()) for cell in _iterate_children(row, f"{_W}tc")]
         if any(cells):
             yield f"| {' | '.join(cells)} |"
 
@@ -119,25 +119,25 @@ def _style_id(paragraph: Any) -> str:
 
 
 def _heading_levels(document: Any) -> dict[str, int]:
-    """style id → level: "Title" is 0, "Heading 1" is 1, …; built-in names are English in every Word."""
+    """Return style id → level: "Title" is 0, "Heading 1" is 1, …; built-in names are English in every Word."""
     levels: dict[str, int] = {}
     for style in document.styles:
         name = style.name or ""
-        found = _HEADING_STYLE.fullmatch(name)
-        if found:
-            levels[style.style_id] = int(found[1])
+        match = _HEADING_STYLE.fullmatch(name)
+        if match:
+            levels[style.style_id] = int(match[1])
         elif name.lower() == "title":
             levels[style.style_id] = 0
     return levels
 
 
-def _facts(said: Any) -> Facts:
+def _read_fields(properties: Any) -> DocumentFields:
     fields = {
-        "title": said.title,
-        "author": said.author,
-        "subject": said.subject,
-        "tags": said.keywords,
-        "lang": said.language,
-        "date": said.created or said.modified,
+        "title": properties.title,
+        "author": properties.author,
+        "subject": properties.subject,
+        "tags": properties.keywords,
+        "lang": properties.language,
+        "date": properties.created or properties.modified,
     }
-    return facts_from({key: value for key, value in fields.items() if value})
+    return parse_fields({key: value for key, value in fields.items() if value})

@@ -1,7 +1,7 @@
-"""Mail (.eml): the subject is the title, the headers are metadata, the plain text is the text.
+"""Reads mail (.eml): the subject is the title, the headers are metadata, the plain text is the text.
 
-Mail is full of lies: charsets that do not exist or do not fit fall back to UTF-8, then Windows-1252; raw bytes in
-headers are decoded the same way; missing headers stay missing.
+Charsets that do not exist or do not fit fall back to UTF-8, then Windows-1252; raw bytes in headers are decoded the
+same way; missing headers stay missing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from email.message import Message
 from email.utils import getaddresses
 from pathlib import Path
 
-from assay.ingest.fields import Facts, facts_from
-from assay.ingest.files import bad_file, check_size, head_of, kind_of, tidy
-from assay.ingest.outline import Outline, documents
+from assay.ingest.fields import DocumentFields, parse_fields
+from assay.ingest.files import bad_file, check_size, clean_text, detect_kind, read_head
+from assay.ingest.outline import Outline, build_documents
 from assay.ingest.readers.html import html_text
 from assay.types import Document
 
@@ -27,23 +27,23 @@ _HEADER = re.compile(rb"(?:From [^\n]*\r?\n)?[!-9;-~]+[ \t]*:")
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
-    """One message."""
+    """Yield the document of one message."""
     check_size(path, MOST_BYTES)
-    head = head_of(path)
-    if kind := kind_of(head):
+    head = read_head(path)
+    if kind := detect_kind(head):
         raise bad_file(path, f"is {kind}, not a mail", "rename it to what it is, or remove it")
     if not _HEADER.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
         raise bad_file(path, "does not begin with mail headers", "rename it to .txt if it is plain text")
     message = parse_message(path.read_bytes())
-    yield from documents(name, Outline(message_text(message).split("\n")), message_facts(message))
+    yield from build_documents(name, Outline(message_text(message).split("\n")), message_fields(message))
 
 
 def parse_message(data: bytes) -> Message:
     return message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(), policy=policy.compat32)
 
 
-def message_facts(message: Message, notes: tuple[str, ...] = ()) -> Facts:
-    """Subject, people, date and identity of a message."""
+def message_fields(message: Message, notes: tuple[str, ...] = ()) -> DocumentFields:
+    """Return subject, people, date and id of a message."""
     fields = {
         "title": _header(message, "subject") or "(no subject)",
         "from": _header(message, "from"),
@@ -52,9 +52,9 @@ def message_facts(message: Message, notes: tuple[str, ...] = ()) -> Facts:
         "date": _header(message, "date"),
         "message_id": message_id(message),
         "in_reply_to": _header(message, "in-reply-to").strip("<> "),
-        "attachments": [_decoded(part.get_filename() or "") for part in message.walk() if part.get_filename()],
+        "attachments": [_decode_header(part.get_filename() or "") for part in message.walk() if part.get_filename()],
     }
-    return facts_from({key: value for key, value in fields.items() if value}, notes=notes)
+    return parse_fields({key: value for key, value in fields.items() if value}, notes=notes)
 
 
 def message_id(message: Message) -> str:
@@ -62,7 +62,7 @@ def message_id(message: Message) -> str:
 
 
 def message_text(message: Message) -> str:
-    """The plain parts, or without any the readable text of the HTML parts; attachments are left out."""
+    """Return the plain parts, or without any the readable text of the HTML parts; attachments are left out."""
     plain: list[str] = []
     html: list[str] = []
     for part in message.walk():
@@ -80,11 +80,11 @@ def message_text(message: Message) -> str:
 def _payload(part: Message) -> str:
     raw = part.get_payload(decode=True)
     data = raw if isinstance(raw, bytes) else str(raw or "").encode("utf-8", "replace")
-    return tidy(_decode(data, str(part.get_content_charset() or "utf-8")))
+    return clean_text(_decode(data, str(part.get_content_charset() or "utf-8")))
 
 
 def _decode(data: bytes, charset: str) -> str:
-    """Charsets lie: what is said, then UTF-8, then Windows-1252, which always gives something."""
+    """Decode with the declared charset, then UTF-8, then Windows-1252, which always succeeds."""
     for name in (charset, "utf-8"):
         try:
             return data.decode(name)
@@ -94,15 +94,15 @@ def _decode(data: bytes, charset: str) -> str:
 
 
 def _headers(message: Message, name: str) -> list[str]:
-    return [_decoded(str(value)) for key, value in message.raw_items() if key.lower() == name]
+    return [_decode_header(str(value)) for key, value in message.raw_items() if key.lower() == name]
 
 
 def _header(message: Message, name: str) -> str:
     return next(iter(_headers(message, name)), "")
 
 
-def _decoded(value: str) -> str:
-    """A header with its =?utf-8?…?= words and raw bytes decoded, on one line."""
+def _decode_header(value: str) -> str:
+    """Return a header with its =?utf-8?…?= words and raw bytes decoded, on one line."""
     try:
         words = decode_header(value)
     except (HeaderParseError, ValueError):
@@ -113,10 +113,10 @@ def _decoded(value: str) -> str:
         else _decode(word.encode("utf-8", "surrogateescape"), "utf-8")
         for word, charset in words
     )
-    return " ".join(tidy(text).split())
+    return " ".join(clean_text(text).split())
 
 
 def _addresses(message: Message, name: str) -> list[str]:
-    """`Name <address>` of everybody named."""
+    """Return `Name <address>` of every address in a header."""
     pairs = getaddresses(_headers(message, name))
     return [f"{person} <{address}>" if person else address for person, address in pairs if address]

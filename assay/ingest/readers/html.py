@@ -1,4 +1,4 @@
-"""HTML: the text people read, a section per heading; scripts, menus, forms and other furniture left out."""
+"""Reads HTML: the visible text, a section per heading, without scripts, menus and other navigation."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.ingest.fields import Facts, facts_from
-from assay.ingest.files import bad_file, check_size, text_file, tidy
-from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, documents
+from assay.ingest.fields import DocumentFields, parse_fields
+from assay.ingest.files import bad_file, check_size, clean_text, inspect_text_file
+from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, build_documents
 from assay.types import Document
 
 MOST_BYTES = 64 << 20
 DEEPEST = 1000  # open tags; every further tag costs the parser a walk through all of them
 
 # `form` and `aside` stay: some pages are one form, and asides hold notes as often as adverts.
-_LEFT_OUT = frozenset(
+_SKIPPED_TAGS = frozenset(
     {"script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed", "head"}
     | {"nav", "footer", "button", "select", "textarea", "dialog"}
 )
-_FURNITURE = frozenset({"navigation", "banner", "contentinfo", "search", "menu", "dialog"})
+_SKIPPED_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "menu", "dialog"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(
     {"address", "article", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl", "dt"}
     | {"fieldset", "figcaption", "figure", "header", "hr", "html", "li", "main", "ol", "p", "pre", "section"}
     | {"summary", "table", "tbody", "tfoot", "thead", "tr", "ul", *_HEADINGS}
 )
-_APART = frozenset({"p", "pre", "table", "ul", "ol", "dl", "blockquote", "figure"})  # a blank line before and after
+_SPACED_BLOCKS = frozenset(
+    {"p", "pre", "table", "ul", "ol", "dl", "blockquote", "figure"}
+)  # a blank line before and after
 _CELLS = frozenset({"td", "th"})
-_SOFT = frozenset({"p", "div", "br"})  # within a cell these do not end the row's line
+_INLINE_IN_CELL = frozenset({"p", "div", "br"})  # within a cell these do not end the row's line
 _DATES = (
     "article:published_time",
     "og:published_time",
@@ -52,24 +54,24 @@ _UNPAIRED = frozenset(  # never closed, or closed by what follows
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
-    """The readable text of a page."""
+    """Yield the readable text of a page."""
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
         raise MissingExtra("reading .html files", "docs") from error
-    text, notes = _decoded(path)
+    text, notes = _decode_page(path)
     text = _CODE.sub(" ", text)
     if _depth(text) > DEEPEST:
         raise bad_file(path, f"more than {DEEPEST} tags are nested or never closed", "clean the page up, or remove it")
     tree = LexborHTMLParser(text)
-    facts = _facts(tree, notes)
+    fields = _read_fields(tree, notes)
     root = tree.css_first("main, [role=main]") or _only_article(tree) or tree.body
     outline = Outline(_events(root) if root is not None else ())
-    yield from documents(name, outline, facts)
+    yield from build_documents(name, outline, fields)
 
 
 def html_text(text: str) -> str:
-    """The readable text of a piece of HTML without its structure; for mails that have no plain part."""
+    """Return the readable text of a piece of HTML without its structure; for mails without a plain part."""
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
@@ -83,7 +85,7 @@ def html_text(text: str) -> str:
 
 
 def _depth(text: str) -> int:
-    """How many tags are open at once, about: a page must not make the parser's work quadratic."""
+    """Estimate how many tags are open at once: deep nesting makes the parser quadratic."""
     depth = deepest = 0
     for closing, tag in _TAG.findall(text):
         if tag.lower() not in _UNPAIRED:
@@ -92,17 +94,17 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _decoded(path: Path) -> tuple[str, tuple[str, ...]]:
-    """The page as text: its byte order mark decides, then UTF-8, then the charset it declares."""
+def _decode_page(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the page as text: by its byte order mark, then UTF-8, then the charset it declares."""
     check_size(path, MOST_BYTES)
-    source = text_file(path, html=True)
+    text_file = inspect_text_file(path, html=True)
     data = path.read_bytes()
-    if source.notes and (declared := _CHARSET.search(data[:4096])):
+    if text_file.notes and (declared := _CHARSET.search(data[:4096])):
         try:
-            return tidy(data.decode(declared[1].decode("ascii"))), ()
+            return clean_text(data.decode(declared[1].decode("ascii"))), ()
         except (LookupError, UnicodeDecodeError):
-            pass  # a charset that lies is no worse than none
-    return tidy(data.decode(source.encoding, source.errors)), source.notes
+            pass  # a wrong charset counts as none
+    return clean_text(data.decode(text_file.encoding, text_file.errors)), text_file.notes
 
 
 def _only_article(tree: Any) -> Any:
@@ -110,7 +112,7 @@ def _only_article(tree: Any) -> Any:
     return articles[0] if len(articles) == 1 else None
 
 
-def _facts(tree: Any, notes: tuple[str, ...]) -> Facts:
+def _read_fields(tree: Any, notes: tuple[str, ...]) -> DocumentFields:
     metas: dict[str, str] = {}
     for node in tree.css("meta"):
         key = node.attributes.get("name") or node.attributes.get("property") or node.attributes.get("itemprop") or ""
@@ -125,11 +127,11 @@ def _facts(tree: Any, notes: tuple[str, ...]) -> Facts:
         "description": metas.get("description", ""),
         "date": next((metas[key] for key in _DATES if metas.get(key)), ""),
     }
-    return facts_from({key: value for key, value in fields.items() if value}, notes=notes)
+    return parse_fields({key: value for key, value in fields.items() if value}, notes=notes)
 
 
 def _events(root: Any) -> Iterator[Heading | str]:
-    """The lines and headings below a node, in document order. A stack, not recursion: pages nest thousands deep."""
+    """Yield the lines and headings below a node, in order. A stack, not recursion: pages nest thousands deep."""
     writer = _Writer()
     stack: list[tuple[Any, bool]] = [(root, True)]
     while stack:
@@ -141,7 +143,7 @@ def _events(root: Any) -> Iterator[Heading | str]:
         if node.is_text_node:
             writer.text(node.text_content or "")
             continue
-        if not node.is_element_node or _is_furniture(node, tag):
+        if not node.is_element_node or _is_skipped(node, tag):
             continue
         yield from writer.enter(tag)
         stack.append((node, False))
@@ -154,23 +156,23 @@ def _events(root: Any) -> Iterator[Heading | str]:
     yield from writer.flush()
 
 
-def _is_furniture(node: Any, tag: str) -> bool:
-    if tag in _LEFT_OUT:
+def _is_skipped(node: Any, tag: str) -> bool:
+    if tag in _SKIPPED_TAGS:
         return True
     attributes = node.attributes
     return bool(attributes) and (
         "hidden" in attributes
         or attributes.get("aria-hidden") == "true"
-        or (attributes.get("role") or "").lower() in _FURNITURE
+        or (attributes.get("role") or "").lower() in _SKIPPED_ROLES
     )
 
 
 class _Writer:
-    """Turns tags and text into lines: white space as a browser shows it, `- ` for items, ` | ` between cells."""
+    """Turns tags and text into lines: white space as in a browser, `- ` for items, ` | ` between cells."""
 
     def __init__(self) -> None:
         self._line: list[str] = []
-        self._level = 0  # of the heading we are in
+        self._level = 0  # of the current heading
         self._preformatted = 0
         self._in_cell = 0
 
@@ -182,11 +184,11 @@ class _Writer:
             self._in_cell += 1
             if "".join(self._line).strip():
                 self._line.append(" | ")
-        elif tag in _SOFT and self._in_cell:
+        elif tag in _INLINE_IN_CELL and self._in_cell:
             self._line.append(" ")
         elif tag in _BLOCKS:
             yield from self.flush()
-            if tag in _APART:
+            if tag in _SPACED_BLOCKS:
                 yield ""
             if tag == "li":
                 self._line.append("- ")
@@ -199,7 +201,7 @@ class _Writer:
     def leave(self, tag: str) -> Iterator[Heading | str]:
         if tag in _CELLS:
             self._in_cell -= 1
-        elif tag in _SOFT and self._in_cell:
+        elif tag in _INLINE_IN_CELL and self._in_cell:
             self._line.append(" ")
         elif tag in _BLOCKS:
             yield from self.flush()
@@ -208,11 +210,11 @@ class _Writer:
                 self._preformatted -= 1
             elif tag in _HEADINGS:
                 self._level = 0
-            if tag in _APART:
+            if tag in _SPACED_BLOCKS:
                 yield ""
 
     def flush(self) -> Iterator[Heading | str]:
-        """The line so far, as a heading or as text."""
+        """Yield the current line, as a heading or as text."""
         text = "".join(self._line)
         self._line.clear()
         if self._preformatted:

@@ -1,4 +1,4 @@
-"""Markdown: front matter as facts, a section per heading (ATX and setext, outside code fences and comments)."""
+"""Reads Markdown: front matter as fields, a section per heading (ATX and setext, outside code fences and comments)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.errors import BadRecord
-from assay.ingest.fields import facts_from
-from assay.ingest.files import bad_file, text_file
+from assay.ingest.fields import parse_fields
+from assay.ingest.files import bad_file, inspect_text_file
 from assay.ingest.front_matter import split_front_matter
-from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, documents
+from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, build_documents
 from assay.types import Document
 
 _FENCE = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}(?=[^`]*$)|~{3,})")
@@ -20,7 +20,7 @@ _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _NO_PARAGRAPH = re.compile(r"\s{4}|\t|\s*(?:[-*+>|]|\d+[.)]\s|<)")  # what a setext line cannot make a heading of
 _EMBEDDED = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=]{64,}")
 
-# What a reader sees of a heading: link texts without targets, no emphasis, code marks, tags or {#anchors}.
+# A heading as displayed: link texts without targets, no emphasis, code marks, tags or {#anchors}.
 _MARKUP = re.compile(r"[\[{<*_`\\]")  # what all of it begins with
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _ANCHOR = re.compile(r"[ \t]*\{[#.:][^}]*\}[ \t]*$")
@@ -29,25 +29,25 @@ _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
-    """The sections of a Markdown file under its heading paths."""
-    source = text_file(path)
-    fields, lines = split_front_matter(source.lines(), path)
+    """Yield the sections of a Markdown file under their heading paths."""
+    text_file = inspect_text_file(path)
+    fields, lines = split_front_matter(text_file.lines(), path)
     try:
-        facts = facts_from(fields, notes=source.notes)
+        document_fields = parse_fields(fields, notes=text_file.notes)
     except BadRecord as error:
         raise bad_file(path, f"front matter: {error.message}", error.cure) from error
-    yield from documents(name, Outline(_events(lines)), facts)
+    yield from build_documents(name, Outline(_events(lines)), document_fields)
 
 
 def _events(lines: Iterator[str]) -> Iterator[Heading | str]:
-    """The lines, with headings recognised. One line is held back, because the next may underline it."""
-    fence = ""  # the marks that opened the code we are in
+    """Yield lines and headings. One line is pending, because the next may underline it."""
+    fence = ""  # the marks that opened the current code block
     comment = False
-    held: str | None = None
-    alone = True  # does the held line begin a paragraph?
+    pending: str | None = None
+    alone = True  # does the pending line begin a paragraph?
     for line in lines:
         if len(line) > 1000 and "base64," in line:
-            line = _EMBEDDED.sub("data:", line)  # a picture written into the text is not text
+            line = _EMBEDDED.sub("data:", line)  # an embedded picture is not text
         if fence:
             yield line
             closing = line.strip()
@@ -59,14 +59,14 @@ def _events(lines: Iterator[str]) -> Iterator[Heading | str]:
             comment = "-->" not in line
             continue
         mark = line.lstrip()[:1]
-        if mark and mark in "=-" and held and alone and _underlines(held, line):
-            yield Heading(1 if mark == "=" else 2, heading_text(held))
-            held, alone = None, True
+        if mark and mark in "=-" and pending and alone and _underlines(pending, line):
+            yield Heading(1 if mark == "=" else 2, heading_text(pending))
+            pending, alone = None, True
             continue
-        if held is not None:
-            yield held
-            alone = not held.strip()
-        held = None
+        if pending is not None:
+            yield pending
+            alone = not pending.strip()
+        pending = None
         if mark == "#" and (atx := _ATX.match(line)) and len(line) <= LONGEST_HEADING:
             yield Heading(len(atx[1]), heading_text(_ATX_TAIL.sub("", atx[2] or "")))
             alone = True
@@ -79,14 +79,16 @@ def _events(lines: Iterator[str]) -> Iterator[Heading | str]:
             yield line
             comment, alone = True, True
         else:
-            held = line
-    if held is not None:
-        yield held
+            pending = line
+    if pending is not None:
+        yield pending
 
 
-def _underlines(held: str, line: str) -> bool:
+def _underlines(pending: str, line: str) -> bool:
     """Does this line make the one before it, a paragraph of one line, a heading?"""
-    return bool(held.strip() and len(held) <= LONGEST_HEADING and _SETEXT.match(line) and not _NO_PARAGRAPH.match(held))
+    return bool(
+        pending.strip() and len(pending) <= LONGEST_HEADING and _SETEXT.match(line) and not _NO_PARAGRAPH.match(pending)
+    )
 
 
 def heading_text(text: str) -> str:

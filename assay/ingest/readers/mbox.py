@@ -1,8 +1,8 @@
-"""A mailbox (.mbox): one document per message, `name#<message id>`; streams, one message in memory at a time.
+"""Reads mailboxes (.mbox): one document per message, `name#<message id>`; streams, one message in memory at a time.
 
 A message begins with a line `From …` at the start or after an empty line, when a header follows it; `>From ` in a
 body loses one `>`. A message without id is named by the digest of its bytes; a repeated id gets `~2`, `~3`, …
-A message that defeats the parser becomes its raw text with a note: one odd mail never costs a mailbox.
+A message that the parser cannot read becomes its raw text with a note: one bad mail never fails a mailbox.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-from assay.ingest.fields import Facts, facts_from
-from assay.ingest.files import bad_file, head_of, kind_of, tidy
-from assay.ingest.outline import Outline, documents
-from assay.ingest.readers.eml import MOST_BYTES, message_facts, message_id, message_text, parse_message
+from assay.ingest.fields import DocumentFields, parse_fields
+from assay.ingest.files import bad_file, clean_text, detect_kind, read_head
+from assay.ingest.outline import Outline, build_documents
+from assay.ingest.readers.eml import MOST_BYTES, message_fields, message_id, message_text, parse_message
 from assay.ingest.readers.html import html_text
 from assay.types import Document
 
@@ -26,38 +26,38 @@ _LINE = 1 << 20  # bytes; a longer line comes in pieces
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
-    """The messages of a mailbox, in order."""
-    head = head_of(path)
+    """Yield the messages of a mailbox, in order."""
+    head = read_head(path)
     if head and not head.startswith(b"From "):
-        what = f"is {kind}" if (kind := kind_of(head)) else "does not begin with 'From '"
+        what = f"is {kind}" if (kind := detect_kind(head)) else "does not begin with 'From '"
         raise bad_file(path, f"{what}, so it is not a mailbox", "rename it to what it is, or remove it")
-    html_text("")  # if the HTML parser is missing, say so before the first message
+    html_text("")  # if the HTML parser is missing, raise before the first message
     seen: Counter[bytes] = Counter()
     for data, notes in _messages(path):
-        identity, text, facts = _read_message(data, notes)
+        identity, text, fields = _read_message(data, notes)
         key = blake2b(identity.encode("utf-8", "replace"), digest_size=8).digest()
         seen[key] += 1
         suffix = f"~{seen[key]}" if seen[key] > 1 else ""
-        yield from documents(f"{name}#{identity}{suffix}", Outline(text.split("\n")), facts)
+        yield from build_documents(f"{name}#{identity}{suffix}", Outline(text.split("\n")), fields)
 
 
-def _read_message(data: bytes, notes: tuple[str, ...]) -> tuple[str, str, Facts]:
+def _read_message(data: bytes, notes: tuple[str, ...]) -> tuple[str, str, DocumentFields]:
     digest = blake2b(data, digest_size=8).hexdigest()
     try:
         message = parse_message(data)
-        return message_id(message) or digest, message_text(message), message_facts(message, notes)
+        return message_id(message) or digest, message_text(message), message_fields(message, notes)
     except Exception as error:
-        said = f"not a readable mail ({error}); taken as plain text"
+        note = f"not a readable mail ({error}); taken as plain text"
         return (
             digest,
-            tidy(data.decode("utf-8", "replace")),
-            facts_from({"title": "(unreadable)"}, notes=(*notes, said)),
+            clean_text(data.decode("utf-8", "replace")),
+            parse_fields({"title": "(unreadable)"}, notes=(*notes, note)),
         )
 
 
 def _messages(path: Path) -> Iterator[tuple[bytes, tuple[str, ...]]]:
-    """The bytes of each message, without its `From ` line, and a note where its end was too far away."""
-    held: list[bytes] = []
+    """Yield the bytes of each message, without its `From ` line, and a note where it was too long."""
+    lines: list[bytes] = []
     size = 0
     separator = b""  # a line that may begin a message; the next line decides
     after_blank = True
@@ -65,11 +65,11 @@ def _messages(path: Path) -> Iterator[tuple[bytes, tuple[str, ...]]]:
         for line in iter(lambda: file.readline(_LINE), b""):
             if separator:
                 if _HEADER.match(line):
-                    if held:
-                        yield _message(held, size)
-                    held, size = [], 0
+                    if lines:
+                        yield _message(lines, size)
+                    lines, size = [], 0
                 elif size <= MOST_BYTES:
-                    held.append(separator)
+                    lines.append(separator)
                 separator = b""
             if after_blank and line.startswith(b"From "):
                 separator, after_blank = line, False
@@ -77,11 +77,11 @@ def _messages(path: Path) -> Iterator[tuple[bytes, tuple[str, ...]]]:
             after_blank = not line.strip()
             size += len(line)
             if size <= MOST_BYTES:
-                held.append(line[1:] if _ESCAPED.match(line) else line)
-    if held:
-        yield _message(held, size)
+                lines.append(line[1:] if _ESCAPED.match(line) else line)
+    if lines:
+        yield _message(lines, size)
 
 
-def _message(held: list[bytes], size: int) -> tuple[bytes, tuple[str, ...]]:
+def _message(lines: list[bytes], size: int) -> tuple[bytes, tuple[str, ...]]:
     note = (f"longer than {MOST_BYTES >> 20} MB; its end was not read",) if size > MOST_BYTES else ()
-    return b"".join(held), note
+    return b"".join(lines), note

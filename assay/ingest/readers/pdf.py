@@ -1,4 +1,4 @@
-"""PDF: a section per page, path ("page 3",). Nothing is recognised from pictures: that is OCR's work."""
+"""Reads PDF: a section per page, path ("page 3",). Pictures need OCR first."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.ingest.fields import Facts, facts_from
-from assay.ingest.files import bad_file, head_of, kind_of, tidy
-from assay.ingest.outline import Heading, Outline, documents
+from assay.ingest.fields import DocumentFields, parse_fields
+from assay.ingest.files import bad_file, clean_text, detect_kind, read_head
+from assay.ingest.outline import Heading, Outline, build_documents
 from assay.types import Document
 
 _PDF_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|Z)?")
-_HYPHEN = re.compile("[\x02\ufffe\u00ad]\n?")  # how the engine marks a word broken at the end of a line
+_HYPHEN = re.compile("[\x02\ufffe\u00ad]\n?")  # marks of a word broken at the end of a line
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
-    """The text of every page; a very long file in parts."""
+    """Yield the text of every page; a very long file in parts."""
     try:
         import pypdfium2
     except ImportError as error:
         raise MissingExtra("reading .pdf files", "docs") from error
-    head = head_of(path)
+    head = read_head(path)
     if b"%PDF-" not in head:
-        what = kind_of(head) or "something else"
+        what = detect_kind(head) or "something else"
         raise bad_file(path, f"is {what}, not a PDF", "rename it to what it is, or remove it")
     try:
         pdf = pypdfium2.PdfDocument(path)
@@ -42,20 +42,20 @@ def read(path: Path, name: str) -> Iterator[Document]:
             raise bad_file(
                 path, f"its {len(pages)} pages hold no text; it is probably scanned", "run OCR first (ocrmypdf)"
             )
-        facts = _facts(pdf, blank)
+        fields = _read_fields(pdf, blank)
     finally:
         pdf.close()
-    yield from documents(name, Outline(_events(pages)), facts)
+    yield from build_documents(name, Outline(_events(pages)), fields)
 
 
 def _pages(pdf: Any, path: Path) -> list[str]:
-    """The text of each page, complete before anything is given away."""
+    """Return the text of each page, complete before the first document is yielded."""
     texts = []
     for number in range(len(pdf)):
         try:
             page = pdf[number]
             textpage = page.get_textpage()
-            texts.append(_HYPHEN.sub("", tidy(textpage.get_text_range())).strip())
+            texts.append(_HYPHEN.sub("", clean_text(textpage.get_text_range())).strip())
             textpage.close()
             page.close()
         except Exception as error:
@@ -70,29 +70,29 @@ def _events(pages: list[str]) -> Iterator[Heading | str]:
             yield from text.split("\n")
 
 
-def _facts(pdf: Any, blank: list[int]) -> Facts:
-    said = pdf.get_metadata_dict(skip_empty=True)
+def _read_fields(pdf: Any, blank: list[int]) -> DocumentFields:
+    properties = pdf.get_metadata_dict(skip_empty=True)
     notes = (f"no text on {len(blank)} of {len(pdf)} pages, the first is page {blank[0]}",) if blank else ()
     fields = {
-        "title": said.get("Title"),
-        "author": said.get("Author"),
-        "subject": said.get("Subject"),
-        "tags": said.get("Keywords"),
-        "date": _iso(said.get("CreationDate", "")) or _iso(said.get("ModDate", "")),
+        "title": properties.get("Title"),
+        "author": properties.get("Author"),
+        "subject": properties.get("Subject"),
+        "tags": properties.get("Keywords"),
+        "date": _iso(properties.get("CreationDate", "")) or _iso(properties.get("ModDate", "")),
     }
-    return facts_from({key: value for key, value in fields.items() if value}, notes=notes)
+    return parse_fields({key: value for key, value in fields.items() if value}, notes=notes)
 
 
 def _iso(text: str) -> str:
-    """A PDF date, D:20250601120000+02'00', as ISO; what is no such date stays as it is."""
-    found = _PDF_DATE.match(text)
-    if not found:
+    """Return a PDF date, D:20250601120000+02'00', as ISO; other text unchanged."""
+    match = _PDF_DATE.match(text)
+    if not match:
         return text
     year, month, day, hour, minute, second = (
-        part or default for part, default in zip(found.groups(), _FIRST, strict=False)
+        part or default for part, default in zip(match.groups(), _DEFAULTS, strict=False)
     )
-    zone = f"{found[7]}{found[8]}:{found[9] or '00'}" if found[7] else "+00:00"
+    zone = f"{match[7]}{match[8]}:{match[9] or '00'}" if match[7] else "+00:00"
     return f"{year}-{month}-{day}T{hour}:{minute}:{second}{zone}"
 
 
-_FIRST = ("1970", "01", "01", "00", "00", "00")
+_DEFAULTS = ("1970", "01", "01", "00", "00", "00")

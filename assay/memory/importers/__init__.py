@@ -1,4 +1,4 @@
-"""Memories from elsewhere: one reader per format, each in its own file, imported when it is named.
+"""Importers of memories from other programs: one reader per format, loaded when it is named.
 
 | format | what |
 |---|---|
@@ -7,7 +7,8 @@
 | `claude-memory-mcp` | the SQLite database of claude-memory-mcp |
 | `memory-lancedb-pro` | the LanceDB folder of memory-lancedb-pro (needs the extra `lance`) |
 
-A reader takes a path (`jsonl` also takes lines) and gives a `Given` per memory or a `Bad` per record it cannot take.
+A reader takes a path (`jsonl` also takes lines) and yields an `ImportedMemory` per memory or a `RejectedRecord` per
+record it cannot use.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ IMPORTERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A memory as another program held it. None: it did not say. Dates are as it wrote them."""
+class ImportedMemory:
+    """A memory from another program. None means that a field is absent. Dates are as written there."""
 
     where: str
     text: str
@@ -46,33 +47,33 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
-    """A record that is no memory, and why."""
+class RejectedRecord:
+    """A record that is not a memory, and why."""
 
     where: str
     why: str
 
 
-Reader = Callable[[Path | Iterable[str]], Iterator[Given | Bad]]
+ImportReader = Callable[[Path | Iterable[str]], Iterator[ImportedMemory | RejectedRecord]]
 
 
-def reader(name: str) -> Reader:
-    """The reader of a format; ConfigError for an unknown one."""
+def load_reader(name: str) -> ImportReader:
+    """Load the reader of a format; ConfigError for an unknown one."""
     if name not in IMPORTERS:
         raise ConfigError(f"no importer is called {name!r}", nearest(name, IMPORTERS))
     module, _, function = IMPORTERS[name].partition(":")
-    found: Reader = getattr(import_module(module), function)
-    return found
+    read: ImportReader = getattr(import_module(module), function)
+    return read
 
 
-def words(value: Any) -> tuple[str, ...]:
-    """A list of labels from whatever a program kept under that name."""
+def read_labels(value: Any) -> tuple[str, ...]:
+    """Labels from a field that holds a string or a list."""
     members = value if isinstance(value, list | tuple) else [value]
     return tuple(dict.fromkeys(m.strip()[:100] for m in members if isinstance(m, str) and m.strip()))
 
 
-def part(value: Any) -> float | None:
-    """A number in [0, 1]; what lies outside is held to it, what is no number is None."""
+def clamp_share(value: Any) -> float | None:
+    """Clamp a number to [0, 1]; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
     return min(1.0, max(0.0, float(value)))

@@ -3,8 +3,8 @@
     memories(id, content, type, importance 0 to 10, created_at, last_accessed, expires_at, metadata, is_deleted)
     entities(id, name), memory_entities(memory_id, entity_id)
 
-Times are milliseconds. Tags stand in the metadata; the names of a memory's entities become tags too. What is marked as
-deleted stays behind. The database has no scopes.
+Times are milliseconds. Tags are in the metadata; the names of a memory's entities become tags too. Memories marked as
+deleted are left out. The database has no scopes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.errors import StoreError
-from assay.memory.importers import Bad, Given, part, words
+from assay.memory.importers import ImportedMemory, RejectedRecord, clamp_share, read_labels
 
 _MEMORIES = (
     "SELECT id, content, type, importance, created_at, expires_at, metadata FROM memories "
@@ -29,34 +29,34 @@ _ENTITIES = (
 )
 
 
-def read(source: Path | Iterable[str]) -> Iterator[Given | Bad]:
+def read(source: Path | Iterable[str]) -> Iterator[ImportedMemory | RejectedRecord]:
     if not isinstance(source, Path) or not source.is_file():
         raise StoreError(f"there is no database at {source}", "name its .db file")
     try:
         with contextlib.closing(sqlite3.connect(f"file:{quote(str(source.resolve()))}?mode=ro", uri=True)) as db:
-            named: dict[str, list[str]] = {}
+            entities: dict[str, list[str]] = {}
             for memory, name in db.execute(_ENTITIES):
-                named.setdefault(memory, []).append(name)
+                entities.setdefault(memory, []).append(name)
             for row in db.execute(_MEMORIES):
-                yield _given(row, named.get(row[0], []))
+                yield _parse_row(row, entities.get(row[0], []))
     except sqlite3.Error as error:
         raise StoreError(f"{source} is no database of claude-memory-mcp: {error}", "name its .db file") from error
 
 
-def _given(row: tuple[Any, ...], entities: list[str]) -> Given | Bad:
+def _parse_row(row: tuple[Any, ...], entities: list[str]) -> ImportedMemory | RejectedRecord:
     name, text, kind, importance, created, expires, metadata = row
     if not isinstance(text, str):
-        return Bad(str(name), "its content is no text")
+        return RejectedRecord(str(name), "its content is no text")
     with contextlib.suppress(ValueError, TypeError, RecursionError):
         metadata = json.loads(metadata)
     tags = metadata.get("tags", ()) if isinstance(metadata, dict) else ()
-    return Given(
+    return ImportedMemory(
         where=str(name),
         text=text,
         id=str(name),
         category=kind,
-        importance=part(importance / 10.0) if isinstance(importance, int | float) else None,
-        tags=tuple(dict.fromkeys((*words(tags), *words(entities)))),
+        importance=clamp_share(importance / 10.0) if isinstance(importance, int | float) else None,
+        tags=tuple(dict.fromkeys((*read_labels(tags), *read_labels(entities)))),
         created=created,
         expires=expires,
     )

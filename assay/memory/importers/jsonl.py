@@ -1,4 +1,4 @@
-"""Our own export: a line of JSON per memory, as `Entry.to_json` writes it. Only `text` is required."""
+"""Our own export: a line of JSON per memory, as `MemoryEntry.to_json` writes it. Only `text` is required."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import StoreError
-from assay.memory.importers import Bad, Given, part, words
+from assay.memory.importers import ImportedMemory, RejectedRecord, clamp_share, read_labels
 
 
-def read(source: Path | Iterable[str]) -> Iterator[Given | Bad]:
+def read(source: Path | Iterable[str]) -> Iterator[ImportedMemory | RejectedRecord]:
     for number, line in enumerate(_lines(source), start=1):
         if line.strip():
-            yield _given(f"line {number}", line)
+            yield _parse_line(f"line {number}", line)
 
 
 def _lines(source: Path | Iterable[str]) -> Iterator[str]:
@@ -28,23 +28,23 @@ def _lines(source: Path | Iterable[str]) -> Iterator[str]:
         raise StoreError(f"{source}: {error.strerror}", "name a file that is there and can be read") from error
 
 
-def _given(where: str, line: str) -> Given | Bad:
+def _parse_line(where: str, line: str) -> ImportedMemory | RejectedRecord:
     try:
-        said: Any = json.loads(line)
+        record: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return Bad(where, f"not JSON: {error}")
-    if not isinstance(said, dict) or not isinstance(said.get("text"), str):
-        return Bad(where, 'no object with a "text"')
-    return Given(
+        return RejectedRecord(where, f"not JSON: {error}")
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        return RejectedRecord(where, 'no object with a "text"')
+    return ImportedMemory(
         where=where,
-        text=said["text"],
-        id=str(said.get("id") or ""),
-        scope=said.get("scope"),
-        category=said.get("category"),
-        importance=part(said.get("importance")),
-        tags=words(said.get("tags") or ()),
-        created=said.get("created"),
-        updated=said.get("updated"),
-        expires=said.get("expires"),
-        superseded_by=str(said.get("superseded_by") or ""),
+        text=record["text"],
+        id=str(record.get("id") or ""),
+        scope=record.get("scope"),
+        category=record.get("category"),
+        importance=clamp_share(record.get("importance")),
+        tags=read_labels(record.get("tags") or ()),
+        created=record.get("created"),
+        updated=record.get("updated"),
+        expires=record.get("expires"),
+        superseded_by=str(record.get("superseded_by") or ""),
     )

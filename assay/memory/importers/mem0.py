@@ -6,7 +6,7 @@
     metadata                            its category, tags and importance, where the memory itself has none
     created_at, updated_at, expiration_date
 
-What is marked as deleted stays behind.
+Memories marked as deleted are left out.
 """
 
 from __future__ import annotations
@@ -17,52 +17,52 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import StoreError
-from assay.memory.importers import Bad, Given, part, words
+from assay.memory.importers import ImportedMemory, RejectedRecord, clamp_share, read_labels
 
 TEXTS = ("memory", "content", "text", "data")
 OWNERS = (("user_id", "user"), ("agent_id", "agent"), ("app_id", "app"), ("run_id", "run"))
 
 
-def read(source: Path | Iterable[str]) -> Iterator[Given | Bad]:
+def read(source: Path | Iterable[str]) -> Iterator[ImportedMemory | RejectedRecord]:
     try:
-        said: Any = json.loads(source.read_text("utf-8-sig") if isinstance(source, Path) else "".join(source))
+        data: Any = json.loads(source.read_text("utf-8-sig") if isinstance(source, Path) else "".join(source))
     except OSError as error:
         raise StoreError(f"{source}: {error.strerror}", "name a file that is there and can be read") from error
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{source} is not JSON: {error}", "give what mem0's get_all or export wrote") from error
-    if isinstance(said, dict):
-        said = next((said[key] for key in ("results", "memories") if isinstance(said.get(key), list)), said)
-    if not isinstance(said, list):
+    if isinstance(data, dict):
+        data = next((data[key] for key in ("results", "memories") if isinstance(data.get(key), list)), data)
+    if not isinstance(data, list):
         raise StoreError(f"{source} holds no list of memories", 'mem0 writes [ … ] or {"results": [ … ]}')
-    for number, record in enumerate(said, start=1):
-        given = _given(f"memory {number}", record)
-        if given is not None:
-            yield given
+    for number, record in enumerate(data, start=1):
+        memory = _parse_record(f"memory {number}", record)
+        if memory is not None:
+            yield memory
 
 
-def _given(where: str, record: Any) -> Given | Bad | None:
+def _parse_record(where: str, record: Any) -> ImportedMemory | RejectedRecord | None:
     """One memory; None when it was deleted."""
     if not isinstance(record, dict):
-        return Bad(where, "no object")
+        return RejectedRecord(where, "no object")
     payload = record.get("payload")
-    said: dict[str, Any] = {**payload, "id": record.get("id")} if isinstance(payload, dict) else record
-    text = next((said[key] for key in TEXTS if isinstance(said.get(key), str)), None)
+    fields: dict[str, Any] = {**payload, "id": record.get("id")} if isinstance(payload, dict) else record
+    text = next((fields[key] for key in TEXTS if isinstance(fields.get(key), str)), None)
     if text is None:
-        return Bad(where, f"no text under {', '.join(TEXTS)}")
-    if said.get("state") == "deleted" or said.get("deleted_at"):
+        return RejectedRecord(where, f"no text under {', '.join(TEXTS)}")
+    if fields.get("state") == "deleted" or fields.get("deleted_at"):
         return None
-    extra = said.get("metadata") or said.get("metadata_")
-    more: dict[str, Any] = extra if isinstance(extra, dict) else {}
-    kinds = words(said.get("categories") or more.get("category") or ())
-    return Given(
+    extra = fields.get("metadata") or fields.get("metadata_")
+    metadata: dict[str, Any] = extra if isinstance(extra, dict) else {}
+    kinds = read_labels(fields.get("categories") or metadata.get("category") or ())
+    return ImportedMemory(
         where=where,
         text=text,
-        id=str(said.get("id") or ""),
-        scope=next((f"{kind}:{said[key]}" for key, kind in OWNERS if said.get(key)), None),
+        id=str(fields.get("id") or ""),
+        scope=next((f"{kind}:{fields[key]}" for key, kind in OWNERS if fields.get(key)), None),
         category=kinds[0] if kinds else None,
-        importance=part(more.get("importance")),
-        tags=tuple(dict.fromkeys((*kinds, *words(more.get("tags") or ())))),
-        created=said.get("created_at"),
-        updated=said.get("updated_at"),
-        expires=said.get("expiration_date"),
+        importance=clamp_share(metadata.get("importance")),
+        tags=tuple(dict.fromkeys((*kinds, *read_labels(metadata.get("tags") or ())))),
+        created=fields.get("created_at"),
+        updated=fields.get("updated_at"),
+        expires=fields.get("expiration_date"),
     )

@@ -1,4 +1,4 @@
-"""A circuit breaker: an endpoint that failed several times in a row is left in peace for a while."""
+"""Circuit breaker: after several failures in a row an endpoint is not asked for a while."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ COOL_DOWN_S = 30.0
 
 
 class Breaker:
-    """Closed, it admits everyone. After `opens_after` failures in a row it is open and admits nobody for `cool_down_s`
-    seconds; then half-open: one caller may try, the others wait for another cool-down. A success closes it.
+    """Closed, it admits every caller. After `opens_after` failures in a row it opens and admits none for `cool_down_s`
+    seconds; then it is half-open: one caller may try, others wait for another cool-down. A success closes it.
 
-    `clock` gives seconds and never goes back. Safe between threads; a caller that never reports back blocks nobody
-    for longer than one cool-down.
+    `clock` gives monotonic seconds. Thread-safe; a caller that never reports an outcome blocks others for at most one
+    cool-down.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Breaker:
         self._next_try = -math.inf
 
     def admits(self) -> bool:
-        """May this caller try? Whoever is admitted says how it went: `succeeded` or `failed`."""
+        """Whether this caller may try. An admitted caller reports `record_success` or `record_failure`."""
         with self._lock:
             if self._failures < self._opens_after:
                 return True
@@ -39,18 +39,18 @@ class Breaker:
             self._next_try = now + self._cool_down_s
             return True
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         with self._lock:
             self._failures = 0
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         with self._lock:
             self._failures += 1
             self._next_try = self._clock() + self._cool_down_s
 
     @property
     def state(self) -> str:
-        """In words: closed, open or half-open, after how many failures in a row, and when it is tried again."""
+        """A description: closed, open or half-open, the failures in a row, and the time until the next try."""
         with self._lock:
             if not self._failures:
                 return "closed"
@@ -62,13 +62,13 @@ class Breaker:
 
 
 class Breakers:
-    """One breaker per (provider, address), made when first asked for, all on one clock."""
+    """One breaker per (provider, address), created on first use, all on one clock."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], Breaker] = {}
 
-    def of(self, provider: str, url: str) -> Breaker:
+    def get(self, provider: str, url: str) -> Breaker:
         with self._lock:
             return self._known.setdefault((provider, url), Breaker(self._clock))

@@ -1,4 +1,4 @@
-"""Ask a provider: query and texts in, one score per text out, or Trouble that says why not."""
+"""Asks a provider for the scores of some texts: batches, circuit breaker, deadline."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import ConfigError
-from assay.rerank.providers.answer import ProviderScores, ScoreScale, Unreadable, joined, judged
 from assay.rerank.providers.breaker import Breakers
-from assay.rerank.providers.post import ProviderRequest, Trouble, post
+from assay.rerank.providers.response import ProviderScores, ScoreScale, UnreadableResponse, join_scores, parse_scores
 from assay.rerank.providers.table import ProviderFormat
+from assay.rerank.providers.transport import ProviderError, ProviderRequest, post
 
 BREAKERS = Breakers(time.monotonic)
-"""Of this process: stages come and go, an endpoint stays dead."""
+"""The breakers of this process; they outlive the stages that use them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A provider as a stage wants it asked: the table's row with the stage's settings in place."""
+class ProviderTarget:
+    """A provider with a stage's settings: a row of the table, with overrides applied."""
 
     provider: str
     url: str
@@ -29,16 +29,16 @@ class Target:
     wire: ProviderFormat
     timeout_s: float
     deadline_s: float
-    at_once: int = 0
+    max_texts: int = 0
 
     def __str__(self) -> str:
         return f"{self.provider} ({self.model})" if self.model else self.provider
 
 
-def key_from_env(name: str) -> str:
-    """The key in an environment variable; empty when there is none. Read when it is used, and kept nowhere.
+def read_key(name: str) -> str:
+    """Read a key from an environment variable; empty when it is not set. The key is stored nowhere.
 
-    ConfigError, without the value, for what cannot be a key: the HTTP library would repeat it in its own error.
+    ConfigError, without the value, for text that cannot be a key: the HTTP library would repeat it in its error.
     """
     key = os.environ.get(name, "").strip()
     if not all("!" <= letter <= "~" for letter in key):
@@ -46,56 +46,58 @@ def key_from_env(name: str) -> str:
     return key
 
 
-def ask(target: Target, key: str, query: str, texts: Sequence[str]) -> ProviderScores:
-    """What the provider thinks of each text. Trouble when its breaker is open, or when not one score can be used."""
-    breaker = BREAKERS.of(target.provider, target.url)
+def request_scores(target: ProviderTarget, key: str, query: str, texts: Sequence[str]) -> ProviderScores:
+    """Score each text. ProviderError when the breaker is open or no score is usable."""
+    breaker = BREAKERS.get(target.provider, target.url)
     if not breaker.admits():
-        raise Trouble("it is not asked for now", counts=False)
-    begun, step = time.monotonic(), target.at_once or len(texts)
-    said = []
+        raise ProviderError("it is not asked for now", endpoint_fault=False)
+    start, batch_size = time.monotonic(), target.max_texts or len(texts)
+    batches = []
     try:
-        for place in range(0, len(texts), step):
-            left = target.deadline_s - (time.monotonic() - begun if place else 0.0)
-            said.append(_asked(target, key, query, texts[place : place + step], max(left, 0.001)))
-    except Trouble as trouble:
-        if trouble.counts:
-            breaker.failed()
+        for first in range(0, len(texts), batch_size):
+            remaining = target.deadline_s - (time.monotonic() - start if first else 0.0)
+            batches.append(_request_batch(target, key, query, texts[first : first + batch_size], max(remaining, 0.001)))
+    except ProviderError as error:
+        if error.endpoint_fault:
+            breaker.record_failure()
         raise
-    breaker.succeeded()
-    return joined(said)
+    breaker.record_success()
+    return join_scores(batches)
 
 
-def state_of(target: Target) -> str:
-    """The breaker of a target, in words."""
-    return BREAKERS.of(target.provider, target.url).state
+def breaker_state(target: ProviderTarget) -> str:
+    """Describe the state of a target's breaker."""
+    return BREAKERS.get(target.provider, target.url).state
 
 
-def _asked(target: Target, key: str, query: str, texts: Sequence[str], deadline_s: float) -> ProviderScores:
-    """One request."""
+def _request_batch(
+    target: ProviderTarget, key: str, query: str, texts: Sequence[str], deadline_s: float
+) -> ProviderScores:
+    """Send one request."""
     wire = target.wire
     request = ProviderRequest(
         url=target.url,
         headers={**wire.headers, **({wire.key_header: f"{wire.key_prefix}{key}"} if key else {})},
-        body=wire.body(target.model, _clean(query), [_clean(text) for text in texts]),
+        body=wire.body(target.model, _replace_surrogates(query), [_replace_surrogates(text) for text in texts]),
         key=key,
         key_env=target.key_env,
         timeout_s=target.timeout_s,
         deadline_s=deadline_s,
     )
-    return _believed(target, post(request), len(texts))
+    return _read_response(target, post(request), len(texts))
 
 
-def _believed(target: Target, answer: object, asked: int) -> ProviderScores:
+def _read_response(target: ProviderTarget, answer: object, count: int) -> ProviderScores:
     try:
-        judgement = judged(target.wire.read(answer), asked, target.scale)
-    except Unreadable as error:
-        raise Trouble(f"the answer has {error}", "check the address and the provider's name") from None
-    if not judgement.returned:
-        odd = "".join(f", {count} {kind}" for kind, count in judgement.odd)
-        raise Trouble(f"the answer has no usable score{odd}", "check the address and the provider's name")
-    return judgement
+        scores = parse_scores(target.wire.read(answer), count, target.scale)
+    except UnreadableResponse as error:
+        raise ProviderError(f"the answer has {error}", "check the address and the provider's name") from None
+    if not scores.returned:
+        rejected = "".join(f", {count} {kind}" for kind, count in scores.rejected)
+        raise ProviderError(f"the answer has no usable score{rejected}", "check the address and the provider's name")
+    return scores
 
 
-def _clean(text: str) -> str:
-    """JSON carries valid Unicode only: a lone surrogate becomes "?"."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates by "?": JSON carries valid Unicode only."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What is believed of a provider's answer. The answer comes from outside: nothing in it is taken on trust."""
+"""Parses and checks a provider's response. It is external input, so every entry is validated."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import numpy as np
 from assay.types import Floats
 
 ScoreScale = Literal["unit", "logit"]
-Pairs = list[tuple[object, object]]
-"""What an answer says, unchecked: (index of the text, score)."""
+ScorePairs = list[tuple[object, object]]
+"""Unchecked entries of a response: (index of the text, score)."""
 
 MALFORMED = "malformed entries"
-NO_SUCH = "indices out of range"
-TWICE = "indices given twice"
-NO_NUMBER = "scores that are no finite number"
+OUT_OF_RANGE = "indices out of range"
+REPEATED = "indices given twice"
+NOT_FINITE = "scores that are no finite number"
 
 
-class Unreadable(ValueError):
-    """An answer without the list of results that its format promises; the message says where it should stand."""
+class UnreadableResponse(ValueError):
+    """A response lacks the list of results that its format requires; the message says where it should be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProviderScores:
-    """One unit score per text asked about, NaN where none came back; what was not believed, by kind; how many scores
-    lay below 0 and above 1."""
+    """One unit score per text, NaN where none was returned; rejected entries by kind; how many scores were below 0
+    and above 1."""
 
     scores: Floats
-    odd: tuple[tuple[str, int], ...] = ()
+    rejected: tuple[tuple[str, int], ...] = ()
     below: int = 0
     above: int = 0
 
@@ -41,67 +41,67 @@ class ProviderScores:
         return int(np.count_nonzero(~np.isnan(self.scores)))
 
 
-def listed(*path: str, score: str = "relevance_score") -> Callable[[Any], Pairs]:
-    """A reader of answers whose results are a list of {"index": …, score: …} under `path`."""
+def result_reader(*path: str, score: str = "relevance_score") -> Callable[[Any], ScorePairs]:
+    """Make a function that reads responses whose results are a list of {"index": …, score: …} under `path`."""
 
-    def read(answer: Any) -> Pairs:
-        found = answer
+    def read(response: Any) -> ScorePairs:
+        results = response
         for key in path:
-            found = found.get(key) if isinstance(found, dict) else None
-        if not isinstance(found, list):
-            raise Unreadable(f"no list of results under {'.'.join(path)}" if path else "no list of results")
+            results = results.get(key) if isinstance(results, dict) else None
+        if not isinstance(results, list):
+            raise UnreadableResponse(f"no list of results under {'.'.join(path)}" if path else "no list of results")
         missing: dict[str, object] = {}
-        entries = [entry if isinstance(entry, dict) else missing for entry in found]
+        entries = [entry if isinstance(entry, dict) else missing for entry in results]
         return [(entry.get("index"), entry.get(score)) for entry in entries]
 
     return read
 
 
-def joined(judgements: Sequence[ProviderScores]) -> ProviderScores:
-    """What several answers say of the texts that each was asked about, one after the other."""
-    odd: Counter[str] = Counter()
-    for judgement in judgements:
-        odd.update(dict(judgement.odd))
+def join_scores(batches: Sequence[ProviderScores]) -> ProviderScores:
+    """Concatenate the scores of several requests."""
+    rejected: Counter[str] = Counter()
+    for scores in batches:
+        rejected.update(dict(scores.rejected))
     return ProviderScores(
-        np.concatenate([judgement.scores for judgement in judgements]),
-        tuple(odd.items()),
-        sum(judgement.below for judgement in judgements),
-        sum(judgement.above for judgement in judgements),
+        np.concatenate([scores.scores for scores in batches]),
+        tuple(rejected.items()),
+        sum(scores.below for scores in batches),
+        sum(scores.above for scores in batches),
     )
 
 
-def judged(pairs: Pairs, asked: int, scale: ScoreScale) -> ProviderScores:
-    """The scores of `asked` texts, from what an answer says; the first sound entry of an index is the one that counts.
+def parse_scores(pairs: ScorePairs, count: int, scale: ScoreScale) -> ProviderScores:
+    """Turn entries into the scores of `count` texts; the first valid entry of an index counts.
 
-    unit    held to [0, 1]                  logit    1 / (1 + exp(−x))
+    unit    clipped to [0, 1]               logit    1 / (1 + exp(−x))
     """
-    scores = np.full(asked, np.nan)
-    odd: Counter[str] = Counter()
+    scores = np.full(count, np.nan)
+    rejected: Counter[str] = Counter()
     for index, score in pairs:
-        trouble = _trouble(index, score, scores)
-        if trouble:
-            odd[trouble] += 1
+        problem = _entry_problem(index, score, scores)
+        if problem:
+            rejected[problem] += 1
         else:
-            scores[index] = score  # type: ignore[call-overload]  # _trouble has seen that both are numbers
+            scores[index] = score  # type: ignore[call-overload]  # _entry_problem checked both
     if scale == "logit":
-        return ProviderScores(sigmoid(scores), tuple(odd.items()))
+        return ProviderScores(sigmoid(scores), tuple(rejected.items()))
     below, above = int(np.count_nonzero(scores < 0.0)), int(np.count_nonzero(scores > 1.0))
-    return ProviderScores(np.clip(scores, 0.0, 1.0), tuple(odd.items()), below, above)
+    return ProviderScores(np.clip(scores, 0.0, 1.0), tuple(rejected.items()), below, above)
 
 
-def _trouble(index: object, score: object, so_far: Floats) -> str:
-    """Why an entry is not believed; empty when it is."""
+def _entry_problem(index: object, score: object, scores_so_far: Floats) -> str:
+    """Why an entry is rejected; empty when it is valid."""
     if type(index) is not int:
         return MALFORMED
-    if not 0 <= index < len(so_far):
-        return NO_SUCH
-    if not math.isnan(so_far[index]):
-        return TWICE
+    if not 0 <= index < len(scores_so_far):
+        return OUT_OF_RANGE
+    if not math.isnan(scores_so_far[index]):
+        return REPEATED
     try:
-        sound = type(score) in (int, float) and math.isfinite(score)  # type: ignore[arg-type]
+        is_number = type(score) in (int, float) and math.isfinite(score)  # type: ignore[arg-type]
     except OverflowError:  # a whole number beyond every float
-        sound = False
-    return "" if sound else NO_NUMBER
+        is_number = False
+    return "" if is_number else NOT_FINITE
 
 
 def sigmoid(logits: Floats) -> Floats:

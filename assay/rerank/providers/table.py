@@ -1,6 +1,6 @@
-"""The rerank providers, one row each: where, which model, where its key is, what is sent, what comes back.
+"""The table of rerank providers: address, model, key variable, request and response format.
 
-Adding one is a row of PROVIDERS, with a Wire of its own where no present one fits (docs/rerankers.md).
+To add one, add a row to PROVIDERS, with a ProviderFormat of its own if none fits (docs/rerankers.md).
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from assay.rerank.providers.answer import Pairs, ScoreScale, listed
+from assay.rerank.providers.response import ScorePairs, ScoreScale, result_reader
 
-Body = dict[str, Any]
+RequestBody = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFormat:
-    """One format on the wire: `body(model, query, texts)` is sent as JSON, `read(answer)` gives (index, score) pairs.
+    """A wire format: `body(model, query, texts)` is sent as JSON, `read(response)` gives (index, score) pairs.
 
-    The key travels in the header `key_header`, after `key_prefix`; `headers` go along with every request. An empty
-    model is left out of the body, so that a server of one model need not know its name.
+    The key is sent in the header `key_header`, after `key_prefix`; `headers` are sent with every request. An empty
+    model is left out of the body, for servers with a single model.
     """
 
-    body: Callable[[str, str, list[str]], Body]
-    read: Callable[[Any], Pairs]
+    body: Callable[[str, str, list[str]], RequestBody]
+    read: Callable[[Any], ScorePairs]
     key_header: str = "Authorization"
     key_prefix: str = "Bearer "
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -32,10 +32,10 @@ class ProviderFormat:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A row of the table. `wire` is None for the one that runs in this process.
+    """A row of the table. `wire` is None for the provider that runs in this process.
 
-    `key_env` names the environment variable of its key. Without a key, one that needs it is not asked. A request holds
-    at most `at_once` texts (0: all of them); more are sent in several.
+    `key_env` names the environment variable of its key. A provider that needs a key is not asked without one. A request
+    holds at most `max_texts` texts (0: no limit); more are sent in several requests.
     """
 
     about: str
@@ -43,30 +43,30 @@ class Provider:
     model: str = ""
     key_env: str = ""
     needs_key: bool = True
-    at_once: int = 0
+    max_texts: int = 0
     scale: ScoreScale = "unit"
     wire: ProviderFormat | None = None
 
 
-def _named(model: str) -> Body:
+def _model_field(model: str) -> RequestBody:
     return {"model": model} if model else {}
 
 
-def _jina(model: str, query: str, texts: list[str]) -> Body:
-    return _named(model) | {"query": query, "documents": texts, "top_n": len(texts), "return_documents": False}
+def _jina_body(model: str, query: str, texts: list[str]) -> RequestBody:
+    return _model_field(model) | {"query": query, "documents": texts, "top_n": len(texts), "return_documents": False}
 
 
-def _cohere(model: str, query: str, texts: list[str]) -> Body:
-    return _named(model) | {"query": query, "documents": texts, "top_n": len(texts)}
+def _cohere_body(model: str, query: str, texts: list[str]) -> RequestBody:
+    return _model_field(model) | {"query": query, "documents": texts, "top_n": len(texts)}
 
 
-def _voyage(model: str, query: str, texts: list[str]) -> Body:
-    return _named(model) | {"query": query, "documents": texts, "top_k": len(texts), "truncation": True}
+def _voyage_body(model: str, query: str, texts: list[str]) -> RequestBody:
+    return _model_field(model) | {"query": query, "documents": texts, "top_k": len(texts), "truncation": True}
 
 
-def _pinecone(model: str, query: str, texts: list[str]) -> Body:
+def _pinecone_body(model: str, query: str, texts: list[str]) -> RequestBody:
     documents = [{"text": text} for text in texts]
-    return _named(model) | {
+    return _model_field(model) | {
         "query": query,
         "documents": documents,
         "top_n": len(texts),
@@ -75,34 +75,34 @@ def _pinecone(model: str, query: str, texts: list[str]) -> Body:
     }
 
 
-def _dashscope(model: str, query: str, texts: list[str]) -> Body:
-    return _named(model) | {
+def _dashscope_body(model: str, query: str, texts: list[str]) -> RequestBody:
+    return _model_field(model) | {
         "input": {"query": query, "documents": texts},
         "parameters": {"top_n": len(texts), "return_documents": False},
     }
 
 
-def _tei(_: str, query: str, texts: list[str]) -> Body:
+def _tei_body(_: str, query: str, texts: list[str]) -> RequestBody:
     return {"query": query, "texts": texts, "raw_scores": False, "truncate": True}
 
 
-JINA = ProviderFormat(_jina, listed("results"))
-COHERE = ProviderFormat(_cohere, listed("results"))
-VOYAGE = ProviderFormat(_voyage, listed("data"))
+JINA = ProviderFormat(_jina_body, result_reader("results"))
+COHERE = ProviderFormat(_cohere_body, result_reader("results"))
+VOYAGE = ProviderFormat(_voyage_body, result_reader("data"))
 PINECONE = ProviderFormat(
-    _pinecone,
-    listed("data", score="score"),
+    _pinecone_body,
+    result_reader("data", score="score"),
     key_header="Api-Key",
     key_prefix="",
     headers=MappingProxyType({"X-Pinecone-Api-Version": "2025-04"}),
 )
-DASHSCOPE = ProviderFormat(_dashscope, listed("output", "results"))
-TEI = ProviderFormat(_tei, listed(score="score"))
+DASHSCOPE = ProviderFormat(_dashscope_body, result_reader("output", "results"))
+TEI = ProviderFormat(_tei_body, result_reader(score="score"))
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "jina": Provider(
-            about="Jina AI, the default of 002",
+            about="Jina AI, the default of the memory pipeline",
             url="https://api.jina.ai/v1/rerank",
             model="jina-reranker-v3",
             key_env="JINA_API_KEY",
@@ -148,7 +148,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             url="http://127.0.0.1:8080/rerank",
             key_env="TEI_API_KEY",
             needs_key=False,
-            at_once=32,  # the server's own default; it refuses a request with more
+            max_texts=32,  # the server's own default; it refuses a request with more
             wire=TEI,
         ),
         "jina_shaped": Provider(

@@ -1,6 +1,7 @@
-"""One JSON request to a provider, with a deadline that holds: for a slow name look-up, a server that sends a byte a
-second, and every further try. The answer may have MOST_BYTES bytes; redirects are not followed, so a key goes nowhere
-else.
+"""Sends one JSON request to a provider under a deadline.
+
+The deadline covers slow name look-ups, servers that send a byte a second, and retries. A response may have at most
+MAX_BYTES bytes. Redirects are not followed, so a key is sent to no other host.
 """
 
 from __future__ import annotations
@@ -21,35 +22,35 @@ from assay.errors import MissingExtra
 if TYPE_CHECKING:
     import httpx
 
-MOST_BYTES = 4_000_000
-MOST_TRIES = 3
+MAX_BYTES = 4_000_000
+MAX_TRIES = 3
 PAUSE_S = 0.1
-"""Before a second try whose moment the server did not name."""
+"""The pause before a retry when the server sent no Retry-After."""
 TRANSIENT = frozenset({500, 502, 503, 504})
-"""Worth a second try at once."""
-WAITING = frozenset({429, 503})
-"""Worth another try when Retry-After says, if that is before the deadline."""
-OUR_FAULT = frozenset({400, 413, 422})
-"""About this request, not about the endpoint."""
-_WORDS = 200
-"""Letters of a server's complaint that are repeated."""
+"""Statuses that are retried at once."""
+RETRY_AFTER = frozenset({429, 503})
+"""Statuses that are retried after Retry-After, if that is before the deadline."""
+REQUEST_FAULT = frozenset({400, 413, 422})
+"""Statuses that blame the request, not the endpoint; the breaker ignores them."""
+_MAX_EXCERPT = 200
+"""Characters of a server's error message that are repeated."""
 
 
-class Trouble(Exception):
-    """A provider gave no usable answer. `cure` as in AssayError; `counts`: it is the endpoint's fault (see breaker)."""
+class ProviderError(Exception):
+    """A provider gave no usable answer. `cure` as in AssayError; the breaker counts it if `endpoint_fault`."""
 
-    def __init__(self, what: str, cure: str = LATER, *, counts: bool = True) -> None:
+    def __init__(self, what: str, cure: str = LATER, *, endpoint_fault: bool = True) -> None:
         super().__init__(what)
         self.what = what
         self.cure = cure
-        self.counts = counts
+        self.endpoint_fault = endpoint_fault
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """What is sent where. `timeout_s` is for one try, `deadline_s` for all of them with their waits.
+    """One request. `timeout_s` bounds one try, `deadline_s` all tries with their pauses.
 
-    `key` is in `headers` too; it stands here to be blotted out of whatever the server says. Neither shows in `repr`.
+    `key` is also in `headers`; it is repeated here so that error messages can redact it. `repr` shows neither.
     """
 
     url: str
@@ -61,66 +62,66 @@ class ProviderRequest:
     deadline_s: float
 
     def __repr__(self) -> str:
-        return f"Request({self.url!r})"
+        return f"ProviderRequest({self.url!r})"
 
 
 def post(request: ProviderRequest, clock: Callable[[], float] = time.monotonic) -> Any:
-    """The server's answer, as parsed JSON; Trouble otherwise, at the deadline at the latest."""
+    """Post a request and return the parsed JSON response; ProviderError otherwise, at the deadline at the latest."""
     client, end = _client(), clock() + request.deadline_s
     outcome: queue.SimpleQueue[bytes | BaseException] = queue.SimpleQueue()
 
-    def work() -> None:
+    def post_in_thread() -> None:
         try:
-            outcome.put(_tries(client, request, end, clock))
-        except BaseException as error:  # handed over and raised below
+            outcome.put(_post_with_retries(client, request, end, clock))
+        except BaseException as error:  # raised below, in the caller's thread
             outcome.put(error)
 
-    # Timeouts of sockets begin anew with every byte, and looking up a name has none: only a second thread can keep a
-    # deadline. Left behind, it ends by those timeouts or when the server hangs up; the breaker keeps such threads few.
-    threading.Thread(target=work, name="assay-rerank", daemon=True).start()
+    # Socket timeouts restart with every byte, and a name look-up has none, so only a second thread can enforce a
+    # deadline. An abandoned thread ends by those timeouts or when the server closes; the breaker keeps them few.
+    threading.Thread(target=post_in_thread, name="assay-rerank", daemon=True).start()
     try:
-        got = outcome.get(timeout=request.deadline_s)
+        result = outcome.get(timeout=request.deadline_s)
     except queue.Empty:
-        raise _late(request.deadline_s) from None
-    if isinstance(got, BaseException):
-        raise got
+        raise _timeout_error(request.deadline_s) from None
+    if isinstance(result, BaseException):
+        raise result
     try:
-        return json.loads(got)
+        return json.loads(result)
     except (ValueError, RecursionError):
-        raise Trouble("the answer is not JSON", "check the address") from None
+        raise ProviderError("the answer is not JSON", "check the address") from None
 
 
-def _tries(client: httpx.Client, request: ProviderRequest, end: float, clock: Callable[[], float]) -> bytes:
-    """The body of the first good answer."""
+def _post_with_retries(client: httpx.Client, request: ProviderRequest, end: float, clock: Callable[[], float]) -> bytes:
+    """Return the body of the first successful response."""
     import httpx
 
     content = json.dumps(request.body).encode()
     paused = False
-    for tried in range(1, MOST_TRIES + 1):
-        left = end - clock()
-        if left <= 0.0:
-            raise _late(request.deadline_s)
-        asked, pause = None, None if paused else PAUSE_S
+    for tries in range(1, MAX_TRIES + 1):
+        remaining = end - clock()
+        if remaining <= 0.0:
+            raise _timeout_error(request.deadline_s)
+        retry_after, pause = None, None if paused else PAUSE_S
         try:
-            status, header, body = _once(client, request, content, min(left, request.timeout_s), end, clock)
+            status, header, body = _post_once(client, request, content, min(remaining, request.timeout_s), end, clock)
         except httpx.TimeoutException:
-            raise _late(request.timeout_s if request.timeout_s < left else request.deadline_s) from None
+            raise _timeout_error(request.timeout_s if request.timeout_s < remaining else request.deadline_s) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            trouble = Trouble(_said(str(error) or type(error).__name__, request.key))
+            failure = ProviderError(_excerpt(str(error) or type(error).__name__, request.key))
         else:
             if status == httpx.codes.OK:
                 return body
-            trouble = _refused(request, status, body)
-            asked = _seconds(header) if status in WAITING else None
-            pause = asked if asked is not None else pause if status in TRANSIENT else None
-        if pause is None or tried == MOST_TRIES or clock() + pause >= end:
-            raise _counted(trouble, tried, asked)
+            failure = _status_error(request, status, body)
+            retry_after = _parse_retry_after(header) if status in RETRY_AFTER else None
+            pause = retry_after if retry_after is not None else pause if status in TRANSIENT else None
+        if pause is None or tries == MAX_TRIES or clock() + pause >= end:
+            raise _with_tries(failure, tries, retry_after)
         paused = True
         time.sleep(pause)
     raise AssertionError("the last try returns or raises")
 
 
-def _once(
+def _post_once(
     client: httpx.Client,
     request: ProviderRequest,
     content: bytes,
@@ -128,50 +129,52 @@ def _once(
     end: float,
     clock: Callable[[], float],
 ) -> tuple[int, str, bytes]:
-    """Status, Retry-After and body of one answer; of a refusal only the first words are read."""
+    """Return status, Retry-After and body of one response; of an error only the beginning is read."""
     headers = {"Content-Type": "application/json", "Accept": "application/json", **request.headers}
     pieces, size = [], 0
     with client.stream("POST", request.url, content=content, headers=headers, timeout=timeout) as response:
-        most = MOST_BYTES if response.is_success else 4 * _WORDS
+        limit = MAX_BYTES if response.is_success else 4 * _MAX_EXCERPT
         for piece in response.iter_bytes():
             pieces.append(piece)
             size += len(piece)
             if clock() > end:
-                raise _late(request.deadline_s)
-            if size > most:
+                raise _timeout_error(request.deadline_s)
+            if size > limit:
                 break
-        if size > most and response.is_success:
-            raise Trouble(f"the answer is longer than {MOST_BYTES:,} bytes", "check the address")
+        if size > limit and response.is_success:
+            raise ProviderError(f"the answer is longer than {MAX_BYTES:,} bytes", "check the address")
         return response.status_code, response.headers.get("Retry-After", ""), b"".join(pieces)
 
 
-def _refused(request: ProviderRequest, status: int, body: bytes) -> Trouble:
-    said = f"{status} {_said(body.decode('utf-8', 'replace'), request.key)}".strip()
-    return Trouble(said, CURES.get(status, LATER).format(key=request.key_env), counts=status not in OUR_FAULT)
+def _status_error(request: ProviderRequest, status: int, body: bytes) -> ProviderError:
+    what = f"{status} {_excerpt(body.decode('utf-8', 'replace'), request.key)}".strip()
+    return ProviderError(
+        what, CURES.get(status, LATER).format(key=request.key_env), endpoint_fault=status not in REQUEST_FAULT
+    )
 
 
-def _counted(trouble: Trouble, tried: int, asked: float | None) -> Trouble:
-    """The trouble of the last try, with how many there were; `asked`: for how many seconds the server wants peace."""
-    said = trouble.what if tried == 1 else f"{trouble.what} (try {tried})"
-    if asked is not None and tried < MOST_TRIES:
-        said += f"; it asks for {asked:g} s, which is past the deadline"
-    return Trouble(said, trouble.cure, counts=trouble.counts)
+def _with_tries(error: ProviderError, tries: int, retry_after: float | None) -> ProviderError:
+    """The error of the last try with the number of tries and the server's Retry-After in seconds."""
+    what = error.what if tries == 1 else f"{error.what} (try {tries})"
+    if retry_after is not None and tries < MAX_TRIES:
+        what += f"; it asks for {retry_after:g} s, which is past the deadline"
+    return ProviderError(what, error.cure, endpoint_fault=error.endpoint_fault)
 
 
-def _late(seconds: float) -> Trouble:
-    return Trouble(f"no answer within {seconds:g} s")
+def _timeout_error(seconds: float) -> ProviderError:
+    return ProviderError(f"no answer within {seconds:g} s")
 
 
-def _said(text: str, key: str) -> str:
-    """The first words of what a server or the network says; should they repeat the key, it is blotted out."""
+def _excerpt(text: str, key: str) -> str:
+    """The beginning of a server's or the network's message, with the key redacted."""
     words = " ".join(text.split())
-    return (words.replace(key, "(key)") if key else words)[:_WORDS]
+    return (words.replace(key, "(key)") if key else words)[:_MAX_EXCERPT]
 
 
-def _seconds(header: str) -> float | None:
-    """Retry-After in seconds; its other form, a date, would need a wall clock, so that asks for nothing."""
-    given = header.strip()
-    return float(given) if given.isascii() and given.isdecimal() else None
+def _parse_retry_after(header: str) -> float | None:
+    """Retry-After in seconds; None for its date form, which would need a wall clock."""
+    seconds = header.strip()
+    return float(seconds) if seconds.isascii() and seconds.isdecimal() else None
 
 
 _clients: dict[int, httpx.Client] = {}
@@ -179,14 +182,14 @@ _lock = threading.Lock()
 
 
 def _client() -> httpx.Client:
-    """Connections are kept between requests, but never shared with a forked process."""
+    """The process's HTTP client: connections are reused between requests, never shared with a forked process."""
     with _lock:
         if os.getpid() not in _clients:
-            _clients[os.getpid()] = _open()
+            _clients[os.getpid()] = _open_client()
         return _clients[os.getpid()]
 
 
-def _open() -> httpx.Client:
+def _open_client() -> httpx.Client:
     try:
         import httpx
     except ImportError as error:
@@ -194,14 +197,16 @@ def _open() -> httpx.Client:
     try:
         return httpx.Client()
     except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
-        # Not its words: they may repeat the address of a proxy, with a password.
+        # Its message is not repeated: it may hold the address of a proxy with a password.
         what = f"the HTTP client cannot start ({type(error).__name__})"
-        raise Trouble(what, "check the proxy and certificate variables of the environment", counts=False) from None
+        raise ProviderError(
+            what, "check the proxy and certificate variables of the environment", endpoint_fault=False
+        ) from None
 
 
 @atexit.register
-def hang_up() -> None:
-    """Close the connections that this process keeps; the next request opens them anew."""
+def close_connections() -> None:
+    """Close this process's connections; the next request opens new ones."""
     with _lock:
         client = _clients.pop(os.getpid(), None)
     if client is not None:

@@ -1,12 +1,12 @@
-"""The cascade over HTTP: POST /search/hybrid and the metrics of specification 001.
+"""The vector cascade over HTTP: POST /search/hybrid and its metrics.
 
     POST      /search/hybrid             one request in, the first k with their scores and telemetry out
     GET|POST  /metrics/hitk_offline      the held-out evaluation with the current settings
     GET       /metrics/latency           p50 and p95 by stage
-    GET       /metrics/routing           lists looked into, candidates taken
+    GET       /metrics/routing           lists probed, candidates taken
 
-What is wrong with a request is answered with 422 and `{"detail": [{"loc": ["body", FIELD], "msg": …}]}`. One thread
-answers one request; nothing waits for another but an evaluation for the one before it.
+A wrong request is answered with 422 and `{"detail": [{"loc": ["body", FIELD], "msg": …}]}`. Each request runs in a
+thread of its own; only evaluations run one at a time.
 """
 
 from __future__ import annotations
@@ -28,30 +28,37 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.cascade.bank.sequences import Sequences
-from assay.cascade.evaluation.offline import offline
+from assay.cascade.evaluation.offline import evaluate_offline
 from assay.cascade.service import Cascade, CascadeSettings
 from assay.engine.answer import Answer
 from assay.errors import AssayError, QueryError
-from assay.serve.http.hybrid_request import FIELDS, InvalidRequest, OfflineRequest, SearchRequest, ask_of, parsed
-from assay.serve.http.hybrid_telemetry import Served, Telemetry, log
-from assay.serve.mcp.errors import words
+from assay.serve.http.hybrid_request import (
+    FIELDS,
+    InvalidRequest,
+    OfflineRequest,
+    SearchRequest,
+    make_query,
+    parse_request,
+)
+from assay.serve.http.hybrid_telemetry import ServedRequest, Telemetry, log_request
+from assay.serve.mcp.errors import describe_error
 
-LONGEST = 4 * 1024 * 1024
+MAX_BODY_BYTES = 4 * 1024 * 1024
 """Bytes of a request; a vector of 4,096 numbers takes 90 thousand."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
 
-_READ: Mapping[str, Callable[[str], Any]] = {"limit": int, "baselines": {"true": True, "false": False}.__getitem__}
-"""How the parameters of a GET are read."""
+_PARSERS: Mapping[str, Callable[[str], Any]] = {"limit": int, "baselines": {"true": True, "false": False}.__getitem__}
+"""Parsers of the parameters of a GET."""
 
 
 class CascadeServer:
-    """What the endpoints share."""
+    """The state that the endpoints share."""
 
     def __init__(self, cascade: Cascade, sequences: Sequences | None) -> None:
         self.cascade = cascade
         self.sequences = sequences
         self.telemetry = Telemetry()
-        self.one_at_a_time = anyio.CapacityLimiter(1)
+        self.evaluation_limiter = anyio.CapacityLimiter(1)
         model = cascade.snapshot.model
         self.model_version = model.name if model else "none"
         self.index_version = cascade.snapshot.index.version
@@ -59,19 +66,19 @@ class CascadeServer:
     # -- searching
 
     def search(self, body: bytes) -> dict[str, Any]:
-        """The answer to one request's body, noted and logged."""
+        """Answer the body of one request; record its times and log it."""
         start = time.perf_counter()
-        request: SearchRequest = parsed(SearchRequest, body)
-        ask = ask_of(request, self.cascade)
-        settings = self.cascade.settings_of(ask)
-        # Where the truth stands is looked for among all that are left: fewer is a prefix.
-        deep = ask if request.truth_id is None else replace(ask, k=settings.k1)
+        request: SearchRequest = parse_request(SearchRequest, body)
+        query = make_query(request, self.cascade)
+        settings = self.cascade.settings_for(query)
+        # The rank of the truth is looked up among all k1 candidates; the results are their first k.
+        deep = query if request.truth_id is None else replace(query, k=settings.k1)
         answer = self.cascade.search(deep, time.perf_counter)
-        ms = _ms(answer, (time.perf_counter() - start) * 1000.0)
+        ms = _stage_times(answer, (time.perf_counter() - start) * 1000.0)
         nprobe = self.cascade.leg.probes(answer.query)
-        self.telemetry.note(Served(settings.k0, nprobe, ms))
-        log(self._line(request, settings, nprobe, ms, answer))
-        found = {
+        self.telemetry.record(ServedRequest(settings.k0, nprobe, ms))
+        log_request(self._log_line(request, settings, nprobe, ms, answer))
+        payload = {
             "model_version": self.model_version,
             "index_version": self.index_version,
             "k0": settings.k0,
@@ -80,10 +87,10 @@ class CascadeServer:
             "results": _results(answer, request.return_fields or FIELDS, self.cascade)[: settings.k],
             "telemetry": {f"{stage}_ms": round(spent, 3) for stage, spent in ms.items()},
         }
-        degraded = list(answer.verdict.degraded)
-        return {**found, "degraded": degraded} if degraded else found
+        degraded = list(answer.status.degraded)
+        return {**payload, "degraded": degraded} if degraded else payload
 
-    def _line(
+    def _log_line(
         self, request: SearchRequest, settings: CascadeSettings, nprobe: int, ms: dict[str, float], answer: Answer
     ) -> dict[str, Any]:
         line: dict[str, Any] = {
@@ -103,40 +110,40 @@ class CascadeServer:
         return line
 
     def _rank(self, truth: int, answer: Answer) -> int:
-        """The place of the truth, from 1; 0 when it is not left. A twin of it (the same bytes) counts as it, as in the
-        evaluation: nothing tells the two apart."""
+        """The rank of the truth, from 1; 0 if it is not in the answer. A twin (a vector of the same bytes) counts as
+        the truth, as in the evaluation."""
         vectors = self.cascade.snapshot.bank.vectors
-        right = vectors[self.cascade.snapshot.rows_of([truth], "truth_id")[0]].tobytes()
+        truth_bytes = vectors[self.cascade.snapshot.find_rows([truth], "truth_id")[0]].tobytes()
         rows = np.asarray(answer.chosen.rows, np.int64).tolist()
-        return next((place for place, row in enumerate(rows, 1) if vectors[row].tobytes() == right), 0)
+        return next((place for place, row in enumerate(rows, 1) if vectors[row].tobytes() == truth_bytes), 0)
 
-    def offline(self, asked: OfflineRequest) -> dict[str, Any]:
+    def evaluate(self, request: OfflineRequest) -> dict[str, Any]:
         if self.sequences is None:
             raise HTTPException(409, "no held-out sequences are loaded; start the server with --val")
-        return offline(self.cascade, self.sequences, asked.limit, asked.baselines)
+        return evaluate_offline(self.cascade, self.sequences, request.limit, request.baselines)
 
 
-def app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequence[str] = HOSTS) -> Starlette:
+def make_app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequence[str] = HOSTS) -> Starlette:
     """The endpoints over an open cascade; `sequences` are what /metrics/hitk_offline evaluates."""
-    desk = CascadeServer(cascade, sequences)
+    server = CascadeServer(cascade, sequences)
 
     async def search(request: Request) -> Response:
-        body = await _body(request)
-        return JSONResponse(await anyio.to_thread.run_sync(desk.search, body))
+        body = await _read_body(request)
+        return JSONResponse(await anyio.to_thread.run_sync(server.search, body))
 
     async def hitk_offline(request: Request) -> Response:
-        body = await _body(request) or b"{}"
+        body = await _read_body(request) or b"{}"
         if request.method == "GET":
-            body = _as_json(request)
-        asked = parsed(OfflineRequest, body)
-        found = await anyio.to_thread.run_sync(desk.offline, asked, limiter=desk.one_at_a_time)
-        return JSONResponse(found)
+            body = _query_to_json(request)
+        parsed = parse_request(OfflineRequest, body)
+        scores = await anyio.to_thread.run_sync(server.evaluate, parsed, limiter=server.evaluation_limiter)
+        return JSONResponse(scores)
 
     async def latency(_: Request) -> Response:
-        return JSONResponse(desk.telemetry.latency())
+        return JSONResponse(server.telemetry.latency())
 
     async def routing(_: Request) -> Response:
-        return JSONResponse(desk.telemetry.routing())
+        return JSONResponse(server.telemetry.routing())
 
     return Starlette(
         routes=[
@@ -145,9 +152,9 @@ def app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequence[st
             Route("/metrics/latency", latency),
             Route("/metrics/routing", routing),
         ],
-        # A page in a browser that made its own name point here (DNS rebinding) says that name.
+        # DNS rebinding: a web page whose name points here sends its own name as Host.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
-        exception_handlers={InvalidRequest: _refused, AssayError: _failed, HTTPException: _http},
+        exception_handlers={InvalidRequest: _on_invalid, AssayError: _on_error, HTTPException: _on_http_error},
     )
 
 
@@ -167,8 +174,8 @@ def _results(answer: Answer, fields: Sequence[str], cascade: Cascade) -> list[di
     return [{name: columns[name][place] for name in fields} for place in range(len(chosen))]
 
 
-def _ms(answer: Answer, total: float) -> dict[str, float]:
-    """Milliseconds by stage: the leg, the model with its cut to k1, the codes, and all from the body's arrival."""
+def _stage_times(answer: Answer, total: float) -> dict[str, float]:
+    """Milliseconds by stage: the leg, the model with its cut to k1, the codes, and the total."""
     spent = {span.name: span.ms for span in answer.trace}
     leg = next(span.name for span in answer.trace if span.kind == "leg")
     return {
@@ -179,35 +186,35 @@ def _ms(answer: Answer, total: float) -> dict[str, float]:
     }
 
 
-async def _body(request: Request) -> bytes:
-    found = bytearray()
+async def _read_body(request: Request) -> bytes:
+    body = bytearray()
     async for block in request.stream():
-        found += block
-        if len(found) > LONGEST:
-            raise HTTPException(413, f"a request has at most {LONGEST} bytes")
-    return bytes(found)
+        body += block
+        if len(body) > MAX_BODY_BYTES:
+            raise HTTPException(413, f"a request has at most {MAX_BODY_BYTES} bytes")
+    return bytes(body)
 
 
-def _as_json(request: Request) -> bytes:
+def _query_to_json(request: Request) -> bytes:
     """The parameters of a GET as the body of a POST."""
-    found: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         try:
-            found[name] = _READ[name](value) if name in _READ else value
+            body[name] = _PARSERS[name](value) if name in _PARSERS else value
         except (ValueError, KeyError):
-            found[name] = value
-    return json.dumps(found).encode()
+            body[name] = value
+    return json.dumps(body).encode()
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _on_invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, InvalidRequest)
     return JSONResponse({"detail": error.problems}, 422)
 
 
-async def _failed(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": words(error)}, 422 if isinstance(error, QueryError) else 500)
+async def _on_error(_: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": describe_error(error)}, 422 if isinstance(error, QueryError) else 500)
 
 
-async def _http(_: Request, error: Exception) -> Response:
+async def _on_http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"detail": error.detail}, error.status_code, headers=error.headers)

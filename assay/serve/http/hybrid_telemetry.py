@@ -1,4 +1,4 @@
-"""What the last requests took and where they went: the rollups of specification 001, from a ring of bounded length."""
+"""Latency and routing of the last requests, as the vector cascade's metrics report them; a ring of bounded length."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 STAGES = ("faiss", "lvm", "tmd", "total")
-KEPT = 10_000
+HISTORY = 10_000
 _log = logging.getLogger("assay.serve.http.hybrid")
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedRequest:
     """One answered request."""
 
     k0: int
@@ -29,41 +29,44 @@ class Served:
 class Telemetry:
     """Safe to share between threads."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._served: deque[Served] = deque(maxlen=kept)
+    def __init__(self, history: int = HISTORY) -> None:
+        self._requests: deque[ServedRequest] = deque(maxlen=history)
         self._lock = threading.Lock()
         self._count = 0
 
-    def note(self, served: Served) -> None:
+    def record(self, request: ServedRequest) -> None:
         with self._lock:
-            self._served.append(served)
+            self._requests.append(request)
             self._count += 1
 
     def latency(self) -> dict[str, Any]:
-        """p50 and p95 by stage, in milliseconds, of the requests still kept."""
-        served = self._kept()
+        """p50 and p95 by stage, in milliseconds, of the recent requests."""
+        requests = self._recent()
         stages = {}
         for stage in STAGES:
-            spent = [one.ms[stage] for one in served]
+            spent = [request.ms[stage] for request in requests]
             p50, p95 = np.percentile(spent, [50, 95]).tolist() if spent else (None, None)
             stages[stage] = {"p50": p50 and round(p50, 3), "p95": p95 and round(p95, 3)}
-        return {"requests": self._count, "kept": len(served), "stages": stages}
+        return {"requests": self._count, "kept": len(requests), "stages": stages}
 
     def routing(self) -> dict[str, Any]:
-        """How many requests looked into how many lists, and took how many candidates."""
-        served = self._kept()
-        counts = {"nprobe": Counter(one.nprobe for one in served), "k0": Counter(one.k0 for one in served)}
+        """How many requests probed how many lists, and took how many candidates."""
+        requests = self._recent()
+        counts = {
+            "nprobe": Counter(request.nprobe for request in requests),
+            "k0": Counter(request.k0 for request in requests),
+        }
         return {
             "requests": self._count,
-            "kept": len(served),
+            "kept": len(requests),
             **{name: {str(value): count[value] for value in sorted(count)} for name, count in counts.items()},
         }
 
-    def _kept(self) -> list[Served]:
+    def _recent(self) -> list[ServedRequest]:
         with self._lock:
-            return list(self._served)
+            return list(self._requests)
 
 
-def log(line: Mapping[str, Any]) -> None:
-    """One line of JSON for each request."""
+def log_request(line: Mapping[str, Any]) -> None:
+    """Log one line of JSON for a request."""
     _log.info(json.dumps(line, allow_nan=False))

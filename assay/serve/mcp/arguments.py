@@ -1,6 +1,6 @@
-"""What each tool takes, as types: hosts get them as input schemas, and every call is checked against its own.
+"""The argument types of the tools: hosts get them as input schemas, and every call is checked against its own.
 
-Checking is strict: "5" is no number, and an argument no tool knows is an error that names the nearest one it does.
+Checking is strict: "5" is no number, and an unknown argument is an error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from assay.errors import QueryError, nearest
 from assay.memory.types import CATEGORIES
 
-LONGEST_TEXT = 100_000
-LONGEST_QUERY = 10_000
-LONGEST_LABEL = 100
-MOST_TAGS = 64
-MOST_SAID = 5
-"""Problems that one error tells of."""
+MAX_TEXT = 100_000
+MAX_QUERY = 10_000
+MAX_LABEL = 100
+MAX_TAGS = 64
+MAX_PROBLEMS = 5
+"""Problems listed in one error."""
 
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-Question = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+Question = Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]
 Id = Annotated[str, Field(min_length=1, max_length=200, description="A memory's id, or a beginning only it has.")]
-Label = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL)]
-Tags = Annotated[list[Label], Field(max_length=MOST_TAGS)]
+Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL)]
+Tags = Annotated[list[Label], Field(max_length=MAX_TAGS)]
 Scope = Annotated[str, Field(min_length=1, max_length=200)]
 Date = Annotated[str, Field(min_length=1, max_length=64)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -34,7 +34,7 @@ _DATE = "ISO 8601, e.g. 2026-03-01 or 2026-03-01T09:30:00Z."
 
 
 class ToolArguments(BaseModel):
-    """The common root."""
+    """Base class: strict, no unknown arguments."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -47,7 +47,7 @@ class StoreArguments(ToolArguments):
     tags: Tags = Field(default_factory=list, description="Words to filter by later.")
     created: Date | None = Field(None, description=f"When it became true; default now. {_DATE}")
     expires: Date | None = Field(None, description=f"When to stop recalling it; default never. {_DATE}")
-    supersedes: Annotated[list[Id], Field(max_length=MOST_TAGS)] = Field(
+    supersedes: Annotated[list[Id], Field(max_length=MAX_TAGS)] = Field(
         default_factory=list, description="Ids of memories in the same scope that this one takes the place of."
     )
     on_duplicate: Literal["skip", "merge", "supersede", "force"] = Field(
@@ -119,21 +119,22 @@ class ExplainArguments(ToolArguments):
 A = TypeVar("A", bound=ToolArguments)
 
 
-def checked(tool: str, takes: type[A], given: Mapping[str, Any]) -> A:
-    """The arguments of a call as their type; QueryError says of each wrong one what it should be."""
+def check_arguments(tool: str, arguments_type: type[A], arguments: Mapping[str, Any]) -> A:
+    """The arguments of a call as their type; QueryError says what is wrong with each."""
     try:
-        return takes.model_validate(dict(given))
+        return arguments_type.model_validate(dict(arguments))
     except ValidationError as error:
-        said = list(dict.fromkeys(_problems(error, takes)))[:MOST_SAID]
-        raise QueryError(f"{tool}: {'; '.join(said)}", f"{tool} takes: {', '.join(takes.model_fields)}") from None
+        problems = list(dict.fromkeys(_describe_problems(error, arguments_type)))[:MAX_PROBLEMS]
+        names = ", ".join(arguments_type.model_fields)
+        raise QueryError(f"{tool}: {'; '.join(problems)}", f"{tool} takes: {names}") from None
 
 
-def _problems(error: ValidationError, takes: type[ToolArguments]) -> Iterator[str]:
-    """One sentence each. What was given is never repeated: it may be long, and it may be private."""
+def _describe_problems(error: ValidationError, arguments_type: type[ToolArguments]) -> Iterator[str]:
+    """One sentence each. The value is never repeated: it may be long, and it may be private."""
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
         name = ".".join(str(step) for step in problem["loc"])[:60]
         if problem["type"] == "extra_forbidden":
-            yield f"there is no argument {name!r} ({nearest(name, takes.model_fields)})"
+            yield f"there is no argument {name!r} ({nearest(name, arguments_type.model_fields)})"
         elif problem["type"] == "missing":
             yield f"{name} must be given"
         else:

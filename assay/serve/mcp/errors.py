@@ -1,4 +1,4 @@
-"""Errors to words an agent can act on: what is wrong and what cures it, never a traceback and never a path of ours."""
+"""Turns errors into messages for agents: what is wrong and the cure, without tracebacks or paths of the server."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _PATH = re.compile(r"""(?:\b[A-Za-z]:|(?<![\w:/.]))[\\/](?:[^\s\\/'",;]+[\\/])+[
 _log = logging.getLogger("assay.serve")
 
 
-def without_paths(text: str) -> str:
-    """The same sentence, with every absolute path in it called what it is."""
+def hide_paths(text: str) -> str:
+    """Replace every absolute path in a text."""
     return _PATH.sub("(a path on the server)", text)
 
 
-def words(error: Exception) -> str:
-    """What a client is told. What nobody foresaw goes to the server's own log, with all there is to say."""
+def describe_error(error: Exception) -> str:
+    """The message for a client. An unexpected error is logged with its traceback."""
     if isinstance(error, AssayError):
-        return without_paths(f"{error.message}\ncure: {error.cure}" if error.cure else error.message)
+        return hide_paths(f"{error.message}\ncure: {error.cure}" if error.cure else error.message)
     if isinstance(error, sqlite3.Error):
-        return f"the store's database: {without_paths(str(error))}\ncure: on the server, run: assay doctor"
+        return f"the store's database: {hide_paths(str(error))}\ncure: on the server, run: assay doctor"
     if isinstance(error, OSError):
         return f"the server's disk or network: {error.strerror or 'failed'}\ncure: check the store's folder and disk"
     _log.error("a tool failed in a way nobody foresaw", exc_info=error)

@@ -1,4 +1,4 @@
-"""What each tool returns, as types: hosts get them as output schemas, and every result is checked against its own."""
+"""The result types of the tools: hosts get them as output schemas, and every result is checked against its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Moment = Annotated[str, Field(description="ISO 8601, with its offset from UTC")]
 
 
 class ToolResult(BaseModel):
-    """The common root. What the service says beyond these fields is left out, so that an answer stays short."""
+    """Base class. Other fields of the service's answer are left out, so that a result stays short."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -74,7 +74,7 @@ class RecallResult(ToolResult):
     """What a recall gave, best first."""
 
     query: str
-    verdict: StatusResult
+    status: StatusResult
     skipped: str | None = Field(description="why nothing was looked up; null when something was")
     hits: list[RecalledMemoryResult]
     notes: list[str] = Field(description="what was served in the place of superseded memories, and what was not")

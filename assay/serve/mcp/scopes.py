@@ -1,18 +1,18 @@
-"""Which scopes may a client reach? Those the server was started with, and no others."""
+"""The scopes that clients of a server may reach: those it was started with, and no others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from assay.errors import ConfigError, QueryError
-from assay.memory.scopes import checked
+from assay.memory.scopes import check_scope
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """The scopes of one server; the first is where memories are stored when a call names none.
+class ScopeLimits:
+    """The scopes of one server; memories are stored in the first when a call names none.
 
-    Law: whatever a client says, every scope handed to the service is one of `scopes`.
+    Law: whatever a client sends, every scope passed to the service is one of `scopes`.
     """
 
     scopes: tuple[str, ...]
@@ -21,19 +21,19 @@ class Bounds:
         if not self.scopes:
             raise ConfigError("a server without a scope could reach nothing", "name one: --scope global")
         for scope in self.scopes:
-            checked(scope)
+            check_scope(scope)
 
-    def to_write(self, asked: str | None) -> str:
-        """The scope to store in."""
-        return self.scopes[0] if asked is None else self._allowed(asked)
+    def to_write(self, scope: str | None) -> str:
+        """The scope to store in: the requested one if it is allowed, else the first."""
+        return self.scopes[0] if scope is None else self._check(scope)
 
-    def to_read(self, asked: str | None) -> tuple[str, ...]:
-        """The scopes to look into."""
-        return self.scopes if asked is None else (self._allowed(asked),)
+    def to_read(self, scope: str | None) -> tuple[str, ...]:
+        """The scopes to search: the requested one if it is allowed, else all."""
+        return self.scopes if scope is None else (self._check(scope),)
 
-    def _allowed(self, asked: str) -> str:
-        if asked not in self.scopes:
+    def _check(self, scope: str) -> str:
+        if scope not in self.scopes:
             raise QueryError(
-                f"this server may not reach the scope {asked[:60]!r}", f"leave scope out, or: {', '.join(self.scopes)}"
+                f"this server may not reach the scope {scope[:60]!r}", f"leave scope out, or: {', '.join(self.scopes)}"
             )
-        return asked
+        return scope

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.cascade.bank.build import Split, build
-from assay.cascade.bank.documents import ordered_documents
+from assay.cascade.bank.build import Split, build_bank
+from assay.cascade.bank.documents import read_ordered_documents
 from assay.cascade.bank.errors import EmptyColumn
 from assay.errors import BadFile, ConfigError
 from assay.score.tmd_layout import LAYOUTS
-from tests.cascade.bank.made import unit
+from tests.cascade.bank.sample_bank import unit
 
 SPEC = LAYOUTS["spec"]
 
@@ -34,7 +34,7 @@ def none(vectors):
 
 
 def made(tmp_path, documents, **split):
-    return build(tmp_path / "out", documents, Hashes(), none, SPEC, Split(**split))
+    return build_bank(tmp_path / "out", documents, Hashes(), none, SPEC, Split(**split))
 
 
 DOCUMENTS = [(f"d{d}", [f"document {d}, paragraph {p}" for p in range(5)]) for d in range(12)]
@@ -98,7 +98,7 @@ def test_a_half_without_a_document_is_said_before_anything_is_embedded(tmp_path,
             raise AssertionError("nothing should be embedded")
 
     with pytest.raises(EmptyColumn, match=f"none is left to {what}") as raised:
-        build(tmp_path / "out", DOCUMENTS, Never(), none, SPEC, Split(val_share=share))
+        build_bank(tmp_path / "out", DOCUMENTS, Never(), none, SPEC, Split(val_share=share))
     assert "seed" in raised.value.cure
     assert not (tmp_path / "out" / "bank.npz").exists()
 
@@ -123,22 +123,22 @@ def test_records_of_one_article_are_one_document(tmp_path):
     ]
     path = tmp_path / "corpus.jsonl"
     path.write_text("\n".join(map(json.dumps, records)))
-    found = list(ordered_documents([path], by="article"))
+    found = list(read_ordered_documents([path], by="article"))
     assert [len(chunks) for _, chunks in found] == [3, 3, 3]
     assert found[1][1][2].startswith("Paragraph 2 of article B")
-    assert len(list(ordered_documents([path]))) == 9
-    some = [name.rpartition("#")[2] for name, _ in ordered_documents([path], most=4)]
+    assert len(list(read_ordered_documents([path]))) == 9
+    some = [name.rpartition("#")[2] for name, _ in read_ordered_documents([path], most=4)]
     assert some == ["A/0", "A/2", "B/2", "C/2"]  # of nine, spread over all: 0, 2, 5, 8
     with pytest.raises(ConfigError, match="no record"):
-        list(ordered_documents([path], by="chapter"))
+        list(read_ordered_documents([path], by="chapter"))
     with pytest.raises(ConfigError, match="there is no"):
-        list(ordered_documents([tmp_path / "absent"]))
+        list(read_ordered_documents([tmp_path / "absent"]))
 
 
 def test_files_of_a_folder_keep_their_order(tmp_path):
     for name in ("b.md", "a.md"):
         (tmp_path / name).write_text(f"# {name}\n\n" + "Some words about it. " * 30)
-    names = [name for name, _ in ordered_documents([tmp_path])]
+    names = [name for name, _ in read_ordered_documents([tmp_path])]
     assert [name.rpartition("/")[2] for name in names] == ["a.md", "b.md"]
 
 
@@ -146,22 +146,22 @@ def test_what_a_folder_holds_beside_text_is_told(tmp_path):
     (tmp_path / "a.md").write_text("# A\n\nSome words about it.\n")
     (tmp_path / "b.xyz").write_text("?")
     (tmp_path / "c.md").symlink_to("nowhere")
-    told = []
-    assert len(list(ordered_documents([tmp_path], passed=told.append))) == 1
-    assert [(one.name.rpartition("/")[2], one.unreadable) for one in told] == [("b.xyz", False), ("c.md", True)]
+    messages = []
+    assert len(list(read_ordered_documents([tmp_path], on_skip=messages.append))) == 1
+    assert [(one.name.rpartition("/")[2], one.unreadable) for one in messages] == [("b.xyz", False), ("c.md", True)]
 
 
 def test_a_file_that_cannot_be_read_ends_it(tmp_path):
     (tmp_path / "a.md").write_text("# A\n\nSome words about it.\n")
     (tmp_path / "b.jsonl").write_text('{"no": "text"}\n')
     with pytest.raises(BadFile, match="line 1"):
-        list(ordered_documents([tmp_path]))
+        list(read_ordered_documents([tmp_path]))
 
 
 def test_parts_of_one_long_file_are_one_document(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.ingest.outline.PART", 2_000)
     (tmp_path / "book.md").write_text("".join(f"# Chapter {n}\n\n{'Some words about it. ' * 60}\n\n" for n in range(6)))
-    ((name, chunks),) = ordered_documents([tmp_path / "book.md"])
+    ((name, chunks),) = read_ordered_documents([tmp_path / "book.md"])
     assert name.endswith("/book.md")
     assert len(chunks) > 6
     assert [n for n in range(6) if any(f"Chapter {n}" in chunk for chunk in chunks)] == list(range(6))
@@ -173,7 +173,7 @@ def test_names_do_not_depend_on_how_the_path_is_spelled(tmp_path, monkeypatch):
     (tmp_path / "docs" / "a.md").write_text("# A\n\nSome words about it.\n")
     monkeypatch.chdir(tmp_path / "docs")
     names = {
-        next(iter(ordered_documents([Path(path)])))[0]
+        next(iter(read_ordered_documents([Path(path)])))[0]
         for path in ("a.md", "./a.md", "../docs/a.md", tmp_path / "docs" / "a.md")
     }
     assert names == {"docs/a.md"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.cascade.bank import errors, npz
 from assay.cascade.bank.bank import Bank, open_bank, seal_path
-from tests.cascade.bank.made import bank_of, columns, file_of, unit
+from tests.cascade.bank.sample_bank import bank_of, columns, file_of, unit
 
 
 def test_a_file_of_numpy_opens(tmp_path):
@@ -196,7 +196,7 @@ def test_a_local_header_elsewhere(tmp_path):
 
 def test_a_flipped_bit_is_noticed_by_its_checksum(tmp_path):
     path = file_of(tmp_path)
-    at = npz.archive(path, ["tmd_bits"]).columns["tmd_bits"].offset
+    at = npz.read_archive(path, ["tmd_bits"]).columns["tmd_bits"].offset
     raw = bytearray(path.read_bytes())
     raw[at] ^= 1
     path.write_bytes(raw)
@@ -209,7 +209,7 @@ def test_a_seal_is_trusted_for_this_very_file_only(tmp_path):
     path = bank.path
     stat = path.stat()
     assert json.loads(seal_path(path).read_text())["digest"] == bank.digest
-    at = npz.archive(path, ["tmd_bits"]).columns["tmd_bits"].offset
+    at = npz.read_archive(path, ["tmd_bits"]).columns["tmd_bits"].offset
     raw = bytearray(path.read_bytes())
     raw[at] ^= 1
     path.write_bytes(raw)
@@ -219,13 +219,13 @@ def test_a_seal_is_trusted_for_this_very_file_only(tmp_path):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert open_bank(path).digest == bank.digest  # to the clock it is the sealed file, and opens without being read
     with pytest.raises(errors.DamagedColumn):
-        open_bank(path, anew=True)
+        open_bank(path, verify=True)
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_sealed(tmp_path, monkeypatch):
     path = file_of(tmp_path)
     stat = path.stat()
-    checked = npz.check_sums
+    checked = npz.verify_checksums
 
     def meanwhile(file, found):
         checked(file, found)
@@ -233,7 +233,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_sealed(tmp_path, monkeypatc
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10**9))  # a clock may stand still for milliseconds
 
     with monkeypatch.context() as patch:
-        patch.setattr(npz, "check_sums", meanwhile)
+        patch.setattr(npz, "verify_checksums", meanwhile)
         patch.setattr("assay.cascade.bank.bank._check", lambda *_: None)
         open_bank(path)
     with pytest.raises(errors.NotUnit):
@@ -260,4 +260,4 @@ def test_zip64_sizes_are_read(tmp_path):
     path = bank_of(tmp_path).path  # ours are written with 64-bit sizes
     head = path.read_bytes()[:30]
     assert struct.unpack("<I", head[18:22])[0] == 0xFFFFFFFF
-    assert len(open_bank(path, anew=True)) == 6
+    assert len(open_bank(path, verify=True)) == 6

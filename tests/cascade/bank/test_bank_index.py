@@ -13,10 +13,10 @@ import pytest
 from assay.cascade.bank.bank import write_bank
 from assay.cascade.bank.errors import WrongIndex
 from assay.cascade.bank.index import open_index
-from assay.cascade.bank.index_build import Recipe, build_index, lists
+from assay.cascade.bank.index_build import Recipe, build_index, default_nlist
 from assay.errors import ConfigError
 from assay.index.vectors import exact_scores
-from tests.cascade.bank.made import bank_of, unit
+from tests.cascade.bank.sample_bank import bank_of, unit
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tests.cascade.bank.made import bank_of, unit
     [(1, 1), (100, 10), (8_192, 91), (249_999, 500), (250_000, 512), (637_000, 798), (9_000_000, 1_024)],
 )  # fmt: skip
 def test_lists_by_size(size, count):
-    assert lists(size) == count
+    assert default_nlist(size) == count
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +91,12 @@ def test_ties_go_to_the_smaller_id(tmp_path):
 
 
 def test_the_manifest_says_what_was_measured(index):
-    said = index.manifest
-    assert said["vectors"] == 2_000
-    recall = said["recall"]
+    payload = index.manifest
+    assert payload["vectors"] == 2_000
+    recall = payload["recall"]
     assert recall["questions"] == 200
     if index.kind == "ivf_flat":
-        assert said["nlist"] == 45
+        assert payload["nlist"] == 45
         assert recall["nprobe 32"]["@10"] >= recall["nprobe 8"]["@10"] > 0.5
         assert index.version.endswith("_ivf_flat45")
     if index.kind == "exact":
@@ -179,9 +179,9 @@ def test_what_faiss_cannot_read_is_said(tmp_path, bank):
     """A manifest that vouches for a file which is none."""
     build_index(bank, tmp_path)
     (tmp_path / "index.faiss").write_bytes(b"nothing of the kind")
-    said = json.loads((tmp_path / "index.json").read_text())
-    said["file"] = hashlib.sha256(b"nothing of the kind").hexdigest()
-    (tmp_path / "index.json").write_text(json.dumps(said))
+    payload = json.loads((tmp_path / "index.json").read_text())
+    payload["file"] = hashlib.sha256(b"nothing of the kind").hexdigest()
+    (tmp_path / "index.json").write_text(json.dumps(payload))
     with pytest.raises(WrongIndex, match="cannot be read"):
         open_index(tmp_path, bank).open()
 
@@ -205,7 +205,7 @@ def test_building_anew_leaves_an_open_index_as_it_was(tmp_path, bank):
 
 
 def test_an_index_whose_build_ended_early_is_none(tmp_path, bank, monkeypatch):
-    monkeypatch.setattr("assay.cascade.bank.index_build.measured_recall", lambda *_: 1 / 0)
+    monkeypatch.setattr("assay.cascade.bank.index_build.measure_recall", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build_index(bank, tmp_path)
     with pytest.raises(WrongIndex, match="holds no index"):
@@ -223,8 +223,8 @@ def test_recall_is_measured_with_the_nprobe_that_searches_take(tmp_path, bank):
 def test_the_smallest_banks_are_indexed_measured_and_searched(tmp_path, rows, kind):
     bank = bank_of(tmp_path, rows)
     made = build_index(bank, tmp_path / "index", Recipe(kind))
-    said = [shares for shares in made.manifest["recall"].values() if isinstance(shares, dict)]
-    assert said == [{f"@{rows}": 1.0}]
+    payload = [shares for shares in made.manifest["recall"].values() if isinstance(shares, dict)]
+    assert payload == [{f"@{rows}": 1.0}]
     found, scores = made.nearest(bank.vectors[0], 50)
     assert sorted(found.tolist()) == list(range(rows))
     assert found[0] == 0
@@ -256,31 +256,31 @@ print(json.dumps(said))
 
 
 def by_threads(bank, folder) -> list[str]:
-    said = []
+    payload = []
     for turn, threads in enumerate(("1", "2", "2")):
         command = [sys.executable, "-c", _CHILD, threads, str(bank.path), str(folder / str(turn))]
         env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
-        said.append(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
-    return said
+        payload.append(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    return payload
 
 
 def test_runs_and_thread_counts_give_the_same_index_and_results(bank, tmp_path):
-    said = by_threads(bank, tmp_path)
-    assert said[0] == said[1] == said[2]
-    assert [len(found) for _, found in json.loads(said[0])] == [50, 50, 50]
+    payload = by_threads(bank, tmp_path)
+    assert payload[0] == payload[1] == payload[2]
+    assert [len(found) for _, found in json.loads(payload[0])] == [50, 50, 50]
 
 
 def test_a_bank_of_twins_gives_the_same_results_too(tmp_path):
     """Five hundred copies of each vector: far more equal scores than candidates are asked for."""
     vectors = np.repeat(unit(4, 16, seed=8), 500, axis=0)[np.random.default_rng(3).permutation(2_000)]
-    said = by_threads(bank_of(tmp_path, 2_000, 16, vectors=vectors), tmp_path)
-    assert said[0] == said[1] == said[2]
+    payload = by_threads(bank_of(tmp_path, 2_000, 16, vectors=vectors), tmp_path)
+    assert payload[0] == payload[1] == payload[2]
 
 
 def test_vectors_so_wide_that_products_are_split_over_threads(tmp_path):
     """A float32 product of 50 × 20,000 has other bits with two threads; scores must not."""
-    said = by_threads(bank_of(tmp_path, 50, 20_000), tmp_path)
-    assert said[0] == said[1] == said[2]
+    payload = by_threads(bank_of(tmp_path, 50, 20_000), tmp_path)
+    assert payload[0] == payload[1] == payload[2]
 
 
 def test_exact_is_exact_where_float32_cannot_tell(tmp_path):

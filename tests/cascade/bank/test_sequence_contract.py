@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from assay.cascade.bank import errors, npz
-from assay.cascade.bank.sequences import Pairs, check_apart, open_sequences
-from tests.cascade.bank.made import bank_of, pair_file
+from assay.cascade.bank.sequences import Pairs, check_disjoint, open_sequences
+from tests.cascade.bank.sample_bank import bank_of, pair_file
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def test_pairs_open(tmp_path, bank):
     found = open_sequences(pair_file(tmp_path, val_context_ids=np.array([[-1, 15]])), bank)
     assert found.train.following.tolist() == [11, 12]
     assert found.train.context.shape == (2, 0)
-    assert found.val.every().tolist() == [13, 14, 15]
+    assert found.val.all_ids().tolist() == [13, 14, 15]
 
 
 EMPTY = np.empty(0, np.int64)
@@ -57,7 +57,7 @@ def test_a_flipped_bit_is_noticed_by_its_checksum(tmp_path, bank):
     path = pair_file(tmp_path, val_context_ids=np.array([[15, 15]]), val_curr_ids=np.array([12]),
                      train_curr_ids=np.array([10]), train_next_ids=np.array([11]))  # fmt: skip
     open_sequences(path, bank)
-    at = npz.archive(path, ["val_curr_ids"]).columns["val_curr_ids"].offset
+    at = npz.read_archive(path, ["val_curr_ids"]).columns["val_curr_ids"].offset
     raw = bytearray(path.read_bytes())
     raw[at] ^= 1
     path.write_bytes(raw)
@@ -83,4 +83,4 @@ def test_windows_that_slide_over_one_document_and_are_split_by_position_overlap(
         Pairs(windows.current[s], windows.following[s], windows.context[s]) for s in (slice(0, 10), slice(10, 14))
     )
     with pytest.raises(errors.WindowsOverlap, match="5 ids"):
-        check_apart(train, val, "sliding windows")
+        check_disjoint(train, val, "sliding windows")

@@ -8,26 +8,26 @@ import sys
 import numpy as np
 import pytest
 
-from assay.cascade.bank.planted import PlantedPlan, plant, turned
+from assay.cascade.bank.planted import PlantedSettings, plant_bank, rotate
 from assay.cascade.bank.sequences import Pairs, open_sequences
-from assay.cascade.bank.train import _spread, divided, train
-from assay.cascade.lvm.model import NORMALISATION, NextVector, open_model
-from assay.cascade.lvm.onnx import adopt
-from assay.cascade.lvm.rank import deciding, reciprocal_rank
-from assay.cascade.lvm.ridge import Ridge, fit, save_ridge, solve
-from assay.cascade.lvm.windows import Windows, recent
+from assay.cascade.bank.train import _sample, split_held_out, train_model
+from assay.cascade.lvm.model import NORMALISATION, NextVectorModel, open_model
+from assay.cascade.lvm.onnx import adopt_onnx
+from assay.cascade.lvm.rank import last_windows, reciprocal_rank
+from assay.cascade.lvm.ridge import Ridge, fit_ridge, save_ridge, solve
+from assay.cascade.lvm.windows import Windows, weighted_context
 from assay.errors import ConfigError, MissingExtra, ModelError, QueryError
-from tests.cascade.bank.made import unit
+from tests.cascade.bank.sample_bank import unit
 
 
 def test_the_weighted_context_by_hand():
     current = np.array([[1.0, 0.0]], np.float32)
     context = np.array([[[0.0, 0.0], [0.0, 1.0]]], np.float32)  # nothing, then the one just before
     # (1, 0) + 0.5 · (0, 1) = (1, 0.5), of length √1.25
-    assert np.allclose(recent(current, context, 0.5), [[0.894427, 0.447214]], atol=1e-6)
+    assert np.allclose(weighted_context(current, context, 0.5), [[0.894427, 0.447214]], atol=1e-6)
     older = context[:, ::-1]  # the same vector, one step further back: weight 0.25
-    assert np.allclose(recent(current, older, 0.5), [[0.970143, 0.242536]], atol=1e-6)
-    assert recent(current, np.empty((1, 0, 2), np.float32), 0.5).tolist() == [[1.0, 0.0]]
+    assert np.allclose(weighted_context(current, older, 0.5), [[0.970143, 0.242536]], atol=1e-6)
+    assert weighted_context(current, np.empty((1, 0, 2), np.float32), 0.5).tolist() == [[1.0, 0.0]]
 
 
 def test_the_ridge_by_hand():
@@ -39,9 +39,9 @@ def test_the_ridge_by_hand():
 
 def test_a_ridge_finds_the_rotation():
     current = unit(400, 6, seed=2)
-    following = turned(current, 0.5)
+    following = rotate(current, 0.5)
     some = Windows(current, np.zeros((400, 0, 6), np.float32), following)
-    ridge, reached = fit([some], [some], alphas=(1e-6, 1000.0))
+    ridge, reached = fit_ridge([some], [some], alphas=(1e-6, 1000.0))
     assert reached["1e-06"] == 1.0
     assert reached["1000"] < 0.5
     assert np.allclose(current + ridge.steps(current, some.context), following, atol=1e-3)
@@ -50,24 +50,24 @@ def test_a_ridge_finds_the_rotation():
 def test_equal_ranks_go_to_the_better_cosine():
     """Two windows far apart: every α ranks the truth first, and only the cosine says which has learned the step."""
     current = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], np.float32)
-    some = Windows(current, np.zeros((2, 0, 4), np.float32), turned(current, 0.5))
-    ridge, reached = fit([some], [some], alphas=(0.001, 10_000.0))
+    some = Windows(current, np.zeros((2, 0, 4), np.float32), rotate(current, 0.5))
+    ridge, reached = fit_ridge([some], [some], alphas=(0.001, 10_000.0))
     assert reached == {"0.001": 1.0, "10000": 1.0}
     assert np.allclose(current + ridge.steps(current, some.context), some.following, atol=0.01)
 
 
 def test_ties_go_to_the_larger_alpha():
     some = Windows(unit(5, 4), np.zeros((5, 0, 4), np.float32), unit(5, 4))  # nothing moves: every α gives Δ̂ = 0
-    assert fit([some], [some], alphas=(1.0, 10.0))[1] == {"1": 1.0, "10": 1.0}
+    assert fit_ridge([some], [some], alphas=(1.0, 10.0))[1] == {"1": 1.0, "10": 1.0}
 
 
 def test_of_equal_rank_and_cosine_the_larger_alpha_is_taken():
     """Two α whose models differ in their last bits only: neither rank nor cosine tells them apart."""
     current = unit(400, 6, seed=2)
-    some = Windows(current, np.zeros((400, 0, 6), np.float32), turned(current, 0.5))
-    small, large = (fit([some], [some], alphas=(alpha,))[0].weights for alpha in (1e-4, 2e-4))
+    some = Windows(current, np.zeros((400, 0, 6), np.float32), rotate(current, 0.5))
+    small, large = (fit_ridge([some], [some], alphas=(alpha,))[0].weights for alpha in (1e-4, 2e-4))
     assert not np.array_equal(small, large)
-    assert np.array_equal(fit([some], [some], alphas=(1e-4, 2e-4))[0].weights, large)
+    assert np.array_equal(fit_ridge([some], [some], alphas=(1e-4, 2e-4))[0].weights, large)
 
 
 def test_the_rank_of_the_truth_by_hand():
@@ -86,7 +86,7 @@ def test_the_rank_of_the_truth_by_hand():
 def test_the_last_windows_decide(monkeypatch):
     monkeypatch.setattr("assay.cascade.lvm.rank.RANKED", 2)
     blocks = [Windows(v, v[:, None], -v) for v in (unit(2, 4), unit(1, 4, seed=1))]
-    chosen = deciding(blocks)
+    chosen = last_windows(blocks)
     assert np.array_equal(chosen.current, np.stack([unit(2, 4)[1], unit(1, 4, seed=1)[0]]))
     assert np.array_equal(chosen.following, -chosen.current)
     assert np.array_equal(chosen.context[:, 0], chosen.current)
@@ -95,7 +95,7 @@ def test_the_last_windows_decide(monkeypatch):
 @pytest.mark.parametrize(("count", "kept"), [(2, 1), (20, 2), (21, 3), (60_000, 5_000)])
 def test_the_last_tenth_is_kept_back(count, kept):
     ids = np.arange(count)
-    learned, held = divided(Pairs(ids, ids + 1, ids[:, None]))
+    learned, held = split_held_out(Pairs(ids, ids + 1, ids[:, None]))
     assert learned.current.tolist() == list(range(count - kept))
     assert held.current.tolist() == list(range(count - kept, count))
     assert held.context[0, 0] == count - kept
@@ -105,11 +105,11 @@ def test_the_last_tenth_is_kept_back(count, kept):
 def test_the_length_of_training_is_one_within_a_thousandth(length):
     x = unit(1, 4)[0] * np.float32(length)
     if abs(length - 1.0) < 1e-3:
-        assert np.linalg.norm(model().expected(x, x[None])) == pytest.approx(1.0, abs=1e-6)
+        assert np.linalg.norm(model().predict(x, x[None])) == pytest.approx(1.0, abs=1e-6)
         return
     for current, context in ((x, np.empty((0, 4), np.float32)), (unit(1, 4)[0], x[None])):
         with pytest.raises(QueryError, match="length"):
-            model().expected(current, context)
+            model().predict(current, context)
 
 
 def test_a_step_does_not_depend_on_the_windows_beside_it():
@@ -123,19 +123,19 @@ def test_a_step_does_not_depend_on_the_windows_beside_it():
 
 def test_nothing_to_learn_from():
     with pytest.raises(ModelError, match="no windows"):
-        fit([], [])
+        fit_ridge([], [])
 
 
-def model(context: int = 2, dim: int = 4, name: str = "zero", **other) -> NextVector:
+def model(context: int = 2, dim: int = 4, name: str = "zero", **other) -> NextVectorModel:
     weights = np.zeros((dim, 2 * dim), np.float32)
     weights[:, :dim] = -2.0 * np.eye(dim, dtype=np.float32)  # Δ̂ = −2x, so ŷ = −x
     manifest = {"name": name, "dim": dim, "context": context, "normalisation": dict(NORMALISATION), **other}
-    return NextVector(Ridge(weights, 0.5), manifest)
+    return NextVectorModel(Ridge(weights, 0.5), manifest)
 
 
 def test_the_expected_vector_is_of_length_one():
     x = unit(1, 4)[0]
-    assert np.allclose(model().expected(x, np.empty((0, 4), np.float32)), -x, atol=1e-6)
+    assert np.allclose(model().predict(x, np.empty((0, 4), np.float32)), -x, atol=1e-6)
 
 
 def test_of_a_long_context_the_newest_are_read():
@@ -146,11 +146,11 @@ def test_of_a_long_context_the_newest_are_read():
             seen.append(context)
             return np.zeros_like(current)
 
-    held = NextVector(Spy(), model().manifest)
+    held = NextVectorModel(Spy(), model().manifest)
     context = unit(5, 4)
-    held.expected(unit(1, 4)[0], context)
+    held.predict(unit(1, 4)[0], context)
     assert np.array_equal(seen[0][0], context[-2:])
-    held.expected(unit(1, 4)[0], context[:1])
+    held.predict(unit(1, 4)[0], context[:1])
     assert np.array_equal(seen[1][0], np.stack([np.zeros(4, np.float32), context[0]]))
 
 
@@ -166,7 +166,7 @@ def test_of_a_long_context_the_newest_are_read():
 )
 def test_every_call_asserts_the_normalisation_of_training(x, context, what):
     with pytest.raises(QueryError, match=what):
-        model().expected(x, context)
+        model().predict(x, context)
 
 
 def test_a_model_of_another_normalisation_is_refused():
@@ -178,7 +178,7 @@ def test_a_step_to_nowhere_is_no_direction():
     weights = np.zeros((4, 8), np.float32)
     weights[:, :4] = -np.eye(4, dtype=np.float32)
     with pytest.raises(ModelError, match="no direction"):
-        NextVector(Ridge(weights, 0.5), model().manifest).expected(
+        NextVectorModel(Ridge(weights, 0.5), model().manifest).predict(
             np.eye(4, dtype=np.float32)[0], np.empty((0, 4), np.float32)
         )
 
@@ -189,21 +189,21 @@ def test_a_step_to_nowhere_is_no_direction():
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("planted")
-    bank = plant(folder, PlantedPlan(2_048, 16))
+    bank = plant_bank(folder, PlantedSettings(2_048, 16))
     return bank, open_sequences(folder / "sequences.npz", bank)
 
 
 def test_a_trained_model_opens_again_and_says_how_it_came_about(planted, tmp_path):
     bank, sequences = planted
-    made = train(bank, sequences, tmp_path, context=4)
+    made = train_model(bank, sequences, tmp_path, context=4)
     again = open_model(tmp_path)
     assert made.digest == again.digest
-    said = again.manifest["training"]
-    assert said["bank"] == bank.digest
-    assert said["windows"] + said["kept_back"] == len(sequences.train)
-    assert max(said["reciprocal_rank_by_alpha"].values()) > said["identity"]["reciprocal_rank"] + 0.05
+    payload = again.manifest["training"]
+    assert payload["bank"] == bank.digest
+    assert payload["windows"] + payload["kept_back"] == len(sequences.train)
+    assert max(payload["reciprocal_rank_by_alpha"].values()) > payload["identity"]["reciprocal_rank"] + 0.05
     x = bank.vectors[0]
-    assert np.array_equal(made.expected(x, bank.vectors[:0]), again.expected(x, bank.vectors[:0]))
+    assert np.array_equal(made.predict(x, bank.vectors[:0]), again.predict(x, bank.vectors[:0]))
 
 
 _CHILD = """
@@ -211,26 +211,26 @@ import sys
 from pathlib import Path
 from assay.cascade.bank.bank import open_bank
 from assay.cascade.bank.sequences import open_sequences
-from assay.cascade.bank.train import train
+from assay.cascade.bank.train import train_model
 bank = open_bank(sys.argv[1])
-print(train(bank, open_sequences(sys.argv[2], bank), Path(sys.argv[3]), context=4).digest)
+print(train_model(bank, open_sequences(sys.argv[2], bank), Path(sys.argv[3]), context=4).digest)
 """
 
 
 def test_runs_and_thread_counts_give_the_same_model(planted, tmp_path):
     bank, _ = planted
-    said = set()
+    payload = set()
     for threads in ("1", "2"):
         env = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         command = [sys.executable, "-c", _CHILD, bank.path, bank.path.with_name("sequences.npz"), tmp_path / threads]
-        said.add(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
-    assert len(said) == 1
+        payload.add(subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout)
+    assert len(payload) == 1
 
 
 def test_folders_that_hold_no_model(planted, tmp_path):
     with pytest.raises(ModelError, match="holds no next-vector model"):
         open_model(tmp_path)
-    made = train(*planted, tmp_path, context=1)
+    made = train_model(*planted, tmp_path, context=1)
     manifest = dict(made.manifest)
     for wrong, what in (
         ({**manifest, "kind": "oracle"}, "no kind"),
@@ -255,7 +255,7 @@ def test_folders_that_hold_no_model(planted, tmp_path):
 def test_settings_that_train_nothing(planted, tmp_path):
     for wrong in ({"decay": 2.0}, {"context": -1}):
         with pytest.raises(ConfigError):
-            train(*planted, tmp_path, **wrong)
+            train_model(*planted, tmp_path, **wrong)
 
 
 # -- ONNX
@@ -281,12 +281,12 @@ def drawn(path, dim=4, context=2, delta="delta", first="current", batch="n", fac
 
 
 def test_anybodys_model_of_that_shape_loads(tmp_path):
-    taken = adopt(drawn(tmp_path / "theirs.onnx"), tmp_path / "model")
+    taken = adopt_onnx(drawn(tmp_path / "theirs.onnx"), tmp_path / "model")
     assert (taken.name, taken.dim, taken.context) == ("theirs", 4, 2)
     x = unit(1, 4)[0]
-    assert np.allclose(open_model(tmp_path / "model").expected(x, unit(1, 4)), -x, atol=1e-6)
+    assert np.allclose(open_model(tmp_path / "model").predict(x, unit(1, 4)), -x, atol=1e-6)
     with pytest.raises(QueryError, match=r"length 0\.5"):
-        taken.expected(x * np.float32(0.5), unit(1, 4))
+        taken.predict(x * np.float32(0.5), unit(1, 4))
 
 
 def test_weights_that_lie_beside_the_model_come_with_it(tmp_path, monkeypatch):
@@ -301,11 +301,11 @@ def test_weights_that_lie_beside_the_model_come_with_it(tmp_path, monkeypatch):
         location="theirs.onnx.data",
         size_threshold=0,
     )
-    adopt(theirs, tmp_path / "model")
+    adopt_onnx(theirs, tmp_path / "model")
     for file in tmp_path.glob("theirs*"):
         file.unlink()
     x = unit(1, 4)[0]
-    assert np.allclose(open_model(tmp_path / "model").expected(x, unit(1, 4)), -x, atol=1e-6)
+    assert np.allclose(open_model(tmp_path / "model").predict(x, unit(1, 4)), -x, atol=1e-6)
     assert sorted(file.name for file in (tmp_path / "model").iterdir()) == ["lvm.json", "model.onnx"]
 
 
@@ -327,30 +327,30 @@ SHAPES = {
 def test_a_model_of_another_shape_is_refused_when_it_is_adopted(tmp_path, case):
     wrong, what = SHAPES[case]
     with pytest.raises(ModelError, match=what):
-        adopt(drawn(tmp_path / "theirs.onnx", **wrong), tmp_path / "model")
+        adopt_onnx(drawn(tmp_path / "theirs.onnx", **wrong), tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
 def test_a_model_may_be_adopted_where_it_lies(tmp_path):
     drawn(tmp_path / "model.onnx")
-    assert adopt(tmp_path / "model.onnx", tmp_path).name == "model"
-    assert adopt(tmp_path / "model.onnx", tmp_path, "again").name == "again"
+    assert adopt_onnx(tmp_path / "model.onnx", tmp_path).name == "model"
+    assert adopt_onnx(tmp_path / "model.onnx", tmp_path, "again").name == "again"
 
 
 def test_a_file_that_is_no_network(tmp_path):
     (tmp_path / "theirs.onnx").write_bytes(b"nothing of the kind")
     with pytest.raises(ModelError):
-        adopt(tmp_path / "theirs.onnx", tmp_path / "model")
+        adopt_onnx(tmp_path / "theirs.onnx", tmp_path / "model")
 
 
 def test_a_recurrent_model_is_trained_written_and_run_without_torch(planted, tmp_path):
     torch = pytest.importorskip("torch", reason="the extra lvm is not installed")
     pytest.importorskip("onnx")
-    from assay.cascade.bank.train import _whole
+    from assay.cascade.bank.train import _load_windows
     from assay.cascade.lvm.recurrent import fit_recurrent, save_recurrent
 
     bank, sequences = planted
-    some, held = _whole(bank, sequences.train, 3), _whole(bank, sequences.val, 3)
+    some, held = _load_windows(bank, sequences.train, 3), _load_windows(bank, sequences.val, 3)
     weights, curve = fit_recurrent(some, held, hidden=16, epochs=2)
     again, _ = fit_recurrent(some, held, hidden=16, epochs=2)
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
@@ -371,7 +371,7 @@ def test_a_recurrent_model_is_trained_written_and_run_without_torch(planted, tmp
         seen = torch.from_numpy(np.concatenate([held.context, held.current[:, None]], axis=1))
         moved = torch.from_numpy(held.current) + out(torch.tanh(gru(seen)[0][:, -1]))
         wanted = torch.nn.functional.normalize(moved).numpy()
-    assert np.abs(made.expected_all(held.current, held.context) - wanted).max() < 1e-5
+    assert np.abs(made.predict_all(held.current, held.context) - wanted).max() < 1e-5
 
 
 def test_save_ridge_names_its_shape(tmp_path):
@@ -381,17 +381,17 @@ def test_save_ridge_names_its_shape(tmp_path):
 def test_without_torch_the_cure_is_named(monkeypatch, planted, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match="not installed") as raised:
-        train(*planted, tmp_path, "recurrent")
-    assert "assay[lvm]" in raised.value.cure
+        train_model(*planted, tmp_path, "recurrent")
+    assert "'.[lvm]'" in raised.value.cure
 
 
 def test_fewer_windows_are_runs_of_neighbours(planted):
     pairs = planted[1].train
-    some = _spread(pairs, 600)
+    some = _sample(pairs, 600)
     assert len(some) == 600
     assert np.isin(some.current, pairs.current).all()
     assert (np.diff(np.searchsorted(pairs.current, some.current)) == 1).mean() > 0.95
-    assert _spread(pairs, 0) is pairs
+    assert _sample(pairs, 0) is pairs
 
 
 def test_a_network_that_learns_nothing_stays_where_it_is():
@@ -409,16 +409,16 @@ def test_a_network_that_learns_nothing_stays_where_it_is():
 
 def test_a_recurrent_model_without_context(planted, tmp_path):
     pytest.importorskip("torch", reason="the extra lvm is not installed")
-    made = train(*planted, tmp_path, "recurrent", context=0, most=200)
+    made = train_model(*planted, tmp_path, "recurrent", context=0, most=200)
     assert made.context == 0
     x = planted[0].vectors[0]
-    assert np.array_equal(made.expected(x, planted[0].vectors[:3]), made.expected(x, planted[0].vectors[:0]))
+    assert np.array_equal(made.predict(x, planted[0].vectors[:3]), made.predict(x, planted[0].vectors[:0]))
 
 
 def test_the_fewest_windows_to_train_on(planted, tmp_path):
     bank, sequences = planted
     for count in (2, 3, 9):
-        said = train(bank, sequences, tmp_path, context=1, most=count).manifest["training"]
-        assert (said["windows"], said["kept_back"]) == (count - 1, 1)
+        payload = train_model(bank, sequences, tmp_path, context=1, most=count).manifest["training"]
+        assert (payload["windows"], payload["kept_back"]) == (count - 1, 1)
     with pytest.raises(ModelError, match="1 windows are too few"):
-        train(bank, sequences, tmp_path, most=1)
+        train_model(bank, sequences, tmp_path, most=1)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.cascade.tmd.prototypes import FIELDS, descriptions, prototypes, read_codes
+from assay.cascade.tmd.prototypes import FIELDS, embed_prototypes, read_codes, read_descriptions
 from assay.errors import BadRecord, ConfigError
 from assay.score.tmd_ladder import Ladder
-from assay.score.tmd_layout import LAYOUTS, layout
+from assay.score.tmd_layout import LAYOUTS, find_layout
 
 SPEC, WIDE = LAYOUTS["spec"], LAYOUTS["wide"]
 codes = st.integers(0, 65_535)
@@ -31,7 +31,7 @@ def test_the_wide_layout_by_hand():
 @pytest.mark.parametrize("name", LAYOUTS)
 @given(st.data())
 def test_unpacking_gives_back_what_was_packed(name, data):
-    place = layout(name)
+    place = find_layout(name)
     given_ = tuple(data.draw(st.integers(0, getattr(place, field).count - 1)) for field in FIELDS)
     assert tuple(int(x) for x in place.unpack(place.pack(*given_))) == given_
 
@@ -48,7 +48,7 @@ def test_a_number_that_does_not_fit_is_refused_not_cut():
         with pytest.raises(ConfigError, match="does not fit"):
             SPEC.pack(*wrong)
     with pytest.raises(ConfigError, match="no layout"):
-        layout("narrow")
+        find_layout("narrow")
 
 
 # -- ladders
@@ -95,7 +95,7 @@ def test_the_spec_ladder_breaks_that_law():
 
 
 def test_the_lane_is_not_held_against_the_bits():
-    """001's own example has code 1234 with lane 9, which fits no layout."""
+    """The specification's own example has code 1234 with lane 9, which fits no layout."""
     assert int(SPEC.lanes(1234)) != 9
     found = Ladder("spec", SPEC).align(1234, 9, np.array([1234, 37_258]), np.array([617, 9]))
     assert found.tolist() == [0.8, 1.0]
@@ -141,7 +141,7 @@ class Letters:
 
 
 def test_descriptions_are_as_many_as_the_bits_hold_and_all_differ():
-    found = descriptions()
+    found = read_descriptions()
     assert {field: len(found[field]) for field in FIELDS} == {"domain": 16, "task": 32, "modifier": 64}
     for field in FIELDS:
         assert len({text for _, text in found[field]}) == len(found[field])
@@ -149,9 +149,9 @@ def test_descriptions_are_as_many_as_the_bits_hold_and_all_differ():
 
 
 def test_a_description_is_nearest_to_itself():
-    made = prototypes(Letters(), SPEC)
+    made = embed_prototypes(Letters(), SPEC)
     for field in FIELDS:
-        own = Letters().encode([text for _, text in descriptions()[field]])
+        own = Letters().encode([text for _, text in read_descriptions()[field]])
         assert getattr(SPEC, field).of(made.codes(own)).tolist() == list(range(len(own)))
 
 
@@ -172,14 +172,14 @@ def test_what_descriptions_share_is_taken_out(monkeypatch):
     """Descriptions at 0°, 10° and 90°, m = (0.6616, 0.3912). 5.2° is nearer to 10° than to 0°; from m it is not:
     (0.3343, −0.3006) · (0.654, −0.756) = 0.4459 against · (0.830, −0.559) = 0.4452."""
     three = (("east", "0"), ("near", "10"), ("north", "90"))
-    monkeypatch.setattr("assay.cascade.tmd.prototypes.descriptions", lambda: dict.fromkeys(FIELDS, three))
-    made = prototypes(Angles(), SPEC)
+    monkeypatch.setattr("assay.cascade.tmd.prototypes.read_descriptions", lambda: dict.fromkeys(FIELDS, three))
+    made = embed_prototypes(Angles(), SPEC)
     found = made.codes(Angles().encode(["5.2", "6", "10", "60"]).astype(np.float32))
     assert SPEC.unpack(found)[0].tolist() == [0, 1, 1, 2]
 
 
 def test_a_code_depends_on_its_vector_alone():
-    made = prototypes(Letters(), SPEC)
+    made = embed_prototypes(Letters(), SPEC)
     texts = Letters().encode(["rotate the key", "the battle of 1066", "x + y = z", "def main():"])
     together = made.codes(texts)
     assert [int(made.codes(text[None])[0]) for text in texts] == together.tolist()
