@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 FILES = sorted(path.name for path in GOLDEN.glob("*.json"))
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="digests of Python 3.11: its Unicode tables cut the words")
 @pytest.mark.parametrize("name", FILES)
 def test_a_golden_receipt_comes_out_again(name: str, tmp_path: Path) -> None:
     """To renew: assay bench run tiny --systems bm25 --embedder none --no-timing --out tests/golden, and say why."""

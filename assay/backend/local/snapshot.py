@@ -1,6 +1,6 @@
 """The local snapshot: one generation, the first rows of its tail, and the dead, seen as one immutable store.
 
-Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail's, in order of birth.
+Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail's, in order of insertion.
 """
 
 from __future__ import annotations
