@@ -38,7 +38,7 @@ from assay.types import Chunk, Progress, Query, Vector, Vectors
 from assay.upkeep import index_policy
 from assay.upkeep.annotate import annotate_store
 from assay.upkeep.changed_files import files_to_sync
-from assay.upkeep.export import export_lines
+from assay.upkeep.inventory import export_lines
 from assay.upkeep.reembed import fill_missing_vectors, move_to_model
 from assay.util.closeable import Closeable
 from assay.where import Filter, parse

@@ -1,12 +1,13 @@
-"""Counts and lists the content of a store, and counts what a removal would delete."""
+"""Counts, lists and exports the content of a store, and counts what a removal would delete."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.backend.contract import StoreBackend
+from assay.backend.contract import StoreBackend, StoreSnapshot
 from assay.errors import Reason
 from assay.store.contract import ChunkHead, ChunkStore
 
@@ -105,3 +106,27 @@ def collect_stats(backend: StoreBackend) -> StoreStats:
         sizes=backend.sizes(),
         no_vectors=backend.no_vectors,
     )
+
+
+_BATCH = 1_000
+
+
+def export_lines(view: StoreSnapshot, with_vectors: bool) -> Iterator[str]:
+    """`{"id", "doc_id", "text", "tokens", "created", "importance", "meta"}`, "vector" if wanted; undated is null."""
+    rows = view.live_rows(None)
+    for start in range(0, len(rows), _BATCH):
+        part = rows[start : start + _BATCH]
+        vectors = view.vectors(part) if with_vectors else None
+        for position, chunk in enumerate(view.chunks(part)):
+            record: dict[str, Any] = {
+                "id": chunk.id,
+                "doc_id": chunk.doc_id,
+                "text": chunk.text,
+                "tokens": chunk.tokens,
+                "created": None if chunk.created != chunk.created else chunk.created,
+                "importance": chunk.importance,
+                "meta": dict(chunk.meta),
+            }
+            if vectors is not None:
+                record["vector"] = [float(x) for x in vectors[position]]
+            yield json.dumps(record, ensure_ascii=False)
