@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.config.load import load as load_pipeline
     from assay.engine.answer import Answer, Hit
     from assay.engine.pipeline import Pipeline
-    from assay.engine.trace import Status
+    from assay.engine.trace import ChunkStep, Degradation, Span, Status
     from assay.errors import (
         AssayError,
         BadFile,
@@ -48,7 +48,9 @@ __all__ = [
     "BadFile",
     "BadRecord",
     "Chunk",
+    "ChunkStep",
     "ConfigError",
+    "Degradation",
     "Explanation",
     "Hit",
     "KnowledgeBase",
@@ -59,6 +61,7 @@ __all__ = [
     "Pipeline",
     "QueryError",
     "Reason",
+    "Span",
     "Status",
     "StoreBusy",
     "StoreError",
@@ -72,10 +75,10 @@ __all__ = [
 _MODULES = {
     **dict.fromkeys(("Answer", "Hit"), "assay.engine.answer"),
     **dict.fromkeys(("Explanation", "KnowledgeBase", "open"), "assay.kb"),
+    **dict.fromkeys(("ChunkStep", "Degradation", "Span", "Status"), "assay.engine.trace"),
     "AddReport": "assay.sync",
     "Chunk": "assay.types",
     "Pipeline": "assay.engine.pipeline",
-    "Status": "assay.engine.trace",
 }
 _ALIASES = {"load_pipeline": ("assay.config.load", "load")}
 _SUBMODULES = ("memory", "plugins")

@@ -78,7 +78,7 @@ class StoreBusy(StoreError):
 
 
 class OutOfTime(AssayError):
-    """A step was left out, or called off, to keep to its time."""
+    """A step was skipped, or cancelled, to keep to its time."""
 
     exit_code = 3
 

@@ -9,7 +9,7 @@ from assay.config.load import with_digest
 from assay.engine.checks import check_choice, check_number, check_whole, require_positive, require_unit
 from assay.engine.facts import chunks_of, matches_of, numbers_of, rows_of, vectors_of
 from assay.engine.foreign_chunks import SourceResult, source_result
-from assay.engine.order import arrange, as_source, first_kept, top
+from assay.engine.order import arrange, deduplicate, stamp_ranks, top
 from assay.engine.plan import LegPlan, StepPlan
 from assay.errors import AssayError, BadFile, ConfigError, MissingExtra, ModelError, QueryError, Reason, StoreError
 from assay.fuse.union import CandidateUnion, unite
@@ -103,19 +103,19 @@ __all__ = [
     "Vectors",
     "WalkSettings",
     "arrange",
-    "as_source",
     "bad_file",
     "check_choice",
     "check_number",
     "check_whole",
     "chunks_of",
-    "first_kept",
+    "deduplicate",
     "matches_of",
     "numbers_of",
     "require_positive",
     "require_unit",
     "rows_of",
     "source_result",
+    "stamp_ranks",
     "top",
     "unite",
     "vectors_of",

@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.backend.local.backend import LocalBackend
 from assay.config.load import loads
-from assay.engine.order import as_source, top
+from assay.engine.order import stamp_ranks, top
 from assay.legs.graph import Graph
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
@@ -85,7 +85,7 @@ def measure_queries(backend: LocalBackend, rounds: int = 3) -> dict[str, Any]:
     all_queries = queries()
     first, _ = time_call(lambda: Graph().find(all_queries[0], snapshot, 100))
     leg = Graph()
-    seeds = [as_source(top(BM25.run(q, snapshot, k=100).chosen, 5), 0) for q in all_queries]
+    seeds = [stamp_ranks(top(BM25.run(q, snapshot, k=100).chosen, 5), 0) for q in all_queries]
     times = time_in_turns(
         {
             "bm25": lambda i: BM25.run(all_queries[i], snapshot),

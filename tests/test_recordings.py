@@ -14,7 +14,7 @@ from assay import kb
 from assay import replay as served
 from assay.config.load import from_dict, to_config
 from assay.embed import default_spec
-from assay.engine.deadline_executor import LEAST, RETRY
+from assay.engine.deadline_executor import MIN_SAMPLES, RETRY
 from assay.engine.foreign_chunks import source_result
 from assay.errors import StoreError
 from assay.sources.open_cache import close_all
@@ -243,11 +243,11 @@ def test_a_source_that_is_too_slow_is_skipped_beforehand_until_it_recovers(base,
     slow = Called()
     pipeline = replace(made, legs=(first, replace(second, leg=slow)))
     said = []
-    for asked in range(LEAST + RETRY):
-        if asked == LEAST:
+    for asked in range(MIN_SAMPLES + RETRY):
+        if asked == MIN_SAMPLES:
             slow.go.set()  # it has recovered, and nobody knows yet
         said.append({span.name: span.outcome for span in base.search("signing key", pipeline=pipeline).trace}["second"])
-    assert said == ["out_of_time"] * (LEAST + RETRY - 1) + ["ran"]
+    assert said == ["out_of_time"] * (MIN_SAMPLES + RETRY - 1) + ["ran"]
 
 
 def test_a_failure_is_replayed_as_a_failure(base, tmp_path):

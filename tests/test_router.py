@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from assay.config.load import from_dict, load, loads, to_config
 from assay.config.preflight import preflight
 from assay.engine.deadline_executor import Deadlines
-from assay.engine.order import as_source
+from assay.engine.order import stamp_ranks
 from assay.errors import ConfigError
 from assay.fuse.append_fill import AppendFill
 from assay.fuse.grouped import Grouped
@@ -150,7 +150,7 @@ def test_the_whole_budget_counts_what_stage_1_cost(tmp_path):
 
 def column(names, scores, priority, ranks=None):
     made = Ranking.of(names, [Part("f", "add", np.array(scores, np.float64))], "unit")
-    stamped = as_source(made, priority)
+    stamped = stamp_ranks(made, priority)
     if ranks is None:
         return stamped
     return replace(stamped, source_rank=np.array(ranks, np.int32))

@@ -4,7 +4,7 @@ k = 10                       # what triggers read, and the default length of an 
 complete = true              # every leg also scores what the other legs found
 budget_ms = 1500             # the most that all legs and steps may take together
 [legs.bm25]                  # the name of the leg; `use` defaults to it
-k = 100                      # how deep the leg looks; the other keys: plan_config.py
+k = 100                      # how many candidates it returns; the other keys: plans.py
 [fuse]
 use = "rrf"
 c = 60

@@ -1,12 +1,14 @@
 """Reads and writes the legs, triggers and steps of a pipeline's config. `load.py` puts them together.
 
-[legs.second] source = { use = "lance_table", path = "memories", table = "chunks" }  # an external source; a leg of this
-store: use = "dense" k = 20                                       # how deep it looks priority = 1
-# the lower number wins a tie when = { use = "fewer_than", count = 3 }     # a trigger; without one the leg always runs
-after = ["first"]                            # legs before it whose rankings it may see cap_ms = 600
-# the most it may take cost_ms = 40                                 # what it is expected to take, until measured costs
-replace it required = true                              # a failure fails the query; else the leg is skipped, on the
-trace
+[legs.second]
+source = { use = "lance_table", path = "memories", table = "chunks" }  # an external source; else e.g. use = "dense"
+k = 20                                       # how many candidates it returns
+priority = 1                                 # the lower number wins a tie
+when = { use = "fewer_than", count = 3 }     # a trigger; without one the leg always runs
+after = ["first"]                            # legs before it whose rankings it may see
+cap_ms = 600                                 # the most it may take
+cost_ms = 40                                 # what it is expected to take, until measured costs replace it
+required = true                              # a failure fails the query; else the leg is skipped, on the trace
 
 A leg with `legs` of its own is a pipeline of its own: [legs.first.legs.bm25], [legs.first.fuse], [[legs.first.step]].
 """

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from assay.config.findings import Finding
-from assay.engine.order import arrange, as_source
+from assay.engine.order import arrange, stamp_ranks
 from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
 from assay.errors import AssayError
 from assay.protocols import Snapshot
@@ -201,7 +201,7 @@ def _list(plan: LegPlan, ids: list[str]) -> Ranking:
     lo = span.lo if np.isfinite(span.lo) else 0.0
     score = lo + (hi - lo) * 1e-6 * np.linspace(1.0, 0.0, max(len(ids), 1))[: len(ids)]
     score[:1] = hi
-    return as_source(arrange(Ranking.of(ids, [Part("simulated", "add", score)], span.scale)), plan.priority)
+    return stamp_ranks(arrange(Ranking.of(ids, [Part("simulated", "add", score)], span.scale)), plan.priority)
 
 
 class _Nothing:

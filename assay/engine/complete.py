@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 
 from assay.engine.foreign_chunks import FIRST_FOREIGN_ROW
-from assay.engine.order import arrange, as_source
+from assay.engine.order import arrange, stamp_ranks
 from assay.protocols import Leg, RowScorer, Snapshot, implements
 from assay.types import Note, Part, Query, Ranking, Rows
 
@@ -52,4 +52,4 @@ def _join(ranking: Ranking, scored: Sequence[Part], rows: Rows, snapshot: Snapsh
     ]
     ids = np.concatenate([ranking.ids, snapshot.ids(rows)])
     every = Ranking.of(ids, parts, ranking.scale, rows=np.concatenate([np.asarray(ranking.rows), rows]))
-    return as_source(arrange(every), int(ranking.priority[0]))
+    return stamp_ranks(arrange(every), int(ranking.priority[0]))

@@ -5,8 +5,8 @@ cancelled runs on, and until it ends the same job is not started again, so threa
 per process (`prepare`) counts against no query, but nobody waits for it longer than PREPARE_S: it goes on in its
 thread, and the next query finds it done.
 
-    expected cost = what the leg knows of this very query (a recording); else the median of the last REMEMBERED costs
-                    under its name; until there are LEAST of them, what the plan says
+    expected cost = what the leg knows of this very query (a recording); else the median of the last HISTORY_SIZE costs
+                    under its name; until there are MIN_SAMPLES of them, what the plan says
 
 A cancelled job counts with what it had cost by then. One that is refused by its expected cost runs all the same every
 RETRY-th time, so a source that has recovered is noticed. What a recording took does not recover.
@@ -28,17 +28,17 @@ from assay.util.closeable import Closeable
 
 T = TypeVar("T")
 
-REMEMBERED = 21
-LEAST = 3
+HISTORY_SIZE = 21
+MIN_SAMPLES = 3
 """Fewer costs are no estimate: the first answer is often the slowest, and must not shut out the next nine."""
-MOST_NAMES = 1_000
+MAX_NAMES = 1_000
 """How many jobs costs are kept for: a caller's token budget makes another pipeline, and so another name."""
 RETRY = 10
 PREPARE_S = 30.0
-WORTH_SAYING_S = 0.1
+REPORT_PREPARE_FROM_S = 0.1
 GRACE_S = 0.05
 """How long to wait for a cancelled job, so that its thread has ended when the answer is returned."""
-PATIENCE_S = 30.0
+CLOSE_TIMEOUT_S = 30.0
 """How long `close` waits for a job that cannot be cancelled; its thread ends with the process at the latest."""
 
 
@@ -53,14 +53,14 @@ class CostHistory:
     def expected(self, name: str) -> float | None:
         with self._lock:
             costs = self._costs.get(name)
-            return median(costs) if costs and len(costs) >= LEAST else None
+            return median(costs) if costs and len(costs) >= MIN_SAMPLES else None
 
     def add(self, name: str, ms: float, times: int = 1) -> None:
         with self._lock:
-            self._costs.setdefault(name, deque(maxlen=REMEMBERED)).extend([ms] * times)
+            self._costs.setdefault(name, deque(maxlen=HISTORY_SIZE)).extend([ms] * times)
             self._costs.move_to_end(name)
             self._refused.pop(name, None)
-            if len(self._costs) > MOST_NAMES:
+            if len(self._costs) > MAX_NAMES:
                 self._refused.pop(self._costs.popitem(last=False)[0], None)
 
     def try_again(self, name: str) -> bool:
@@ -118,9 +118,9 @@ class Deadlines(Closeable):
                 raise OutOfTime(f"not ready after {PREPARE_S:g} s", "it is asked again when it is")
             thread.result()
         except BaseException:  # its cost counts at once, or every query would wait for it anew
-            self.history.add(key, (self._clock() - start) * 1000.0, LEAST)
+            self.history.add(key, (self._clock() - start) * 1000.0, MIN_SAMPLES)
             raise
-        if len(self._ready) > MOST_NAMES:
+        if len(self._ready) > MAX_NAMES:
             self._ready.clear()  # preparing twice costs next to nothing
         self._ready.add(key)
         return self._clock() - start
@@ -146,12 +146,12 @@ class Deadlines(Closeable):
             return sum(thread.is_alive() for _, thread in self._late)
 
     def close(self) -> None:
-        """Cancel late jobs and wait for them, PATIENCE_S at most each: none may read a store that is being closed."""
+        """Cancel late jobs and wait for each, CLOSE_TIMEOUT_S at most: none may read a store that is being closed."""
         with self._lock:
             late, self._late = self._late, []
         for _, thread in late:
             thread.cancel()
-            thread.join(PATIENCE_S)
+            thread.join(CLOSE_TIMEOUT_S)
 
 
 class DeadlineExecutor(Executor):
@@ -181,7 +181,7 @@ class DeadlineExecutor(Executor):
         prepared_s = self._deadlines.prepare(key, job)
         self._start += prepared_s
         ranking = self._deadlines.run(key, job, left if job.cap_ms is None else min(left, job.cap_ms))
-        if prepared_s < WORTH_SAYING_S:
+        if prepared_s < REPORT_PREPARE_FROM_S:
             return ranking
         return ranking.noted(Note("info", f"{prepared_s:.1f} s of its time went into getting ready, once per process"))
 

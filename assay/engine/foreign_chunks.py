@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from assay.engine.chunk_columns import ChunkColumns, number_of
-from assay.engine.order import first_kept
+from assay.engine.order import deduplicate
 from assay.engine.snapshot_proxy import SnapshotProxy
 from assay.errors import LawBroken
 from assay.protocols import Matches, Snapshot, WalkSettings
@@ -139,7 +139,7 @@ def attach(view: Snapshot, result: SourceResult, query: Query | None = None) -> 
     if (rows < 0).any():
         raise LawBroken("a source brought an id without its chunk")
     own = {field.name: getattr(result, field.name) for field in fields(Ranking)}
-    ranking = first_kept(Ranking(**{**own, "rows": rows}))
+    ranking = deduplicate(Ranking(**{**own, "rows": rows}))
     return wider, ranking if query is None else _drop_hidden(wider, ranking, query)
 
 

@@ -80,7 +80,7 @@ def check_same_ids(before: Ranking, after: Ranking, where: str) -> None:
 
 
 def check_tier_kept(before: Ranking, after: Ranking, where: str) -> None:
-    """Law 2: only append_fill, defer, mmr and selectors write tier."""
+    """Law 2: only append_fill and selectors write tier."""
     if not before.tier.any() and not after.tier.any():
         return
     was = dict(zip(before.ids.tolist(), before.tier.tolist(), strict=True))

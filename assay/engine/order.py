@@ -65,7 +65,7 @@ def top(ranking: Ranking, k: int) -> Ranking:
     return ranking if len(ranking) <= k else ranking.take(slice(0, k))
 
 
-def first_kept(ranking: Ranking) -> Ranking:
+def deduplicate(ranking: Ranking) -> Ranking:
     """An arranged ranking without repeated ids; the first place of an id is its place."""
     if ranking.rows is not None and len(set(ranking.rows.tolist())) == len(ranking):
         return ranking  # rows stand for ids, and are quicker to tell apart
@@ -76,7 +76,7 @@ def first_kept(ranking: Ranking) -> Ranking:
     return ranking.take(np.array(sorted(first.values())))
 
 
-def as_source(ranking: Ranking, priority: int) -> Ranking:
+def stamp_ranks(ranking: Ranking, priority: int) -> Ranking:
     """Stamp a leg's arranged output with its priority and its own ranks, counted from 1."""
     size = len(ranking)
     return Ranking(

@@ -13,7 +13,7 @@ from assay.engine.digests import normalise_vector, query_digest, ranking_digest
 from assay.engine.executor import CostExecutor, Executor, Job, leg_job, step_job
 from assay.engine.foreign_chunks import SourceResult, attach
 from assay.engine.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
-from assay.engine.order import as_source, first_kept, top
+from assay.engine.order import deduplicate, stamp_ranks, top
 from assay.engine.plan import LegPlan, StepPlan
 from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTime, QueryError, Reason
 from assay.protocols import Fuser, GroupingFuser, Snapshot, TriggerDecision, implements
@@ -188,7 +188,7 @@ class _Run:
             self.snapshot, ranking = attach(self.snapshot, ranking, query)
             self.source_digests[f"legs.{plan.name}"] = ranking_digest(top(ranking, plan.k))
         self._check_rows(ranking, plan.leg, plan.name)
-        ranking = as_source(top(first_kept(ranking), plan.k), plan.priority)
+        ranking = stamp_ranks(top(deduplicate(ranking), plan.k), plan.priority)
         if trigger is not None:
             ranking = ranking.noted(Note("info", f"triggered: {trigger.why}"))
         return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start, trigger=trigger)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.engine.facts import chunks_of, rows_of
-from assay.engine.order import as_source
+from assay.engine.order import stamp_ranks
 from assay.errors import ConfigError
 from assay.protocols import Fuser, Snapshot
 from assay.types import Chunk, Note, Query, Range, Ranking, Rows
@@ -124,7 +124,7 @@ def _select_groups(
         ids=np.array([rankings[other].ids[place] for _, other, place in origins], np.str_),
         rows=np.array([rows[other][place] for _, other, place in origins], np.int64),
     )
-    return as_source(renamed, int(ranking.priority.min()))
+    return stamp_ranks(renamed, int(ranking.priority.min()))
 
 
 def _first_places(groups: Iterable[Group]) -> dict[Group, int]:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from assay.engine.foreign_chunks import SourceResult, attach
 from assay.engine.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
-from assay.engine.order import arrange, as_source
+from assay.engine.order import arrange, stamp_ranks
 from assay.errors import AssayError, LawBroken
 from assay.protocols import Fuser, GroupingFuser, Leg, RowScorer, Selector, Snapshot, Stage, Trigger
 from assay.testing.components import check_component, class_name, reordered
@@ -189,7 +189,7 @@ def _tied_legs(legs: Mapping[str, Range]) -> dict[str, Ranking]:
         middle = (max(within.lo, -1000.0) + min(within.hi, 1000.0)) / 2
         ranks = np.arange(1, len(ids) + 1, dtype=np.int32)
         column = Part("found", "add", np.full(len(ids), middle))
-        rankings[leg] = as_source(arrange(Ranking.of(ids, [column], within.scale, source_rank=ranks)), priority)
+        rankings[leg] = stamp_ranks(arrange(Ranking.of(ids, [column], within.scale, source_rank=ranks)), priority)
     return rankings
 
 

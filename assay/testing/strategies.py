@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from assay.engine.order import arrange, as_source
+from assay.engine.order import arrange, stamp_ranks
 from assay.types import Part, Range, Ranking
 
 IDS = tuple(f"c{number:02d}" for number in range(16))
@@ -46,7 +46,7 @@ def rankings(
         tier=np.array(tier, np.int32),
         rows=np.array([ids.index(name) for name in names], np.int64) if draw(st.booleans()) else None,
     )
-    return as_source(arrange(found), draw(st.integers(0, 2)))
+    return stamp_ranks(arrange(found), draw(st.integers(0, 2)))
 
 
 def leg_rankings(legs: Mapping[str, Range], ids: Sequence[str] = IDS) -> st.SearchStrategy[dict[str, Ranking]]:

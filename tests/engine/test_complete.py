@@ -6,7 +6,7 @@ import pytest
 import assay
 from assay.config.load import from_dict, loads, to_config
 from assay.engine.complete import complete_scores
-from assay.engine.order import as_source, top
+from assay.engine.order import stamp_ranks, top
 from assay.errors import ConfigError
 from assay.legs.bm25 import Bm25
 from assay.legs.dense import Dense
@@ -29,7 +29,7 @@ LEGS = {"bm25": Bm25(), "dense": Dense()}
 
 
 def found(k: int) -> dict[str, assay.types.Ranking]:
-    return {name: as_source(top(leg.find(QUERY, SNAPSHOT, k), k), n) for n, (name, leg) in enumerate(LEGS.items())}
+    return {name: stamp_ranks(top(leg.find(QUERY, SNAPSHOT, k), k), n) for n, (name, leg) in enumerate(LEGS.items())}
 
 
 def test_every_leg_scores_every_candidate():

@@ -9,7 +9,7 @@ import pytest
 
 from assay.config.nested import Nested
 from assay.engine import deadline_executor
-from assay.engine.deadline_executor import LEAST, MOST_NAMES, REMEMBERED, RETRY, CostHistory, Deadlines
+from assay.engine.deadline_executor import HISTORY_SIZE, MAX_NAMES, MIN_SAMPLES, RETRY, CostHistory, Deadlines
 from assay.engine.executor import CostExecutor, Job, refuse
 from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
 from assay.errors import OutOfTime, StoreError
@@ -93,7 +93,7 @@ def test_past_its_cap_it_is_cancelled_and_its_thread_is_gone(monkeypatch):
             deadlines.executor("p", None).run(slow.job())
         assert deadlines.late_jobs == 0
         assert "assay-second" not in [thread.name for thread in threading.enumerate()]
-        deadlines.history.add("p second", 0.0, LEAST - 1)
+        deadlines.history.add("p second", 0.0, MIN_SAMPLES - 1)
         assert deadlines.history.expected("p second") == 0.0, "a cancelled one counts with what it had cost"
 
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_cancelled_is_not_begun_twice():
 def test_costs_are_remembered_and_refuse_up_front():
     clock = Clock()
     with Deadlines(clock) as deadlines:
-        for _ in range(LEAST):  # one slow answer shuts nobody out
+        for _ in range(MIN_SAMPLES):  # one slow answer shuts nobody out
             assert deadlines.executor("p", None).run(quick(cap_ms=600.0, clock=clock, takes=700.0)) is GAVE
         with pytest.raises(OutOfTime, match=r"it would cost 700 ms, and its cap is 600 ms"):
             deadlines.executor("p", None).run(quick(clock=clock, takes=700.0))
@@ -151,7 +151,7 @@ def test_what_a_recording_took_does_not_recover():
     """Every time the same: a replayed report must not be asked once in ten times."""
     job = Job("second", lambda: GAVE, 600.0, known_ms=lambda: 700.0)
     with Deadlines(Clock()) as deadlines:
-        deadlines.history.add("p second", 1.0, LEAST)  # reading the file is quick, which is not what was recorded
+        deadlines.history.add("p second", 1.0, MIN_SAMPLES)  # reading the file is quick, which is not what was recorded
         for _ in range(2 * RETRY):
             with pytest.raises(OutOfTime, match=r"it would cost 700 ms, and its cap is 600 ms"):
                 deadlines.executor("p", None).run(job)
@@ -162,7 +162,7 @@ def test_what_the_plan_expects_counts_until_there_is_a_record():
     with Deadlines(clock) as deadlines:
         with pytest.raises(OutOfTime, match="900 ms"):
             deadlines.executor("p", None).run(quick(cost_ms=900.0))
-        deadlines.history.add("p second", 10.0, LEAST)
+        deadlines.history.add("p second", 10.0, MIN_SAMPLES)
         assert deadlines.executor("p", None).run(quick(cost_ms=900.0)) is GAVE
 
 
@@ -172,14 +172,14 @@ def test_the_record_is_a_median_of_the_last():
     for cost in [1.0, 2.0, 900.0]:
         history.add("x", cost)
     assert history.expected("x") == 2.0, "one slow answer changes little"
-    for _ in range(REMEMBERED):
+    for _ in range(HISTORY_SIZE):
         history.add("x", 5.0)
     assert history.expected("x") == 5.0
 
 
 def test_the_numbers_that_the_document_names():
     """docs/router.md: the median of the last 21 (three at least), tried again every tenth time, half a minute."""
-    assert (REMEMBERED, LEAST, RETRY, deadline_executor.PREPARE_S) == (21, 3, 10, 30.0)
+    assert (HISTORY_SIZE, MIN_SAMPLES, RETRY, deadline_executor.PREPARE_S) == (21, 3, 10, 30.0)
 
 
 def test_the_budget_is_of_the_whole_query():
@@ -187,7 +187,7 @@ def test_the_budget_is_of_the_whole_query():
     with Deadlines(clock) as deadlines:
         executor = deadlines.executor("p", 1000.0)
         assert executor.run(Job("first", quick(clock=clock, takes=800.0).run)) is GAVE
-        deadlines.history.add("p second", 300.0, LEAST)
+        deadlines.history.add("p second", 300.0, MIN_SAMPLES)
         with pytest.raises(OutOfTime, match=r"it would cost 300 ms, and 200 of 1000 ms are left"):
             executor.run(quick())
         clock.now += 5.0
@@ -244,8 +244,8 @@ def test_what_the_budget_cuts_short_says_so():
 
 def test_of_so_many_errands_costs_are_kept():
     history = CostHistory()
-    for number in range(MOST_NAMES + 1):
-        history.add(f"p{number}", 5.0, LEAST)
+    for number in range(MAX_NAMES + 1):
+        history.add(f"p{number}", 5.0, MIN_SAMPLES)
     assert history.expected("p0") is None
     assert history.expected("p1") == 5.0
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engine.order import arrange, as_source, first_kept, is_arranged, order_index, top
+from assay.engine.order import arrange, deduplicate, is_arranged, order_index, stamp_ranks, top
 from assay.types import Part, Ranking
 
 
@@ -71,8 +71,8 @@ def test_helpers() -> None:
     three = arrange(ranking([("a", 0.3, 0, 0, 0), ("b", 0.2, 0, 0, 0), ("c", 0.1, 0, 0, 0)]))
     assert top(three, 2).ids.tolist() == ["a", "b"]
     assert top(three, 9) is three
-    stamped = as_source(three, 2)
+    stamped = stamp_ranks(three, 2)
     assert stamped.priority.tolist() == [2, 2, 2]
     assert stamped.source_rank.tolist() == [1, 2, 3]
     twice = three.take(np.array([1, 0, 1]))
-    assert first_kept(twice).ids.tolist() == ["b", "a"]
+    assert deduplicate(twice).ids.tolist() == ["b", "a"]

@@ -168,7 +168,7 @@ class LocalSnapshot:
         return find_spelling(text, key)
 
     def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
-        """Rows that a walk over names, identifiers, word pairs and links reaches (see walk.py)."""
+        """Rows that a walk over names, identifiers, word pairs and links reaches (backend/shared/graph_search.py)."""
         old, new = self._allowed(query)
         allowed = None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
         return search_graph(self._graph_view, query, walk, allowed, lambda rows, score: self._best(rows, score, k))

@@ -1,7 +1,7 @@
 """Reads and writes TREC runs, six columns: query Q0 document rank score tag.
 
 A run is read in trec_eval's order and its rank column is ignored: by score, highest first, and among
-equal scores by document id, *highest* first, the reverse of the engine's own order (see metrics/trec.py).
+equal scores by document id, *highest* first, the reverse of the engine's own order (see metrics/trec_order.py).
 """
 
 from __future__ import annotations

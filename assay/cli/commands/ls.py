@@ -16,7 +16,7 @@ from assay.cli.options import json_option, open_store, store_option
 @store_option
 @json_option
 def ls(prefix: str, verbose: bool, store: str, as_data: bool) -> None:
-    """List sources, files and documents with their chunks.
+    """List folders, files and documents with their chunks.
 
     With PREFIX, only those whose name begins so.
     """

@@ -1,4 +1,4 @@
-"""`assay rm`: remove sources, files, documents or chunks."""
+"""`assay rm`: remove folders, files, documents or chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_interactive() -> bool:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask, even when several documents go.")
 @store_option
 def rm(targets: tuple[str, ...], yes: bool, store: str) -> None:
-    """Remove sources, files, documents or chunks.
+    """Remove folders, files, documents or chunks.
 
     TARGET is a name that `assay ls` shows, or the beginning of a chunk's id. What is removed is gone from every later
     snapshot; older ones still show it until `assay optimize --forget-before`. A file that is still in its folder comes

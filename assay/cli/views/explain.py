@@ -63,9 +63,9 @@ def _lines(explanation: Explanation, screen: Console, *, bars: bool) -> Iterator
     yield Text()
 
 
-def _step_rows(passages: tuple[ChunkStep, ...], colours: Colours, width: int, *, bars: bool) -> Iterator[list[Text]]:
+def _step_rows(steps: tuple[ChunkStep, ...], colours: Colours, width: int, *, bars: bool) -> Iterator[list[Text]]:
     """One row per step: the rank and score it gave the chunk, and from which parts; or why it is not there."""
-    for step in passages:
+    for step in steps:
         name = Text(sanitize(step.step), colours.get(step.step, ""))
         if step.rank is None or step.score is None:
             yield [name, Text("–", "dim"), Text(), Text(sanitize(step.why), "yellow")]

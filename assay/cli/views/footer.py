@@ -59,7 +59,7 @@ def contribution_texts(answer: Answer) -> list[Text]:
     if len(legs) < 3 or not len(answer):
         return []
     first, *others = (f"{sanitize(leg.leg)} found {leg.chosen}{_alone(leg.alone)}" for leg in legs)
-    return [Text(f"of {'this leg' if len(answer) == 1 else f'these {len(answer)}'} {first}", "dim")] + [
+    return [Text(f"of {'this result' if len(answer) == 1 else f'these {len(answer)}'} {first}", "dim")] + [
         Text(other, "dim") for other in others
     ]
 
