@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from assay.errors import Reason
 from assay.protocols import Snapshot, StoreView
@@ -36,11 +36,6 @@ class StoreSnapshot(Snapshot, StoreView, Protocol):
     def foreign_share(self) -> float:
         """The share of live chunks known to be in another language than English."""
         ...
-
-
-def as_store_snapshot(view: Snapshot) -> StoreSnapshot | None:
-    """The snapshot as a StoreSnapshot; None if it is none."""
-    return cast(StoreSnapshot, view) if hasattr(type(view), "live_rows") else None
 
 
 @dataclass

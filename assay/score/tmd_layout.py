@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +17,6 @@ from assay.errors import ConfigError, nearest
 
 Bits = NDArray[np.uint16]
 Numbers = NDArray[np.int64]
-FieldName = Literal["domain", "task", "modifier"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 import assay
 from assay import kb as knowledge
 from assay import sync as syncing
-from assay.backend.contract import as_store_snapshot
+from assay.protocols import StoreView
 from assay.types import Chunk
 
 
@@ -86,8 +86,8 @@ def search_until(store: str, stop: str, log: str, sizes: dict[str, int]) -> None
     while not Path(stop).exists():
         answer = base.search("common gateway", k=50)
         assert all("common" in hit.text for hit in answer), [hit.text for hit in answer]
-        view = as_store_snapshot(answer.snapshot)
-        assert view is not None
+        view = answer.snapshot
+        assert isinstance(view, StoreView)
         found: dict[str, int] = {}
         for chunk in view.chunks(view.live_rows(None)):
             found[chunk.doc_id] = found.get(chunk.doc_id, 0) + 1

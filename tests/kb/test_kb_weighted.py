@@ -83,6 +83,8 @@ def test_the_terminal_says_over_what_it_came_and_what_each_leg_brought(kb, addre
     asked = ["search", "JINA_API_KEY", "--pipeline", str(pipeline), "--plain", "--store", str(tmp_path / "three")]
     last = CliRunner(env={"COLUMNS": "100"}).invoke(cli, asked).output.strip().splitlines()[-1]
     assert last == "of these 2 bm25 found 1 · exact found 1 · graph found 2, 1 alone"
+    single = CliRunner(env={"COLUMNS": "100"}).invoke(cli, [*asked, "-k", "1"]).output.strip().splitlines()[-1]
+    assert single == "of this result bm25 found 1 · exact found 1 · graph found 1"
 
 
 def test_other_orders_leave_the_prior_out(kb) -> None:

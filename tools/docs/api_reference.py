@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import assay
 import assay.plugins
+from tools.docs.generated_page import update
 
 _HEAD = """\
 # The public API
@@ -103,16 +103,7 @@ def _summary(name: str, value: Any) -> str:
 
 def main(arguments: list[str]) -> int:
     """`python -m tools.docs.api_reference PAGE [--check]`."""
-    path = Path(next(argument for argument in arguments if not argument.startswith("-")))
-    new = api_markdown()
-    if path.is_file() and path.read_text("utf-8") == new:
-        return 0
-    if "--check" in arguments:
-        print(f"{path} is out of date; cure: make docs")
-        return 1
-    path.write_text(new, "utf-8")
-    print(f"wrote {path}")
-    return 0
+    return update(arguments, lambda _: api_markdown())
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
+
+from tools.docs.generated_page import update
 
 _BLOCK = re.compile(r"(<!-- tools -->\n).*?(<!-- end -->)", re.DOTALL)
 _WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
@@ -109,17 +110,7 @@ def update_page(page: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """`python -m tools.docs.mcp_reference PAGE [--check]`."""
-    path = Path(next(argument for argument in arguments if not argument.startswith("-")))
-    old = path.read_text("utf-8")
-    new = update_page(old)
-    if new == old:
-        return 0
-    if "--check" in arguments:
-        print(f"{path} is out of date; cure: make docs")
-        return 1
-    path.write_text(new, "utf-8")
-    print(f"wrote {path}")
-    return 0
+    return update(arguments, update_page)
 
 
 if __name__ == "__main__":
