@@ -33,6 +33,21 @@ class Matches:
     notes: tuple[Note, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TermWeighting:
+    """How the words of a query count in a lexical look-up (legs/bm25.py).
+
+    A term that occurs n times in the query has its idf multiplied by n·(k3+1) / (n + k3): BM25's k3.
+    `split_identifiers` also looks for the bare digits of identifiers (the 2024 of CVE-2024-1234).
+    """
+
+    k3: float = 2.0
+    split_identifiers: bool = False
+
+
+DEFAULT_WEIGHTING = TermWeighting()
+
+
 @runtime_checkable
 class Snapshot(Protocol):
     """An immutable view of a backend. Rows are positions in this view; they mean nothing elsewhere.
@@ -52,8 +67,8 @@ class Snapshot(Protocol):
         """Why a capability is absent, with its cure; None when it is there."""
         ...
 
-    def lexical(self, query: Query, k: int) -> Matches: ...
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches: ...
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         """What `lexical` gives these rows, in their order, however deep they stand."""
         ...
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.config.load import from_dict, to_config
+from assay.config.load import from_recorded, to_config
 from assay.engine.answer import Answer, Span
 from assay.engine.digests import ranking_digest
 from assay.engine.executor import Executor, Job
@@ -113,7 +113,7 @@ def replay(recording: Mapping[str, Any], base: KnowledgeBase) -> ReplayResult:
                 f"this record has schema {recording['schema']!r}",
                 f"this version replays schema {SCHEMA}: record the answer again",
             )
-        pipeline = _with_recorded_triggers(from_dict(recording["pipeline"]), recording["steps"])
+        pipeline = _with_recorded_triggers(from_recorded(recording["pipeline"]), recording["steps"])
         version = recording["snapshot"]["version"]
         snapshot = base.snapshot(None if version is None else f"v{version}")
         query, k = _read_query(recording["query"]), max(int(recording["k"]), 1)

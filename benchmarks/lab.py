@@ -30,10 +30,11 @@ IN_BUDGET = ("ER@400tok", "A@400tok")
 
 
 def recipes() -> list[str]:
-    """The baselines, the default, the learned ranker, and every file in benchmarks/recipes/."""
+    """The baselines, the default and that of version 0.1, the learned ranker, and every file in benchmarks/recipes/."""
     return [
         *BASELINES,
         "default",
+        "default-0.1",
         "learned",
         *sorted(str(path) for path in (ROOT / "benchmarks" / "recipes").glob("*.toml")),
     ]

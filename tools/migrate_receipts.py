@@ -6,8 +6,8 @@
 No query, ranking, score, system or input digest changes. A run's own digest does, so every file that names a run by its
 digest (gates, comparisons, sweeps, router reports) is rewritten with it. Running it again changes nothing.
 
-`--manifest` prints one line per receipt, "sha256  path", over the parts that must not change. The file
-tests/bench/rankings.sha256 holds the lines of the receipts as they were before the migration.
+`--manifest` prints one line per receipt, "sha256  path", over the parts that must not change: print it before and
+after, and compare.
 """
 
 from __future__ import annotations

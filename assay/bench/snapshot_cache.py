@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from assay.engine.snapshot_proxy import SnapshotProxy
-from assay.protocols import Matches, Snapshot, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, Matches, Snapshot, TermWeighting, WalkSettings
 from assay.types import Query
 
 
@@ -32,8 +32,9 @@ class CachingSnapshot(SnapshotProxy):
             self.cache_hits += 1
         return matches
 
-    def lexical(self, query: Query, k: int) -> Matches:
-        return self._look_up("lexical", query, k, self.inner.lexical)
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        look = self.inner.lexical
+        return self._look_up(f"lexical {weighting}", query, k, lambda query, k: look(query, k, weighting))
 
     def nearest(self, query: Query, k: int) -> Matches:
         return self._look_up("nearest", query, k, self.inner.nearest)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.bench.receipt import compute_digest
-from assay.config.load import from_dict, load, preset_names, read_toml, to_config
+from assay.config.load import from_dict, from_recorded, load, preset_names, read_toml, to_config
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
 
@@ -89,4 +89,4 @@ def from_spec(name: str, spec: Mapping[str, Any]) -> System:
     """Rebuild a system from a receipt's spec."""
     if "baseline" in spec:
         return _make_bound(spec["baseline"])
-    return make_system(from_dict(spec, name), name)
+    return make_system(from_recorded(spec, name), name)

@@ -37,7 +37,14 @@ from assay.config.plans import (
     trigger_config,
 )
 from assay.config.preflight import check_scales
-from assay.config.registry import Kind, build_component, registered_name, settings_of
+from assay.config.registry import (
+    Kind,
+    build_component,
+    component_class,
+    digested_settings,
+    registered_name,
+    settings_of,
+)
 from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
 from assay.errors import ConfigError, nearest
 from assay.fuse.grouped import Grouped
@@ -87,6 +94,28 @@ def from_dict(config: Mapping[str, Any], name: str = "pipeline") -> Pipeline:
     read_typed(config, "about", str, "")
     check_scales(pipeline)
     return with_digest(pipeline)
+
+
+def from_recorded(config: Mapping[str, Any], name: str = "pipeline") -> Pipeline:
+    """Build a pipeline from the whole config (`to_config`) in a receipt or recording.
+
+    A setting that a whole config lacks is younger than the file; the value at which it changes nothing is used, so old
+    files replay.
+    """
+    return from_dict(_add_later_settings(config), name)
+
+
+def _add_later_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    legs = {}
+    for name, leg in as_table(config.get("legs", {}), "legs").items():
+        if "legs" in leg:
+            legs[name] = _add_later_settings(leg)
+        elif "source" in leg:
+            legs[name] = leg
+        else:
+            cls = component_class("leg", leg.get("use", name))
+            legs[name] = {**getattr(cls, "digest_omits", {}), **leg}
+    return {**config, "legs": legs}
 
 
 def _read_inner(config: Mapping[str, Any], where: str) -> Pipeline:
@@ -140,7 +169,7 @@ def to_dict(pipeline: Pipeline) -> dict[str, Any]:
         "legs": {plan.name: _leg_dict(plan) for plan in pipeline.legs},
         "fuse": None if pipeline.fuser is None else _fuse_dict(pipeline.fuser),
         "steps": [
-            {"use": _digest_name("step", plan.step), "settings": settings_of(plan.step), **limits_config(plan)}
+            {"use": _digest_name("step", plan.step), "settings": digested_settings(plan.step), **limits_config(plan)}
             for plan in pipeline.steps
         ],
         **({} if pipeline.budget_ms is None else {"budget_ms": pipeline.budget_ms}),
@@ -154,14 +183,14 @@ def _leg_dict(plan: LegPlan) -> dict[str, Any]:
         "priority": plan.priority,
         "when": trigger_config(plan.when, _digest_name),
         "after": list(plan.after),
-        "settings": to_dict(plan.leg.pipeline) if isinstance(plan.leg, Nested) else settings_of(plan.leg),
+        "settings": to_dict(plan.leg.pipeline) if isinstance(plan.leg, Nested) else digested_settings(plan.leg),
         **limits_config(plan),
     }
 
 
 def _fuse_dict(fuser: Fuser) -> dict[str, Any]:
     inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
-    return {"use": _digest_name("fuser", inner), "settings": settings_of(inner), **by}
+    return {"use": _digest_name("fuser", inner), "settings": digested_settings(inner), **by}
 
 
 def to_config(pipeline: Pipeline) -> dict[str, Any]:

@@ -100,8 +100,19 @@ def is_source(component: Any) -> bool:
 
 
 def settings_of(component: Any) -> dict[str, Any]:
-    """The component's whole config, defaults included: what its digest covers."""
+    """The component's whole config, defaults included."""
     return {f.name: _plain(getattr(component, f.name)) for f in dataclasses.fields(component)}
+
+
+def digested_settings(component: Any) -> dict[str, Any]:
+    """The settings that a pipeline's digest covers.
+
+    A class may name in `digest_omits` the values at which a later setting changes nothing, so that pipelines older than
+    the setting keep their digests.
+    """
+    omitted = getattr(type(component), "digest_omits", {})
+    unset = object()
+    return {name: value for name, value in settings_of(component).items() if omitted.get(name, unset) != value}
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from assay.engine.chunk_columns import ChunkColumns, number_of
 from assay.engine.order import deduplicate
 from assay.engine.snapshot_proxy import SnapshotProxy
 from assay.errors import LawBroken
-from assay.protocols import Matches, Snapshot, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, Matches, Snapshot, TermWeighting, WalkSettings
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Ranking, Rows, Vectors
 from assay.where import Mask, Value, compare_values, parse
 
@@ -50,10 +50,10 @@ class ExtendedSnapshot(SnapshotProxy):
         self._order = list(self._chunks.values())
         self._places = {name: FIRST_FOREIGN_ROW + place for place, name in enumerate(self._chunks)}
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         """Zero for foreign chunks: their words are not in this index."""
         own = rows < FIRST_FOREIGN_ROW
-        matches = super().lexical_at(query, rows[own])
+        matches = super().lexical_at(query, rows[own], weighting)
         columns = [np.zeros(len(rows)) for _ in matches.parts]
         for column, part in zip(columns, matches.parts, strict=True):
             column[own] = part.column

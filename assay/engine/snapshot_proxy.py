@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Reason, StoreError
-from assay.protocols import GraphSnapshot, Matches, Snapshot, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, GraphSnapshot, Matches, Snapshot, TermWeighting, WalkSettings
 from assay.types import Chunk, Floats, Ids, Query, Rows, Vectors
 
 
@@ -33,11 +33,11 @@ class SnapshotProxy:
     def lacks(self, capability: str) -> Reason | None:
         return self.inner.lacks(capability)
 
-    def lexical(self, query: Query, k: int) -> Matches:
-        return self.inner.lexical(query, k)
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        return self.inner.lexical(query, k, weighting)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
-        return self.inner.lexical_at(query, rows)
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        return self.inner.lexical_at(query, rows, weighting)
 
     def nearest(self, query: Query, k: int) -> Matches:
         return self.inner.nearest(query, k)

@@ -89,14 +89,16 @@ class WordIndex:
         index = tantivy.Index.open(str(self._folder / "tantivy"))
         return index, index.searcher()
 
-    def propose(self, terms: Sequence[str], k: int) -> tuple[Rows, NDArray[np.float32]]:
-        """Return tantivy's best k rows with its scores, best first; they are rescored exactly."""
+    def propose(self, terms: Sequence[str], boosts: Floats, k: int) -> tuple[Rows, NDArray[np.float32]]:
+        """Return tantivy's best k rows with its scores, each term's multiplied by its boost, best first; they are
+        rescored exactly."""
         import tantivy
 
         index, searcher = self._engine
-        clauses = [
-            (tantivy.Occur.Should, tantivy.Query.term_query(index.schema, "body", term, "freq")) for term in terms
-        ]
+        clauses = []
+        for term, boost in zip(terms, boosts.tolist(), strict=True):
+            query = tantivy.Query.term_query(index.schema, "body", term, "freq")
+            clauses.append((tantivy.Occur.Should, query if boost == 1.0 else tantivy.Query.boost_query(query, boost)))
         hits = searcher.search(tantivy.Query.boolean_query(clauses), limit=k, count=False).hits
         if not hits:
             return np.empty(0, np.int64), np.empty(0, np.float32)

@@ -20,6 +20,7 @@ from typing import Any
 from assay.config.load import from_dict
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
+from assay.legs.bm25 import Bm25
 from assay.rerank.providers.table import PROVIDERS
 
 
@@ -142,7 +143,7 @@ def _legs(settings: Mapping[str, Any]) -> dict[str, Any]:
     depth = settings["candidatePoolSize"]
     legs = {"dense": {"k": depth, "norm": "clamp"}}
     if settings["mode"] == "hybrid":
-        legs["bm25"] = {"k": depth, "priority": 1, "norm": "ideal"}
+        legs["bm25"] = {"k": depth, "priority": 1, "norm": "ideal", **Bm25.digest_omits}  # as the preset
     return legs
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, cast
 
 import numpy as np
 
 from assay.errors import LawBroken, QueryError, StoreError
-from assay.protocols import Backend, GraphSnapshot, Matches, Snapshot, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, Backend, GraphSnapshot, Matches, Snapshot, TermWeighting, WalkSettings
 from assay.testing.components import check_members
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.types import DAY, Chunk, Query, Vector, fold
@@ -41,7 +42,9 @@ _QUERIES = (
     "",
     "zzz unknown words",
     "naive strasse",
+    "key key key key rotate CVE-2024-1234 policy CVE-2024-1234",
 )
+_WEIGHTINGS = (DEFAULT_WEIGHTING, TermWeighting(0.0, split_identifiers=True), TermWeighting(1_000.0))
 _FILTERS = (
     None,
     'lang = "en"',
@@ -157,7 +160,9 @@ def compare(
                 at=rng.choice((None, None, 50.0 * DAY)),
                 scope=rng.choice((None, None, None, "x")),
             )
-            _compare_query(snapshot, oracle, query, k, f"{where}, query {text!r} where {expression} k {k}")
+            weighting = rng.choice(_WEIGHTINGS)
+            context = f"{where}, query {text!r} where {expression} k {k} {weighting}"
+            _compare_query(snapshot, oracle, query, k, weighting, context)
     _check_lacking(snapshot, where)
     ids = np.array([c.id for c in chunks], np.str_)
     rows = snapshot.rows(ids)
@@ -217,8 +222,12 @@ def _check_lacking(snapshot: Snapshot, where: str) -> None:
         _expect(False, f"{where}: nearest answered, though it is no capability")
 
 
-def _compare_query(snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: int, where: str) -> None:
-    lookups = [("lexical", snapshot.lexical, oracle.lexical), ("exact", snapshot.exact, oracle.exact)]
+def _compare_query(
+    snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: int, weighting: TermWeighting, where: str
+) -> None:
+    lexical, oracle_lexical = (partial(view.lexical, weighting=weighting) for view in (snapshot, oracle))
+    lookups: list[tuple[str, Callable[[Query, int], Matches], Callable[[Query, int], Matches]]]
+    lookups = [("lexical", lexical, oracle_lexical), ("exact", snapshot.exact, oracle.exact)]
     if query.vector is not None:
         lookups.append(("nearest", snapshot.nearest, oracle.nearest))
     for name, search, search_oracle in lookups:
@@ -232,8 +241,11 @@ def _compare_query(snapshot: Snapshot, oracle: MemorySnapshot, query: Query, k: 
         _expect(_close(found, expected), f"{where}: {name} scores differ")
     oracle_rows = np.arange(oracle.size)
     rows = snapshot.rows(oracle.ids(oracle_rows))
-    rated = snapshot.lexical_at(query, rows)
-    _expect(_close(rated, oracle.lexical_at(query, oracle_rows)), f"{where}: lexical_at differs from brute force")
+    rated, expected = snapshot.lexical_at(query, rows, weighting), oracle.lexical_at(query, oracle_rows, weighting)
+    _expect(_close(rated, expected), f"{where}: lexical_at differs from brute force")
+    if oracle.size and rated.parts:
+        same = bool(np.isclose(rated.ideal, expected.ideal, rtol=1e-9, atol=0))
+        _expect(same, f"{where}: ideal is {rated.ideal}, not {expected.ideal}")
 
 
 def _close(found: Matches, expected: Matches) -> bool:

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.errors import QueryError, Reason, StoreError, nearest
-from assay.protocols import Matches, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting, WalkSettings
 from assay.testing.memory_graph import MemoryGraph
 from assay.text.analyser import Analyser
 from assay.text.entities import find_spelling
@@ -77,8 +77,8 @@ class MemorySnapshot:
 
     # -- finding
 
-    def lexical(self, query: Query, k: int) -> Matches:
-        found = self.lexical_at(query, np.array(self._visible(query), np.int64))
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        found = self.lexical_at(query, np.array(self._visible(query), np.int64), weighting)
         columns = {row: [float(part.column[i]) for part in found.parts] for i, row in enumerate(found.rows.tolist())}
         hits = {row: column for row, column in columns.items() if any(column)}
         whole = {row: column for row, column in hits.items() if all(column)}
@@ -86,8 +86,9 @@ class MemorySnapshot:
             hits = whole
         return self._found(hits, [part.name for part in found.parts], k, ideal=found.ideal)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
-        weights = {term: self._idf(term) for term in self._analyser.query_terms(query.text)}
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        counts, k3 = self._analyser.query_term_counts(query.text, weighting.split_identifiers), weighting.k3
+        weights = {term: self._idf(term) * (n * (k3 + 1.0) / (n + k3)) for term, n in counts.items()}
         columns = {t: [w * self._saturation(t, row) for row in rows.tolist()] for t, w in weights.items()}
         parts = tuple(Part(term, "add", np.array(column, np.float64)) for term, column in columns.items())
         return Matches(rows, parts, (self._k1 + 1.0) * sum(weights.values()))

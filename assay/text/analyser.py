@@ -1,7 +1,8 @@
 """Turns text into terms; one analyser serves the index, the tail, queries and highlights.
 
     terms(text)        the terms a chunk is indexed under: in order, repeated as they occur
-    query_terms(text)  what a query looks for: unique, sorted, without closed-class words such as "the"
+    query_terms(text)  what a query looks for: unique, sorted, without closed-class words such as "the" and without
+                       the bare digits of identifiers (CVE-2024-1234 looks for cve-2024-1234 and cve, not for 2024)
     spans(text)        the terms with their places in the original text; the same multiset as `terms`
 
 Stop words are indexed, so that a query of stop words only ("to be or not to be") finds its text, but dropped from
@@ -18,12 +19,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
 from threading import Lock
+from types import MappingProxyType
 
 from assay.errors import ConfigError, nearest
 from assay.text.bounded_cache import BoundedCache
@@ -77,8 +80,13 @@ class Analyser:
         return _extractor(self).terms(text)
 
     def query_terms(self, text: str) -> list[str]:
-        """Return the distinct terms of a query, sorted. Cached: legs, rerankers and highlights use the same query."""
-        return list(_query_terms(self, text))
+        """Return the distinct terms of a query, sorted."""
+        return list(self.query_term_counts(text))
+
+    def query_term_counts(self, text: str, split_identifiers: bool = False) -> Mapping[str, int]:
+        """Return the terms of a query, sorted, with how often each occurs. `split_identifiers` adds the bare digits of
+        identifiers. Cached, because legs, rerankers and highlights use the same query."""
+        return _count_query_terms(self, text, split_identifiers)
 
     def spans(self, text: str) -> list[tuple[str, int, int]]:
         """Return the terms of a text with their (start, end) in characters of that text."""
@@ -86,12 +94,14 @@ class Analyser:
 
 
 @lru_cache(maxsize=64)
-def _query_terms(analyser: Analyser, text: str) -> tuple[str, ...]:
-    surfaces = [(term, text[start:end]) for term, start, end, inner in _extractor(analyser).spans(text) if not inner]
+def _count_query_terms(analyser: Analyser, text: str, split_identifiers: bool) -> Mapping[str, int]:
+    kinds = ("word", "digits") if split_identifiers else ("word",)
+    spans = _extractor(analyser).spans(text)
+    surfaces = [(term, text[start:end]) for term, start, end, kind in spans if kind in kinds]
     stop = load_stop_words(analyser.language) if analyser.stop == "language" else frozenset()
     all_capitals = not any(map(str.islower, text))
-    terms = {term for term, surface in surfaces if not _is_stop(surface, stop, all_capitals)}
-    return tuple(sorted(terms or {term for term, _ in surfaces}))
+    counts = Counter(term for term, surface in surfaces if not _is_stop(surface, stop, all_capitals))
+    return MappingProxyType(dict(sorted((counts or Counter(term for term, _ in surfaces)).items())))
 
 
 def list_languages() -> frozenset[str]:
@@ -146,7 +156,7 @@ class _TermExtractor:
         spans: list[Term] = []
         for run in run_pattern(text).finditer(text):
             at = run.start()
-            spans += [(term, at + start, at + end, inner) for term, start, end, inner in self.run_terms[run[0]]]
+            spans += [(term, at + start, at + end, kind) for term, start, end, kind in self.run_terms[run[0]]]
         return spans
 
     def _piece(self, piece: str) -> tuple[str, ...]:
@@ -164,7 +174,7 @@ class _TermExtractor:
         terms = derive_terms(run, self.words.__getitem__, self.pairs)
         if len(run) * MOST_GROWTH <= LONGEST_TERM:
             return terms
-        return [(_shorten(term), start, end, inner) for term, start, end, inner in terms]
+        return [(_shorten(term), start, end, kind) for term, start, end, kind in terms]
 
     def forms(self, word: str) -> tuple[str, ...]:
         """Return the terms of a plain word.

@@ -15,7 +15,10 @@ A plain word gives its stem. A compound gives itself whole, unstemmed, and its p
     C++17             c++17  c++
     日本語             日本  本語  and, for the index only, 日  本  語
 
-One-letter parts of a compound, and parts of hashes and base64, are left out.
+One-letter parts of a compound, and parts of hashes and base64, are left out. Terms that a query does not look for are
+marked: single characters of an unspaced run, and bare digits of an identifier with letters (the 2024 and 1234 of
+CVE-2024-1234, the 256 of sha256), which would match any number. Ordinals, decades, quantities and years joined to a
+word (3rd, 1990s, 30-day, mid-2023) are words, not identifiers.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from typing import Literal
 
 from assay.text.normalisation import fold, strip_marks
 from assay.text.tokeniser import is_simple, is_unspaced, split_clusters
@@ -36,8 +40,10 @@ MOST_PARTS = 8
 YEAR_DIGITS = 4
 MOST_CHANGES = 2  # from letters to digits or back; sha256sum has two, a hash has many
 
-Term = tuple[str, int, int, bool]
-"""A term, its start and end, and whether it is one character of a longer unspaced run, which queries omit."""
+Kind = Literal["word", "character", "digits"]
+Term = tuple[str, int, int, Kind]
+"""A term, its start and end, and its kind: one character of a longer unspaced run, bare digits of an identifier, or
+any other term, which is what queries look for."""
 
 _LEADS = frozenset(".-#")
 _DIGITS = re.compile(r"\d+")
@@ -52,18 +58,38 @@ _NUMERIC = re.compile(r"[vV]?\d+(?:[-.:,/\\]\d+)+")
 _VERSION = re.compile(r"[vV]?\d+(?:\.\d+)+(?![^\W_])")
 _ACRONYM = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _PAIR = re.compile(r"[^\W\d_]+['’‘＇׳״·‐‑\-][^\W\d_]+")
+_QUANTITY = re.compile(r"\d+(?:st|nd|rd|th|s|er|e)|\d[\d,.]*(?:-[^\W\d_]+)+|[^\W\d_]+-[12]\d{3}")
+"""Ordinals, decades, 30-day, mid-2023; with other capitals (CVE-2024, 2019-nCoV) they are identifiers."""
+_WORD = re.compile(r"[^\W\d_]+")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
 
 def derive_terms(run: str, forms: Forms, pairs: bool = True) -> list[Term]:
     """Return the terms of one run, each once per place. `forms` gives the terms of a plain word."""
     if run.isascii() and is_plain(run):
-        return [(term, 0, len(run), False) for term in forms(run)]
+        return [(term, 0, len(run), "word") for term in forms(run)]
     if is_unspaced(run):
         return _character_grams(run, pairs)
     splitter = _CompoundSplitter(run, forms)
     splitter.add_signed()
-    return [(term, start, end, False) for term, start, end in dict.fromkeys(splitter.terms) if term]
+    return _mark_digits(run, [term for term in dict.fromkeys(splitter.terms) if term[0]])
+
+
+def _mark_digits(run: str, terms: list[tuple[str, int, int]]) -> list[Term]:
+    """Mark bare digits inside a longer term with letters. Terms nest and a longer one stands before those in it."""
+    if not any(map(str.isdigit, run)) or _is_quantity(run):
+        return [(term, start, end, "word") for term, start, end in terms]
+    marked: list[Term] = []
+    identifier_end = 0  # where the last term with letters ends; what starts before it is inside
+    for term, start, end in terms:
+        marked.append((term, start, end, "digits" if term.isnumeric() and start < identifier_end else "word"))
+        if any(map(str.isalpha, term)):
+            identifier_end = max(identifier_end, end)
+    return marked
+
+
+def _is_quantity(run: str) -> bool:
+    return _QUANTITY.fullmatch(run) is not None and not run.isupper() and all(map(is_plain, _WORD.findall(run)))
 
 
 def split_segments(run: str) -> tuple[tuple[str, ...], list[str]]:
@@ -83,12 +109,13 @@ def _character_grams(run: str, pairs: bool) -> list[Term]:
     spans = split_clusters(run)
     units = list(run) if is_simple(run) else [fold(run[start:end]) for start, end in spans]
     inner = pairs and len(units) > 1
+    kind: Kind = "character" if inner else "word"
     terms: list[Term] = []
     for place, (unit, (start, end)) in enumerate(zip(units, spans, strict=True)):
         if unit:
-            terms.append((unit, start, end, inner))
+            terms.append((unit, start, end, kind))
         if inner and place + 1 < len(units) and unit and units[place + 1]:
-            terms.append((unit + units[place + 1], start, spans[place + 1][1], False))
+            terms.append((unit + units[place + 1], start, spans[place + 1][1], "word"))
     return terms
 
 

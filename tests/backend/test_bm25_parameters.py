@@ -35,7 +35,6 @@ CHUNKS = (
     Chunk("none", "d", "calm water", 2),
 )
 IDF = math.log(1.6)  # ln(1 + (3 − 2 + ½) / (2 + ½))
-ADDRESSES = ("kb", "notes.sqlite", "books.lance", "postgres")
 
 
 def make_backend(address: str, settings: dict[str, object]) -> StoreBackend:
@@ -44,15 +43,6 @@ def make_backend(address: str, settings: dict[str, object]) -> StoreBackend:
         return open_backend(address)
     except StoreError:
         return create_backend(address, settings)
-
-
-@pytest.fixture(params=ADDRESSES)
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        return str(request.getfixturevalue("database"))
-    if request.param.endswith(".lance"):
-        pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
-    return str(tmp_path / request.param)
 
 
 def scores(backend: StoreBackend, text: str = "walrus") -> tuple[dict[str, float], float]:

@@ -111,3 +111,26 @@ def test_a_third_party_leg_comes_in_by_entry_point(tmp_path: Path, monkeypatch: 
     with pytest.raises(ConfigError) as caught:
         loads("[legs.favorite]")
     assert "'favourite'" in caught.value.cure, "the cure lists third parties' names too"
+
+
+def test_repeated_query_words_by_hand() -> None:
+    # "cat" twice: 2·(k3+1) / (2 + k3) of its weight; the ideal counts alike.
+    view = snapshot("cat dog", "dog bird", "fish fish fish fish")
+    once = Bm25().find(Query("cat dog"), view, 10)
+    for k3, boost in ((0.0, 1.0), (2.0, 1.5), (1000.0, 2002.0 / 1002.0)):
+        twice = Bm25(k3=k3).find(Query("cat dog cat"), view, 10)
+        cat, dog = (part.column for part in once.parts)
+        assert twice.score.tolist() == pytest.approx((boost * cat + dog).tolist(), rel=1e-12)
+        unit = Bm25("ideal", k3=k3).find(Query("cat dog cat"), view, 10)
+        ideal = 2.2 * (boost * math.log(1 + 2.5 / 1.5) + math.log(1 + 1.5 / 2.5))
+        assert unit.score.tolist() == pytest.approx((twice.score / ideal).tolist(), rel=1e-12)
+    assert Bm25().find(Query("cat dog cat"), view, 10).score[0] == pytest.approx(1.5 * cat[0] + dog[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("k3", [-0.1, 1000.5, math.nan, math.inf])
+def test_a_k3_without_meaning_is_refused(k3: float) -> None:
+    with pytest.raises(ConfigError, match="k3") as refused:
+        Bm25(k3=k3)
+    assert "from 0" in refused.value.cure
+    with pytest.raises(ConfigError, match="k3"):
+        loads(f"k = 5\n[legs.bm25]\nk = 5\nk3 = {k3}\n")

@@ -135,7 +135,19 @@ QUERIES = {
     "state-of-the-art": ["art", "state", "state-of-the-art"],
     "日本語": ["日本", "本語"],
     "猫": ["猫"],
-    "v1.29.3": ["1", "1.29", "1.29.3", "v1.29.3"],
+    "v1.29.3": ["1.29", "1.29.3", "v1.29.3"],
+    "1.29.3": ["1", "1.29", "1.29.3"],
+    "CVE-2024-1234": ["cve", "cve-2024-1234"],
+    "sha256": ["sha", "sha256"],
+    "GPT-4": ["gpt", "gpt-4"],
+    "docs/2024/notes": ["doc", "docs/2024/notes", "note"],
+    "2019-nCoV": ["2019-ncov", "co", "ncov"],
+    "30-day": ["30", "30-day", "day"],  # quantities, ordinals, decades and years joined to a word are words
+    "3rd": ["3", "3rd", "rd"],
+    "the 1990s": ["1990", "1990s"],
+    "1990's": ["1990"],
+    "Mid-2023": ["2023", "mid", "mid-2023"],
+    "#34524": ["#34524", "34524"],
     "": [],
     "😀": ["😀"],
     "key Key KEY": ["key"],
@@ -145,6 +157,23 @@ QUERIES = {
 @pytest.mark.parametrize("text", QUERIES)
 def test_query_terms(text: str) -> None:
     assert ENGLISH.query_terms(text) == QUERIES[text]
+
+
+def test_query_terms_are_counted() -> None:
+    counts = ENGLISH.query_term_counts("GPT-4 and GPT-3.5: keys, Key of the GPT")
+    assert dict(counts) == {"3.5": 1, "gpt": 3, "gpt-3.5": 1, "gpt-4": 1, "key": 2}
+    assert list(counts) == sorted(counts)
+    split = ENGLISH.query_term_counts("GPT-4 and GPT-3.5", split_identifiers=True)
+    assert dict(split) == {"3": 1, "3.5": 1, "4": 1, "gpt": 2, "gpt-3.5": 1, "gpt-4": 1}
+
+
+@given(st.text(max_size=60))
+def test_only_bare_digits_are_left_out(text: str) -> None:
+    split = ENGLISH.query_term_counts(text, split_identifiers=True)
+    left_out = split.keys() - set(ENGLISH.query_terms(text))
+    assert all(term.isnumeric() for term in left_out) or not ENGLISH.query_terms(text)
+    assert set(split) <= set(ENGLISH.terms(text))
+    assert bool(split) == bool(ENGLISH.query_terms(text))
 
 
 @pytest.mark.parametrize(
@@ -350,9 +379,9 @@ def test_hash_seeds_change_nothing(seed: str) -> None:
 
 
 def test_a_query_is_analysed_once_per_analyser() -> None:
-    analyser._query_terms.cache_clear()
+    analyser._count_query_terms.cache_clear()
     first = Analyser().query_terms("Signing keys, rotated")
     first.append("changed by its caller")
     assert Analyser().query_terms("Signing keys, rotated") == ["key", "rotat", "sign"]
     assert Analyser(language="none").query_terms("Signing keys, rotated") == ["keys", "rotated", "signing"]
-    assert analyser._query_terms.cache_info()[:2] == (1, 2), "one hit, two analyses"
+    assert analyser._count_query_terms.cache_info()[:2] == (1, 2), "one hit, two analyses"

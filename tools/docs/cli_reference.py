@@ -196,7 +196,8 @@ def _default(field: dataclasses.Field[Any]) -> str:
         return "not set"
     if isinstance(value, tuple):
         value = list(value)
-    return f"`{str(value).lower() if isinstance(value, bool) else value!r}`".replace("'", '"')
+    shown = str(value).lower() if isinstance(value, bool) else repr(value)
+    return f"`{shown}`".replace("'", '"')
 
 
 PAGES: Mapping[str, Callable[[], str]] = {"cli.md": cli_markdown, "config.md": config_markdown}

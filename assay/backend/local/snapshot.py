@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.shared.bm25 import MOST_TERMS, LexicalView, score_rows, search
-from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys, select_rarest_terms
+from assay.backend.shared.bm25 import LexicalView, score_rows, search
+from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
 from assay.backend.shared.filter_cache import FilterCache
 from assay.backend.shared.filters import SnapshotColumns
 from assay.backend.shared.graph_search import search_graph
 from assay.backend.shared.graph_view import GraphView
+from assay.backend.shared.query_terms import QueryTerms
 from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.engine.chunk_columns import NUMBERS, number_of
 from assay.errors import Reason
@@ -26,7 +27,7 @@ from assay.index.generation import Generation
 from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
 from assay.index.vectors import exact_scores
-from assay.protocols import Matches, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting, WalkSettings
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
 from assay.text.entities import find_spelling
@@ -109,31 +110,31 @@ class LocalSnapshot:
 
     # -- finding
 
-    def lexical(self, query: Query, k: int) -> Matches:
-        terms, notes = self._query_terms(query)
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        weighted, notes = self._query_terms(query, weighting)
+        terms = weighted.terms
         if not terms or not self.size:
             return Matches(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         old, new = self._allowed(query)
-        scored = search(self._view, terms, k, old, new)
+        scored = search(self._view, weighted, k, old, new)
         place = self._best(scored.rows, scored.score, k)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions[:, place], strict=True))
         return Matches(scored.rows[place], parts, scored.ideal, notes)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
-        terms, notes = self._query_terms(query)
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        weighted, notes = self._query_terms(query, weighting)
+        terms = weighted.terms
         if not terms or not self.size:
             return Matches(rows, (), ideal=0.0, notes=notes)
-        scored = score_rows(self._view, terms, rows)
+        scored = score_rows(self._view, weighted, rows)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
         return Matches(rows, parts, scored.ideal, notes)
 
-    def _query_terms(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
-        """The terms of a query; of a very long one, its rarest."""
-        terms = self.analyser.query_terms(query.text)
-        if len(terms) <= MOST_TERMS:
-            return terms, ()
-        chosen, note = select_rarest_terms(terms, self._view.weights(terms))
-        return [terms[i] for i in chosen], (note,)
+    def _query_terms(self, query: Query, weighting: TermWeighting) -> tuple[QueryTerms, tuple[Note, ...]]:
+        """The terms of a query; of a very long one, its heaviest."""
+        terms = QueryTerms.analyse(self.analyser, query.text, weighting)
+        places, notes = terms.select_heaviest(lambda: self._view.idf(terms.terms))
+        return terms.take(places) if notes else terms, notes
 
     def nearest(self, query: Query, k: int) -> Matches:
         vector = require_query_vector(query, self._dim, self._no_vectors)
@@ -160,7 +161,7 @@ class LocalSnapshot:
         for key in keys:
             terms = sorted(set(self.analyser.terms(key)))
             if terms:
-                weight = float(self._view.weights(terms).max())
+                weight = float(self._view.idf(terms).max())
                 matches.append((key, weight, self._holding(key, terms, old, new)))
         return rank_by_keys(matches, lambda rows, score: self._best(rows, score, k))
 
@@ -353,7 +354,7 @@ class LocalSnapshot:
 
     def term_weights(self, text: str) -> Mapping[str, float]:
         terms = self.analyser.query_terms(text)
-        return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
+        return dict(zip(terms, self._view.idf(terms).tolist(), strict=True))
 
 
 def _all(mask: Mask | None, size: int) -> Mask:

@@ -1,6 +1,6 @@
 """BM25 over a version: PostgreSQL proposes from its index of terms, Assay scores.
 
-    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
+    score(q, d) = Σ_t boost(t) · idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
 
 with N, df and avgdl over the live chunks: the same numbers, in the same order of operations, as the local backend's.
 The server computes them too, in the same doubles, to send only the best; what it sends is scored again here.
@@ -19,6 +19,7 @@ from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.maxscore import TermSets, covers, estimate_floor, minimal_sets
 from assay.backend.postgres.version_view import VersionView
 from assay.backend.shared.bm25 import ScoredRows
+from assay.backend.shared.query_terms import QueryTerms
 from assay.index.similarity import K1, Bm25Similarity
 from assay.types import Floats, Note, Rows
 
@@ -36,20 +37,22 @@ _REACHABLE = 0.7
 
 @dataclass(frozen=True)
 class TermLookup:
-    """A query's terms with their numbers (-1: unknown), holders and weights."""
+    """A query's terms with their numbers (-1: unknown), holders, boosts and weights (idf · boost)."""
 
     terms: Sequence[str]
     numbers: Sequence[int]
     holders: Sequence[int]
+    boosts: Floats
     weights: Floats
     seen: Condition
     similarity: Bm25Similarity
 
     @staticmethod
-    def read(view: VersionView, terms: Sequence[str], seen: Condition) -> TermLookup:
-        found = view.holding(terms)
+    def read(view: VersionView, query: QueryTerms, seen: Condition) -> TermLookup:
+        found = view.holding(query.terms)
         numbers, holders = [n for n, _ in found], [h for _, h in found]
-        return TermLookup(terms, numbers, holders, view.weights(terms), seen, view.similarity)
+        weights = view.idf(query.terms) * query.boosts
+        return TermLookup(query.terms, numbers, holders, query.boosts, weights, seen, view.similarity)
 
     @property
     def ideal(self) -> float:
@@ -165,7 +168,9 @@ def _search_textsearch(view: VersionView, lookup: TermLookup, k: int) -> tuple[S
     """Score what pg_textsearch proposes, where it is available and our own index would read too much; else None."""
     if not view.textsearch or sum(lookup.holders) < _TEXTSEARCH_FROM:
         return None
-    order, parameters = textsearch.order_clause([lookup.numbers[i] for i in lookup.known], k * _OVERFETCH)
+    order, parameters = textsearch.order_clause(
+        [(lookup.numbers[i], max(1, round(lookup.boosts[i]))) for i in lookup.known], k * _OVERFETCH
+    )
     rows = view.read(
         f"SELECT c.seq FROM chunk c WHERE {lookup.seen.sql} {order}", (*lookup.seen.parameters, *parameters)
     )

@@ -17,12 +17,12 @@ from assay.backend.postgres.graph_cache import GraphCache
 from assay.backend.postgres.graph_walk import GraphWalk
 from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.version_view import VersionView
-from assay.backend.shared.bm25 import MOST_TERMS
-from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys, select_rarest_terms
+from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
+from assay.backend.shared.query_terms import QueryTerms
 from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.engine.chunk_columns import NUMBERS, as_number
 from assay.errors import Reason, StoreError
-from assay.protocols import Matches, WalkSettings
+from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting, WalkSettings
 from assay.text.analyser import Analyser
 from assay.text.entities import find_spelling
 from assay.text.highlight import find_excerpt
@@ -100,31 +100,31 @@ class PostgresSnapshot:
             return ()
         return (Note("degraded", OUTDATED.text, cure=OUTDATED.cure),)
 
-    def lexical(self, query: Query, k: int) -> Matches:
-        terms, notes = self._query_terms(query)
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        weighted, notes = self._query_terms(query, weighting)
+        terms = weighted.terms
         if not terms or not self.size:
             return Matches(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
         scored, served = lexical.search(
-            self._view, lexical.TermLookup.read(self._view, terms, self._view.visible_to(query)), k
+            self._view, lexical.TermLookup.read(self._view, weighted, self._view.visible_to(query)), k
         )
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
         return Matches(scored.rows, parts, scored.ideal, (*notes, served))
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
-        terms, notes = self._query_terms(query)
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        weighted, notes = self._query_terms(query, weighting)
+        terms = weighted.terms
         if not terms or not self.size:
             return Matches(rows, (), ideal=0.0, notes=notes)
-        scored = lexical.score_rows(self._view, lexical.TermLookup.read(self._view, terms, self._view.alive), rows)
+        scored = lexical.score_rows(self._view, lexical.TermLookup.read(self._view, weighted, self._view.alive), rows)
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
         return Matches(rows, parts, scored.ideal, notes)
 
-    def _query_terms(self, query: Query) -> tuple[list[str], tuple[Note, ...]]:
-        """The terms of a query; of a very long one, its rarest."""
-        terms = self.analyser.query_terms(query.text)
-        if len(terms) <= MOST_TERMS:
-            return terms, self._outdated
-        chosen, note = select_rarest_terms(terms, self._view.weights(terms))
-        return [terms[i] for i in chosen], (*self._outdated, note)
+    def _query_terms(self, query: Query, weighting: TermWeighting) -> tuple[QueryTerms, tuple[Note, ...]]:
+        """The terms of a query; of a very long one, its heaviest."""
+        terms = QueryTerms.analyse(self.analyser, query.text, weighting)
+        places, notes = terms.select_heaviest(lambda: self._view.idf(terms.terms))
+        return terms.take(places) if notes else terms, (*self._outdated, *notes)
 
     def nearest(self, query: Query, k: int) -> Matches:
         vector = require_query_vector(query, self._dim, self._no_vectors)
@@ -145,7 +145,7 @@ class PostgresSnapshot:
         for key in extract_identifiers(query.text)[:MOST_KEYS]:
             terms = sorted(set(self.analyser.terms(key)))
             if terms:
-                found.append((key, float(self._view.weights(terms).max()), self._holding(key, terms, seen)))
+                found.append((key, float(self._view.idf(terms).max()), self._holding(key, terms, seen)))
         return rank_by_keys(found, lambda rows, score: self._top_k(rows, score, k))
 
     def spelling(self, text: str, key: str) -> str:
@@ -253,7 +253,7 @@ class PostgresSnapshot:
 
     def term_weights(self, text: str) -> Mapping[str, float]:
         terms = self.analyser.query_terms(text)
-        return dict(zip(terms, self._view.weights(terms).tolist(), strict=True))
+        return dict(zip(terms, self._view.idf(terms).tolist(), strict=True))
 
 
 def _number(values: list[object] | None) -> float:

@@ -47,7 +47,8 @@ def build(db: psycopg.Connection[Any]) -> bool:
     return False
 
 
-def order_clause(numbers: Sequence[int], fetch: int) -> tuple[str, tuple[Any, ...]]:
-    """The end of a statement over `chunk c`: its best candidates first, at most `fetch`."""
-    query = " ".join(f"t{number}" for number in numbers)
+def order_clause(terms: Sequence[tuple[int, int]], fetch: int) -> tuple[str, tuple[Any, ...]]:
+    """The end of a statement over `chunk c`: its best candidates first, at most `fetch`. A term is its number and how
+    often to repeat it."""
+    query = " ".join(f"t{number}" for number, count in terms for _ in range(count))
     return f"ORDER BY said(c.terms, c.counts) <@> to_bm25query(%s, '{INDEX}') LIMIT %s", (query, fetch)

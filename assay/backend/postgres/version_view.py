@@ -194,6 +194,6 @@ class VersionView:
             known = {term: (number, counted.get(number, 0)) for term, (number, _) in known.items()}
         return {term: known.get(term, (-1, 0)) for term in terms}
 
-    def weights(self, terms: Sequence[str]) -> Floats:
+    def idf(self, terms: Sequence[str]) -> Floats:
         """idf of each term in this version."""
         return idf(np.array([n for _, n in self.holding(terms)], np.float64), float(self.size))

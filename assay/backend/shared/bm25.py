@@ -1,10 +1,10 @@
 """BM25 over a generation and its tail, exact: the same scores as a clean rebuild, whatever was deleted since.
 
-    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
+    score(q, d) = Σ_t boost(t) · idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
 
-with N, df and avgdl over the live chunks of the snapshot. In large stores tantivy proposes candidates;
-they are accepted only when a bound proves that no other row can be among the best k. Otherwise more are fetched, and in
-the end the postings are scanned: slower, never wrong.
+with N, df and avgdl over the live chunks of the snapshot, and boosts from query_terms.py. In large stores tantivy
+proposes candidates; they are accepted only when a bound proves that no other row can be among the best k. Otherwise
+more are fetched, and in the end the postings are scanned: slower, never wrong.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.backend.shared.query_terms import QueryTerms
 from assay.index.similarity import K1, Bm25Similarity, idf
 from assay.index.tail import Tail
 from assay.index.words import WordIndex
 from assay.types import Floats, Rows
 from assay.where import Mask
 
-MOST_TERMS = 256
-"""Of a longer query only the rarest terms are used."""
 _SCAN = 6_000
 """Postings up to which scanning beats asking tantivy."""
 _HEAVY, _HEAVY_SHARE = 100_000, 0.2
@@ -65,11 +64,11 @@ class LexicalView:
             total += self.words.total - float(self.words.lengths[self.dead].sum(dtype=np.int64))
         return total / self.size if self.size and total else 1.0
 
-    def weights(self, terms: Sequence[str]) -> Floats:
+    def idf(self, terms: Sequence[str]) -> Floats:
         """idf of each term in this snapshot."""
-        return self.term_numbers_and_weights(terms)[1]
+        return self.term_numbers_and_idf(terms)[1]
 
-    def term_numbers_and_weights(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
+    def term_numbers_and_idf(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
         """Each term's number in the generation (-1: not there) and its idf in this snapshot."""
         numbers = [self.words.term(term) for term in terms] if self.words else [-1] * len(terms)
         holding = [self.words.frequency(number) for number in numbers] if self.words else [0] * len(terms)
@@ -116,48 +115,54 @@ class ScoredRows:
         return ScoredRows(self.rows[index], self.contributions[:, index], self.score[index], self.ideal)
 
 
-def search(view: LexicalView, terms: Sequence[str], k: int, eligible: Mask | None, tail_eligible: Mask) -> ScoredRows:
+def search(view: LexicalView, query: QueryTerms, k: int, eligible: Mask | None, tail_eligible: Mask) -> ScoredRows:
     """Every live, eligible row that can be among the best k (ties at the end included), scored exactly."""
-    numbers, weights = view.term_numbers_and_weights(terms)
-    # Terms in no live chunk are charged the largest idf: a query of unknown words is far from its ideal.
-    query = _WeightedTerms(terms, numbers, weights, view.similarity.ideal(weights), k)
-    scored = ScoredRows.from_contributions(np.empty(0, np.int64), np.empty((len(terms), 0)), query.ideal)
+    terms, weighted = query.terms, _WeightedTerms.read(view, query, k)
+    scored = ScoredRows.from_contributions(np.empty(0, np.int64), np.empty((len(terms), 0)), weighted.ideal)
     if view.words:
-        scored = _search_generation(view, view.words, query, eligible)
+        scored = _search_generation(view, view.words, weighted, eligible)
     if view.tail_size:
         start = view.words.size if view.words else 0
         tail_rows = _match_tail(view, terms, tail_eligible)
-        contributions = np.concatenate([scored.contributions, _score_tail(view, terms, weights, tail_rows)], axis=1)
+        contributions = np.concatenate([scored.contributions, _score_tail(view, weighted, tail_rows)], axis=1)
         scored = ScoredRows.from_contributions(
-            np.concatenate([scored.rows, tail_rows + start]), contributions, query.ideal
+            np.concatenate([scored.rows, tail_rows + start]), contributions, weighted.ideal
         )
     hit = scored.score > 0.0  # idf is never 0, so only a row without any of the terms scores 0
     return scored if hit.all() else scored.take(hit)
 
 
-def score_rows(view: LexicalView, terms: Sequence[str], rows: Rows) -> ScoredRows:
+def score_rows(view: LexicalView, query: QueryTerms, rows: Rows) -> ScoredRows:
     """Score these rows, in their order; 0 for one that holds none of the terms."""
-    numbers, weights = view.term_numbers_and_weights(terms)
-    query = _WeightedTerms(terms, numbers, weights, view.similarity.ideal(weights), len(rows))
+    weighted = _WeightedTerms.read(view, query, len(rows))
     if view.words and not view.tail_size:
-        return _score_generation(view, view.words, query, rows)
+        return _score_generation(view, view.words, weighted, rows)
     start = view.words.size if view.words else 0
-    old, contributions = rows < start, np.zeros((len(terms), len(rows)))
+    old, contributions = rows < start, np.zeros((len(query.terms), len(rows)))
     if view.words:
-        contributions[:, old] = _score_generation(view, view.words, query, rows[old]).contributions
-    contributions[:, ~old] = _score_tail(view, terms, weights, rows[~old] - start)
-    return ScoredRows.from_contributions(rows, contributions, query.ideal)
+        contributions[:, old] = _score_generation(view, view.words, weighted, rows[old]).contributions
+    contributions[:, ~old] = _score_tail(view, weighted, rows[~old] - start)
+    return ScoredRows.from_contributions(rows, contributions, weighted.ideal)
 
 
 @dataclass(frozen=True, slots=True)
 class _WeightedTerms:
-    """The terms of a query with their numbers in the generation and their weights, its ideal score, and k."""
+    """The terms of a query with their numbers in the generation, their boosts (how much a repeated word counts), their
+    weights (idf · boost), its ideal score, and k."""
 
     terms: Sequence[str]
     numbers: Sequence[int]
+    boosts: Floats
     weights: Floats
     ideal: float
     k: int
+
+    @staticmethod
+    def read(view: LexicalView, query: QueryTerms, k: int) -> _WeightedTerms:
+        numbers, rarity = view.term_numbers_and_idf(query.terms)
+        weights = rarity * query.boosts
+        # Terms in no live chunk are charged the largest idf: a query of unknown words is far from its ideal.
+        return _WeightedTerms(query.terms, numbers, query.boosts, weights, view.similarity.ideal(weights), k)
 
 
 def _score_generation(view: LexicalView, words: WordIndex, query: _WeightedTerms, rows: Rows) -> ScoredRows:
@@ -169,14 +174,14 @@ def _score_generation(view: LexicalView, words: WordIndex, query: _WeightedTerms
     )
 
 
-def _score_tail(view: LexicalView, terms: Sequence[str], weights: Floats, positions: Rows) -> Floats:
+def _score_tail(view: LexicalView, query: _WeightedTerms, positions: Rows) -> Floats:
     """Each term's contribution to each of these positions of the tail."""
-    counts = np.zeros((len(terms), view.tail_size))
-    for line, term in enumerate(terms):
+    counts = np.zeros((len(query.terms), view.tail_size))
+    for line, term in enumerate(query.terms):
         holding, term_counts = view.tail.postings(term, view.tail_size)
         counts[line, holding] = term_counts
     damped = view.similarity.damping(view.tail_lengths[positions], view.average)
-    return weights[:, None] * view.similarity.saturation(counts[:, positions], damped)
+    return query.weights[:, None] * view.similarity.saturation(counts[:, positions], damped)
 
 
 def _match_tail(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
@@ -244,9 +249,10 @@ def _search_tantivy(
     ratio = _bound_ratio(view, words, query)
     if ratio > _USELESS_RATIO:
         return None
-    for terms, wanted, unasked in _plan_fetches(view, words, query):
+    for asked, wanted, unasked in _plan_fetches(view, words, query):
         fetch = int(wanted / share) + len(view.dead)
-        proposed, tantivy_scores = words.propose(terms, fetch)
+        terms = [query.terms[i] for i in asked]
+        proposed, tantivy_scores = words.propose(terms, query.boosts[asked], fetch)
         rows = np.sort(proposed if eligible is None else proposed[eligible[proposed]])
         scored = _score_generation(view, words, query, rows)
         best = _select_with_ties(scored.score, query.k)
@@ -257,8 +263,8 @@ def _search_tantivy(
     return None
 
 
-def _plan_fetches(view: LexicalView, words: WordIndex, query: _WeightedTerms) -> Iterator[tuple[list[str], int, float]]:
-    """The queries to tantivy, in order: terms, number of rows, and the most that the other terms could add to a score.
+def _plan_fetches(view: LexicalView, words: WordIndex, query: _WeightedTerms) -> Iterator[tuple[list[int], int, float]]:
+    """The queries to tantivy, in order: places of terms, number of rows, the most that the other terms could add.
 
     A term that a large part of a large store holds costs tantivy more than all others and changes few ranks: it is left
     out at first, and the proof counts it at its largest.
@@ -268,9 +274,9 @@ def _plan_fetches(view: LexicalView, words: WordIndex, query: _WeightedTerms) ->
     light = [i for i in known if words.frequency(query.numbers[i]) <= heavy]
     if light and len(light) < len(known):
         left_out = sum([float(query.weights[i]) for i in known if i not in light])
-        yield [query.terms[i] for i in light], 3 * query.k, left_out * view.similarity.largest_gain * _ROUNDING
+        yield light, 3 * query.k, left_out * view.similarity.largest_gain * _ROUNDING
     for attempt in range(_MOST_FETCHES):
-        yield [query.terms[i] for i in known], (query.k + query.k // 5) * 2**attempt, 0.0
+        yield known, (query.k + query.k // 5) * 2**attempt, 0.0
 
 
 def _bound_ratio(view: LexicalView, words: WordIndex, query: _WeightedTerms) -> float:
@@ -285,7 +291,8 @@ def _bound_ratio(view: LexicalView, words: WordIndex, query: _WeightedTerms) -> 
         return gain * _ROUNDING
     known = [i for i, number in enumerate(query.numbers) if number >= 0]
     stale = idf(np.array([words.frequency(query.numbers[i]) for i in known], np.float64), float(words.size))
-    return float((query.weights[known] / stale).max()) * gain * _ROUNDING
+    # Boosts multiply tantivy's scores as they do ours.
+    return float((query.weights[known] / (stale * query.boosts[known])).max()) * gain * _ROUNDING
 
 
 def _bound_saturation_ratio(view: LexicalView, words: WordIndex) -> float:

@@ -1,4 +1,4 @@
-"""Exact match of identifiers and quoted phrases, and the limit on the terms of very long queries."""
+"""Exact match of identifiers and quoted phrases."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from assay.backend.shared.bm25 import MOST_TERMS
 from assay.protocols import Matches
 from assay.text.normalisation import contains_normalised
-from assay.types import Chunk, Floats, Note, Part, Rows
+from assay.types import Chunk, Floats, Part, Rows
 
 MOST_KEYS = 32
 """Identifiers and phrases of a query that are looked up."""
 _TEXTS = 1_000
 """Texts read at once while a key is looked for: a quoted word may occur in every chunk."""
-
-
-def select_rarest_terms(terms: Sequence[str], weights: Floats) -> tuple[list[int], Note]:
-    """Positions of the terms that are used of a query with too many, in its order, with a note about it."""
-    chosen = np.sort(np.lexsort((np.arange(len(terms)), -weights))[:MOST_TERMS])
-    return chosen.tolist(), Note("info", f"the query has {len(terms)} terms; its {MOST_TERMS} rarest were used")
 
 
 def filter_exact(key: str, rows: Rows, chunks: Callable[[Rows], Sequence[Chunk]]) -> Rows:

@@ -1,8 +1,9 @@
 """BM25 over whole posting lists, with the same scores as the local backend, for backends without score bounds.
 
-    score(q, d) = Σ_t idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
+    score(q, d) = Σ_t boost(t) · idf(t) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
 
-with N, df and avgdl over the live rows of a view. Rows are the store's sequence numbers; positions count the live ones.
+with N, df and avgdl over the live rows of a view, and boosts from query_terms.py. Rows are the store's sequence
+numbers; positions count the live ones.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class LiveRows:
         out[positions[live]] = True
         return out
 
-    def weights(self, lists: Sequence[Posting]) -> Floats:
+    def idf(self, lists: Sequence[Posting]) -> Floats:
         """idf of terms from their live postings."""
         return idf(np.array([len(positions) for positions, _ in lists], np.float64), float(self.size))
 
@@ -80,13 +81,13 @@ class PostingsScan:
 
 
 def scan_postings(
-    live: LiveRows, lists: Sequence[Posting], k: int, allowed: Mask | None, all_first: bool
+    live: LiveRows, lists: Sequence[Posting], boosts: Floats, k: int, allowed: Mask | None, all_first: bool
 ) -> PostingsScan:
     """The best k positions, ties of the last included, with each term's contribution. `lists` are by positions.
 
     `all_first` ranks only those that hold every term, unless they are fewer than k.
     """
-    weights = live.weights(lists)
+    weights = live.idf(lists) * boosts
     total, terms = np.zeros(live.size), np.zeros(live.size, np.int32)
     for weight, (positions, counts) in zip(weights, lists, strict=True):  # in the order of the terms, as the final sum
         total[positions] += weight * live.similarity.saturation(counts, live.damped[positions])
@@ -99,12 +100,12 @@ def scan_postings(
     if len(best) > k:
         scores = total[best]
         best = best[scores >= np.partition(scores, len(best) - k)[len(best) - k]]
-    return PostingsScan(score_positions(live, lists, best), whole, broadened)
+    return PostingsScan(score_positions(live, lists, boosts, best), whole, broadened)
 
 
-def score_positions(live: LiveRows, lists: Sequence[Posting], wanted: Rows) -> ScoredRows:
+def score_positions(live: LiveRows, lists: Sequence[Posting], boosts: Floats, wanted: Rows) -> ScoredRows:
     """Score these positions, in their order; 0 for one that holds none of the terms."""
-    weights = live.weights(lists)
+    weights = live.idf(lists) * boosts
     term_counts = np.zeros((len(lists), len(wanted)))
     for line, (positions, counts) in enumerate(lists):
         term_counts[line] = _counts_at(positions, counts, wanted)

@@ -13,14 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.backend.shared.bm25 import MOST_TERMS
-from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys, select_rarest_terms
+from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
 from assay.backend.shared.filter_cache import FilterCache
 from assay.backend.shared.postings_bm25 import LiveRows, Posting, scan_postings, score_positions
+from assay.backend.shared.query_terms import QueryTerms
 from assay.backend.shared.top_k import top_k
 from assay.engine.chunk_columns import number_of
 from assay.errors import Reason
-from assay.protocols import Matches
+from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting
 from assay.store.contract import ChunkStore
 from assay.store.rows import ChunkRow
 from assay.text.analyser import Analyser
@@ -125,11 +125,12 @@ class PostingsSnapshot(ABC):
 
     # -- finding
 
-    def lexical(self, query: Query, k: int) -> Matches:
-        terms, lists, notes = self._query_terms(query)
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        weighted, lists, notes = self._query_terms(query, weighting)
+        terms = weighted.terms
         if not terms or not self.size:
             return Matches(np.empty(0, np.int64), (), ideal=0.0, notes=notes)
-        result = scan_postings(self.live, lists, k, self._allowed(query), self.all_first)
+        result = scan_postings(self.live, lists, weighted.boosts, k, self._allowed(query), self.all_first)
         if self.all_first and len(terms) > 1:
             notes = (*notes, _match_note(result.whole, len(terms), result.broadened))
         scored = result.scored
@@ -138,22 +139,23 @@ class PostingsSnapshot(ABC):
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions[:, place], strict=True))
         return Matches(rows[place], parts, scored.ideal, notes)
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
-        terms, lists, notes = self._query_terms(query)
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
+        weighted, lists, notes = self._query_terms(query, weighting)
+        terms = weighted.terms
         if not terms or not self.size:
             return Matches(rows, (), ideal=0.0, notes=notes)
-        scored = score_positions(self.live, lists, self.live.positions(rows)[0])
+        scored = score_positions(self.live, lists, weighted.boosts, self.live.positions(rows)[0])
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions, strict=True))
         return Matches(rows, parts, scored.ideal, notes)
 
-    def _query_terms(self, query: Query) -> tuple[list[str], list[Posting], tuple[Note, ...]]:
-        """The terms of a query with their postings; of a very long one, its rarest."""
-        terms = self.analyser.query_terms(query.text)
-        lists = self._live(terms)
-        if len(terms) <= MOST_TERMS:
-            return terms, lists, ()
-        chosen, note = select_rarest_terms(terms, self.live.weights(lists))
-        return [terms[i] for i in chosen], [lists[i] for i in chosen], (note,)
+    def _query_terms(
+        self, query: Query, weighting: TermWeighting
+    ) -> tuple[QueryTerms, list[Posting], tuple[Note, ...]]:
+        """The terms of a query with their postings; of a very long one, its heaviest."""
+        terms = QueryTerms.analyse(self.analyser, query.text, weighting)
+        lists = self._live(terms.terms)
+        places, notes = terms.select_heaviest(lambda: self.live.idf(lists))
+        return (terms.take(places), [lists[i] for i in places], notes) if notes else (terms, lists, ())
 
     def exact(self, query: Query, k: int) -> Matches:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
@@ -169,7 +171,7 @@ class PostingsSnapshot(ABC):
         matches: list[tuple[str, float, Rows]] = []
         for key, terms in keys:
             lists = self._live(terms)
-            matches.append((key, float(self.live.weights(lists).max()), self._holding(key, lists, allowed)))
+            matches.append((key, float(self.live.idf(lists).max()), self._holding(key, lists, allowed)))
         return rank_by_keys(matches, lambda rows, score: self._best(rows, score, k))
 
     def _holding(self, key: str, lists: Sequence[Posting], allowed: Mask | None) -> Rows:
@@ -238,7 +240,7 @@ class PostingsSnapshot(ABC):
 
     def term_weights(self, text: str) -> Mapping[str, float]:
         terms = self.analyser.query_terms(text)
-        return dict(zip(terms, self.live.weights(self._live(terms)).tolist(), strict=True))
+        return dict(zip(terms, self.live.idf(self._live(terms)).tolist(), strict=True))
 
 
 def _match_note(whole: int, terms: int, broadened: bool) -> Note:

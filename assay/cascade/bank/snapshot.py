@@ -23,7 +23,7 @@ from assay.cascade.bank.bank import TOLERANCE, Bank
 from assay.cascade.bank.index import BankIndex
 from assay.cascade.lvm.model import NextVectorModel
 from assay.errors import QueryError, Reason, StoreError, nearest
-from assay.protocols import Matches
+from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting
 from assay.score.tmd_layout import Layout, find_layout, matching_layouts
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vector, Vectors
 from assay.where import Mask, Value, parse
@@ -127,10 +127,10 @@ class BankSnapshot:
             eligible = np.zeros(self.size, np.bool_)
         return eligible
 
-    def lexical(self, query: Query, k: int) -> Matches:
+    def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         raise StoreError(str(self.lacks("lexical")))
 
-    def lexical_at(self, query: Query, rows: Rows) -> Matches:
+    def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         raise StoreError(str(self.lacks("lexical")))
 
     def exact(self, query: Query, k: int) -> Matches:
