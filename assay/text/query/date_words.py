@@ -13,14 +13,13 @@ from datetime import date
 
 from assay.errors import Reason
 from assay.text.query.periods import Period, make_day, make_months, make_week, read_day
-from assay.text.query.words import QueryWord
+from assay.text.query.words import QueryWord, make_table
 
-MONTH_NAMES = (
-    "january february march april may june july august september october november december".split()
-)
+_NAMES = "january february march april may june july august september october november december"
+MONTH_NAMES = tuple(_NAMES.split())
 _MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_FIRM_MONTHS = frozenset("january february july september october november december".split())
+_FIRM_MONTHS = make_table("january february july september october november december")
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _ISO = re.compile(r"(\d{4})([-/.])(\d{1,2})(?:\2(\d{1,2})(?:t[\d:.z]*)?)?")
 _ISO_WEEK = re.compile(r"(\d{4})-?w(\d{1,2})")
@@ -35,24 +34,24 @@ _FIRST_BARE_YEAR, _LAST_BARE_YEAR = 1990, 2049
 _YEAR_PART = re.compile(r"((?:19|20)\d\d)[-/]?([qh])([1-4])")
 
 # A number before or after one of these counts or names something; it is no year.
-_NOT_BEFORE_YEAR = frozenset(
+_NOT_BEFORE_YEAR = make_table(
     """port room error code id ids ticket issue pr case page line step build order invoice number no nr ext extension
     building floor fy fiscal version versions v ver article iso rfc pep sku model windows office server studio vs
-    exchange excel sharepoint part status http exit seat locker desk gate flight section article paragraph over under
-    above below exactly roughly nearly almost another about least most than only max maximum min minimum limit""".split()
+    exchange excel sharepoint part status http exit seat locker desk gate flight section article paragraph over
+    under above below exactly roughly nearly almost another about least most than only max maximum min minimum limit"""
 )
-_UNITS = frozenset(
+_UNITS = make_table(
     """eur euro euros usd dollar dollars gbp chf pounds rows users people employees customers seats tokens characters
-    chars words lines items files records requests calls messages ms milliseconds s sec secs seconds minutes min mins
-    hours days weeks months years mb gb kb tb kib mib gib bytes kg km miles percent points stars px pixels dpi rpm mah
-    volts watts votes pages copies units tickets documents chunks errors times steps words sqm square meters metres
-    participants attendees guests shares units credits calories iu entries nodes connections clients""".split()
+    chars words lines items files records requests calls messages ms milliseconds s sec secs seconds minutes min
+    mins hours days weeks months years mb gb kb tb kib mib gib bytes kg km miles percent points stars px pixels dpi
+    rpm mah volts watts votes pages copies units tickets documents chunks errors times steps words sqm square meters
+    metres participants attendees guests shares units credits calories iu entries nodes connections clients"""
 )
 
 
 @dataclass(frozen=True, slots=True)
 class NamedDate:
-    """A period of the calendar: a year, part of one (`first_month`, `months`), a week or a day; its year may be open."""
+    """A year, a part of one (`first_month`, `months`), a week or a day; its year may be open."""
 
     year: int | None = None
     first_month: int | None = None

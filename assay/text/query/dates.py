@@ -24,7 +24,7 @@ from assay.errors import QueryError, Reason
 from assay.text.query.date_words import MONTH_NAMES, NamedDate, read_day_number, read_named_date, read_year_after
 from assay.text.query.periods import Period, check_clock, format_moment
 from assay.text.query.relative_dates import RelativeDate, read_relative_date
-from assay.text.query.words import QueryWord, split_words
+from assay.text.query.words import QueryWord, make_table, split_words
 
 DateRelation = Literal["in", "since", "after", "before", "until", "between", "as_of"]
 
@@ -74,13 +74,13 @@ _RELATIONS: dict[tuple[str, ...], DateRelation] = {
     ("through",): "until",
     ("by",): "until",
 }
-_PLAIN = frozenset("in on during from within throughout around".split())
-_FILLERS = frozenset("the early late mid end start beginning of".split())
-_TO = frozenset("to until till through thru".split())
+_PLAIN = make_table("in on during from within throughout around")
+_FILLERS = make_table("the early late mid end start beginning of")
+_TO = make_table("to until till through thru")
 _DASHES = ("-", "–", "—", "..", "→")
 _OPEN_ENDED = (("onwards",), ("onward",), ("and", "later"), ("or", "later"), ("and", "after"))
 _OPEN_STARTED = (("and", "earlier"), ("or", "earlier"), ("and", "before"))
-_PEOPLE = frozenset("april may june august".split())  # months that are names of people: written by June
+_PEOPLE = make_table("april may june august")  # months that are names of people: written by June
 
 
 def find_dates(text: str, at: float | None) -> tuple[DateConstraint, ...]:
@@ -104,14 +104,12 @@ def find_date_words(words: Sequence[QueryWord], at: float | None) -> tuple[DateC
         else:
             found.append((read, first, after))
         i = after
-    for constraint, *_ in found:
-        _check_order(constraint, words)
-    return tuple(constraint for constraint, *_ in found)
+    for one, *_ in found:
+        _check_order(one, words)
+    return tuple(one for one, *_ in found)
 
 
-def _read_constraint(
-    words: Sequence[QueryWord], i: int, at: float | None
-) -> tuple[DateConstraint, int, int] | None:
+def _read_constraint(words: Sequence[QueryWord], i: int, at: float | None) -> tuple[DateConstraint, int, int] | None:
     """Return the constraint that begins at word `i`, with its words [first, after)."""
     lower = words[i].lower
     if lower in ("between", "from") and (pair := _read_pair(words, i + 1, ("and",) if lower == "between" else ())):
@@ -129,8 +127,13 @@ def _read_constraint(
             return None
     else:
         first = i
-        if read_day_number(words, i) is not None and (pair := _read_pair(words, i, ())):
+        if _is_capital_month(words, i) and (pair := _read_pair(words, i, ())):  # March to May 2024
             return _make_pair(words, i, pair, at)
+        if day := read_day_number(words, i):
+            if pair := _read_pair(words, i, ()):
+                return _make_pair(words, i, pair, at)
+            if (listed := _read_listed_day(words, i, day)) is not None:
+                return _make(words, i, i + 1, "in", listed.resolve(at)), i, i + 1
         point = _read_point(words, first, weak=False)
         if point is None:
             return None
@@ -185,6 +188,14 @@ def _read_pair(words: Sequence[QueryWord], i: int, joins: tuple[str, ...]) -> tu
             value = replace(first.value, day=day, year=int(year) if year else first.value.year)
             last = _Point(value, after)
     return (first, last, i) if last else None
+
+
+def _read_listed_day(words: Sequence[QueryWord], i: int, day: int) -> NamedDate | None:
+    """The first day of `5 and 6 July`."""
+    if i + 2 >= len(words) or words[i + 1].lower not in ("and", "or") or read_day_number(words, i + 2) is None:
+        return None
+    last = read_named_date(words, i + 2)
+    return replace(last[0], day=day) if last and last[0].day is not None and last[0].problem is None else None
 
 
 def _is_join(words: Sequence[QueryWord], i: int, joins: tuple[str, ...]) -> bool:
@@ -269,7 +280,8 @@ def _check_order(constraint: DateConstraint, words: Sequence[QueryWord]) -> None
         return
     spelt = " ".join(word.text for word in words if constraint.start <= word.start < constraint.end)
     raise QueryError(
-        f"the dates contradict each other: {spelt!r} begins at {format_moment(since)} and ends at {format_moment(until)}",
+        f"the dates contradict each other: {spelt!r} begins at {format_moment(since)} and ends at "
+        f"{format_moment(until)}",
         "put the earlier date first, or drop one of the two",
     )
 

@@ -15,37 +15,39 @@ from assay.text.analyser import load_stop_words
 from assay.text.query.dates import DateConstraint
 from assay.text.query.intents import IntentCue
 from assay.text.query.versions import VersionConstraint
-from assay.text.query.words import QueryWord
+from assay.text.query.words import QueryWord, make_table
 
 MOST_FACETS = 6
 MOST_READ = 256
 """Words of a query that are searched for a list; in a longer text a conjunction says little."""
 _LONGEST_ITEM = 5  # words
-_DETERMINERS = frozenset("the a an our my your their its this that".split())
-_BOUNDARIES = _DETERMINERS | frozenset(
+_DETERMINERS = make_table("the a an our my your their its this that")
+_BOUNDARIES = _DETERMINERS | make_table(
     """of in on for at by from with about between to as under during into is are does do did was were has have had than
     which who what how why where when whose if be been will can should would could or and vs versus against compare
-    contrast comparing comparison compared difference differences changes change changed diff list show give find me us
-    please both either over per via using without within since until before after more less fewer better worse larger
-    smaller bigger cheaper faster slower higher lower older newer longer shorter differ differs different choose decide
-    pick all every each these those there it one""".split()
+    contrast comparing comparison compared difference differences changes change changed diff list show give find me
+    us please both either over per via using without within since until before after more less fewer better worse
+    larger smaller bigger cheaper faster slower higher lower older newer longer shorter differ differs different
+    choose decide pick all every each these those there it one include includes need needs cost costs support
+    supports offer offers pay pays get gets take takes"""
 )
 _COMPARE_JOINS = ("vs", "versus", "against", "with", "and", "to", "or", "from", "over")
 _PLAIN_JOINS = ("and", "or")
 _LIST_JOINS = ("and", "or", "vs", "versus", "to")
-_OPENERS = frozenset(
-    """list show give find tell name get explain describe compare contrast check send please who what which where when why
-    how is are was were do does did has have can could should would will everyone everybody all every""".split()
+_OPENERS = make_table(
+    """list show give find tell name get explain describe compare contrast check send please who what which where when
+    why how is are was were do does did has have can could should would will everyone everybody all every"""
 )
 # Names that contain a conjunction.
-_FIXED = frozenset(
-    """research-development terms-conditions trust-safety health-safety mergers-acquisitions profit-loss diversity-inclusion
-    learning-development rules-regulations procter-gamble johnson-johnson ernst-young standard-poor marks-spencer
-    environment-safety food-drink food-drug wear-tear supply-demand questions-answers pros-cons""".split()
+_FIXED = make_table(
+    """research-development terms-conditions trust-safety health-safety mergers-acquisitions profit-loss
+    diversity-inclusion learning-development rules-regulations procter-gamble johnson-johnson ernst-young
+    standard-poor marks-spencer environment-safety food-drink food-drug wear-tear supply-demand questions-answers
+    pros-cons"""
 )
-_REMOVED = frozenset(
-    """compare contrast comparing comparison compared difference differences distinction between diff changed changes change
-    trade-off trade-offs tradeoff tradeoffs vs versus of""".split()
+_REMOVED = make_table(
+    """compare contrast comparing comparison compared difference differences distinction between diff changed changes
+    change trade-off trade-offs tradeoff tradeoffs vs versus of"""
 )
 
 
@@ -80,7 +82,7 @@ def split_facets(
         ranges += [(version.start, version.end) for version in versions if version.relation == "between"]
     finder = _ListFinder(words, ranges)
     found = finder.find_compared(compared) if compared else finder.find_changed(versions) if cue else None
-    found = found or finder.find_names(cue is not None)
+    found = found or finder.find_names()
     if found is None:
         return (text,)
     removed = _cue_words(words, cue) if cue else frozenset()
@@ -110,13 +112,17 @@ class _ListFinder:
                 inside[0], inside[0] + 1, self._is_content
             )
         if lowers[-1] in ("from", "to", "than", "with", "against") and len(inside) > 1:  # different from, compared to
-            verb = next((i for i in inside if words[i].lower in ("different", "differ", "differs", "compared")), inside[-1])
+            verb = next(
+                (i for i in inside if words[i].lower in ("different", "differ", "differs", "compared")), inside[-1]
+            )
             return self._around(verb, inside[-1] + 1, self._is_content)
         if lowers[0] == "how":  # how does A compare to B
             for i in range(inside[-1] + 1, len(words) - 1):
                 if words[i].lower == "compare" and words[i + 1].lower in ("to", "with", "against"):
                     return self._around(i, i + 2, self._is_content)
-        start = inside[-1] + 1 if lowers[0] not in ("which", "what", "who", "where", "is", "are", "should") else inside[0]
+        start = (
+            inside[-1] + 1 if lowers[0] not in ("which", "what", "who", "where", "is", "are", "should") else inside[0]
+        )
         joins = [i for i in range(start, len(words)) if words[i].lower in _COMPARE_JOINS and not words[i].quoted]
         for i in joins:
             if found := self._around(i, i + 1, self._is_name):
@@ -138,7 +144,7 @@ class _ListFinder:
                     return _Split((_Item(first, i), _Item(i + 1, inside[-1] + 1)), i, inside[-1] + 1)
         return None
 
-    def find_names(self, compared: bool) -> _Split | None:
+    def find_names(self) -> _Split | None:
         """The first list of names: Berlin, Madrid and Lisbon."""
         if self._shouted:
             return None
@@ -221,7 +227,7 @@ class _ListFinder:
         return self._words[i].lower not in _BOUNDARIES
 
 
-_VERBS = frozenset("is are was were do does did has have will".split())
+_VERBS = make_table("is are was were do does did has have will")
 
 
 def _cue_words(words: Sequence[QueryWord], cue: IntentCue) -> frozenset[int]:
@@ -230,10 +236,10 @@ def _cue_words(words: Sequence[QueryWord], cue: IntentCue) -> frozenset[int]:
     if not inside:
         return frozenset()
     reach = range(inside[0], min(inside[-1] + 2, len(words)))
-    kept = {i for i in reach if words[i].lower in _REMOVED}
-    if kept and words[min(kept)].lower == "of":
-        kept.discard(min(kept))
-    return frozenset(kept)
+    dropped = {i for i in reach if words[i].lower in _REMOVED}
+    if dropped and words[min(dropped)].lower == "of":
+        dropped.discard(min(dropped))
+    return frozenset(dropped | {i for i, word in enumerate(words) if word.lower in ("please", "differ", "differs")})
 
 
 def _group(items: Sequence[_Item]) -> list[Sequence[_Item]]:
@@ -261,6 +267,6 @@ def _write(
         else:
             pieces.append(text[words[i].start : words[i].end])
             i += 1
-    if words:
-        pieces.append(text[words[-1].end :] if len(words) == MOST_READ else "")
+    if len(words) == MOST_READ:
+        pieces.append(text[words[-1].end :])
     return " ".join(" ".join(pieces).split())

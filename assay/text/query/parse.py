@@ -15,12 +15,12 @@ from assay.text.query.dates import DateConstraint, find_date_words
 from assay.text.query.facets import split_facets
 from assay.text.query.intents import Intent, IntentCue, find_intents, list_intents
 from assay.text.query.versions import VersionConstraint, find_version_words
-from assay.text.query.words import QueryWord, split_words
+from assay.text.query.words import QueryWord, make_table, split_words
 
 # Capitalised because they begin a query, not because they are names.
-_OPENERS = frozenset(
+_OPENERS = make_table(
     """list show give find tell name get explain describe compare contrast check send enumerate summarise summarize
-    need help differences difference changes""".split()
+    need help differences difference changes"""
 )
 
 

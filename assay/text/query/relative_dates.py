@@ -1,4 +1,4 @@
-"""Reads the dates of a query that depend on the clock: yesterday, last week, past 3 days, two weeks ago, last Tuesday."""
+"""Reads the dates of a query that depend on the clock: yesterday, last week, past 3 days, last Tuesday."""
 
 from __future__ import annotations
 
@@ -9,24 +9,20 @@ from datetime import timedelta
 from assay.errors import Reason
 from assay.text.query.date_words import MONTH_NAMES
 from assay.text.query.periods import SECONDS, Period, make_day, make_months, make_unit, read_day, shift_day, to_epoch
-from assay.text.query.words import QueryWord
+from assay.text.query.words import QueryWord, make_table
 
 _DAYS = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
-_WEEKDAYS = {
-    name: number
-    for number, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
-}
+_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {name: number for number, name in enumerate(_DAY_NAMES.split())}
 _MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)}
 _STEPS = {"last": -1, "previous": -1, "this": 0, "current": 0, "next": 1}
 _UNITS = {"day": "day", "week": "week", "month": "month", "quarter": "quarter", "year": "year", "hour": "hour"}
 _UNITS |= {"minute": "minute", "fortnight": "fortnight"}
 _UNITS |= {f"{unit}s": unit for unit in tuple(_UNITS)}
-_NUMBERS = {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-}
+_COUNTS = "one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {word: number for number, word in enumerate(_COUNTS.split(), 1)}
 _LARGEST_COUNT = 3  # digits
-_TIMES_OF_DAY = frozenset("morning afternoon evening".split())
+_TIMES_OF_DAY = make_table("morning afternoon evening")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +30,7 @@ class RelativeDate:
     """A period by its distance from the clock.
 
     unit     day, week, month, quarter, year, hour, minute, weekday, week_day (of the present week) or month_name
-    count    how many units later; negative: earlier. Of a weekday or a month: -1 last, 0 the present or most recent, 1 next
+    count    how many units later; negative: earlier. Of a weekday or month: -1 last, 0 most recent, 1 next
     rolling  counted back from the clock (past 3 days) instead of whole units of the calendar
     number   which weekday (Monday 0) or month (January 1)
     """
@@ -62,7 +58,9 @@ class RelativeDate:
             return make_day(today + timedelta(days=self.number - today.weekday()))
         if self.unit == "month_name":
             ended = self.number < today.month
-            year = today.year + (0 if self.count == 0 else -(not ended) if self.count < 0 else self.number <= today.month)
+            year = today.year + (
+                0 if self.count == 0 else -(not ended) if self.count < 0 else self.number <= today.month
+            )
             return make_months(year, self.number)
         if self.unit in ("hour", "minute"):
             size = SECONDS[self.unit]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from assay.text.query.words import QueryWord, split_words
+from assay.text.query.words import QueryWord, make_table, split_words
 
 VersionRelation = Literal["exact", "since", "after", "before", "until", "between"]
 
@@ -63,9 +63,9 @@ _VERSION = re.compile(
     r"(v|version-|release-|release/)?(\d{1,6}(?:\.\d{1,6}){0,4})(?:\.x)?"
     r"([-._]?(?:alpha|beta|rc|pre|preview|dev|post|snapshot|lts|a|b)[-.]?\d{0,4})?"
 )
-_MARKS = frozenset("v ver version versions release releases".split())
-_LINKS = frozenset("and or to vs versus with".split()) | _MARKS
-_DOTTED_MARKS = frozenset("release releases".split())  # release 2.4, but not the release 2024 plan
+_MARKS = make_table("v ver version versions release releases")
+_LINKS = make_table("and or to vs versus with") | _MARKS
+_DOTTED_MARKS = make_table("release releases")  # release 2.4, but not the release 2024 plan
 _RELATIONS: dict[tuple[str, ...], VersionRelation] = {
     ("newer", "than"): "after",
     ("later", "than"): "after",
@@ -88,24 +88,31 @@ _RELATIONS: dict[tuple[str, ...], VersionRelation] = {
     ("until",): "until",
     ("through",): "until",
 }
-_SIGNS: dict[str, VersionRelation] = {">=": "since", "≥": "since", "<=": "until", "≤": "until", ">": "after", "<": "before"}
-_LATER, _EARLIER = frozenset("later newer higher above up".split()), frozenset("older earlier lower below".split())
-_PLACES = frozenset("in since from to on with using between running than at until before after through for".split())
-_RELEASE_WORDS = frozenset(
+_SIGNS: dict[str, VersionRelation] = {
+    ">=": "since",
+    "≥": "since",
+    "<=": "until",
+    "≤": "until",
+    ">": "after",
+    "<": "before",
+}
+_LATER, _EARLIER = make_table("later newer higher above up"), make_table("older earlier lower below")
+_PLACES = make_table("""in since from to on with using between running than at until before after through for""")
+_RELEASE_WORDS = make_table(
     """release releases changelog upgrade migration notes documentation docs api sdk branch build client server cluster
-    clusters beta rc compatibility deprecations features""".split()
+    clusters beta rc compatibility deprecations features"""
 )
-_UNITS = frozenset(
+_UNITS = make_table(
     """percent percents million billion thousand m k gb mb kb tb gib mib ms s sec seconds minutes hours days weeks
-    months years eur euro euros usd dollars gbp points point stars star x times fte ftes kg km miles degrees inches inch
-    kwh kw mw hz mhz ghz people users litres liters tonnes percentage pp bar volts v amps""".split()
+    months years eur euro euros usd dollars gbp points point stars star x times fte ftes kg km miles degrees inches
+    inch kwh kw mw hz mhz ghz people users litres liters tonnes percentage pp bar volts v amps"""
 )
-_COUNTED = frozenset(
+_COUNTED = make_table(
     """section sections chapter table figure fig step score rating clause paragraph article item page annex appendix
     about over under by costs cost average grew rose fell roughly around nearly almost approximately least most only
-    point room floor of is was are were reached scored exercise question principle rule requirement control""".split()
+    point room floor of is was are were reached scored exercise question principle rule requirement control"""
 )
-_STOPS = frozenset("the a an and or not but it this that our my which what who how do does".split())
+_STOPS = make_table("""the a an and or not but it this that our my which what who how do does""")
 
 
 class _Found(NamedTuple):
@@ -169,7 +176,7 @@ def _read_version(words: Sequence[QueryWord], i: int, free: Sequence[bool], *, l
     counted = _follows(words, i, _UNITS) or words[i].gap[-1:] in tuple("$€£") or _percent(words, i)
     if not marked and counted:
         return None
-    placed = parts == 2 and (_is_placed(words, i) or lower.endswith(".x") or _pairs(words, i, free))
+    placed = lower.endswith(".x") or (parts == 2 and (_is_placed(words, i) or _pairs(words, i, free)))
     if not marked and not placed and not (linked and (parts == 2 or _stands_alone(words, i))):
         return None
     if parts > 3 and match[1] is None:
@@ -272,6 +279,6 @@ def _read_relation(
         return _SIGNS[sign], start, end, after
     for size in (2, 1):
         lead = tuple(word.lower for word in words[max(the - size, 0) : the])
-        if lead in _RELATIONS and not words[found.first].opens:
+        if len(lead) == size and lead in _RELATIONS and not words[found.first].opens:
             return _RELATIONS[lead], words[the - size].start, end, after
     return "exact", start, end, after

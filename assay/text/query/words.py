@@ -18,6 +18,11 @@ _BREAKS = frozenset(".?!;\n\r")
 _PAUSES = frozenset(",:()[]–—|")
 
 
+def make_table(words: str) -> frozenset[str]:
+    """Return the words of a string as a set."""
+    return frozenset(words.split())
+
+
 class QueryWord(NamedTuple):
     """A word of a query.
 
@@ -77,6 +82,6 @@ def _ends_clause(gap: str, before: str) -> bool:
     return bool(marks) and not (marks == {"."} and before in _ABBREVIATIONS)
 
 
-_ABBREVIATIONS = frozenset(
-    "vs ver v no nr jan feb mar apr jun jul aug sep sept oct nov dec approx dr mr mrs ms st inc ltd".split()
+_ABBREVIATIONS = make_table(
+    """vs ver v no nr jan feb mar apr jun jul aug sep sept oct nov dec approx dr mr mrs ms st inc ltd"""
 )
