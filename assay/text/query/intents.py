@@ -7,8 +7,8 @@
     lookup   none of these
 
 A word alone decides nothing: `list` counts where a clause begins and a plural follows, `before` where a question asks
-for a past state. The rules (`intent_rules`) are expressions over one line made of the words of the query, in which dates
-and versions are replaced by their relation. Their repetitions and the words have bounds, so the time is linear.
+for a past state. The rules (`intent_rules`) are expressions over one line made of the words of the query, in which
+dates and versions are replaced by their relation. Their repetitions and the words have bounds, so the time is linear.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from assay.text.entities import extract_entities
 from assay.text.identifiers import extract_identifiers
 from assay.text.query.dates import DateConstraint, find_date_words
 from assay.text.query.facets import split_facets
-from assay.text.query.intents import Intent, IntentCue, find_intents, list_intents
+from assay.text.query.intent_rules import Intent
+from assay.text.query.intents import IntentCue, find_intents, list_intents
 from assay.text.query.versions import VersionConstraint, find_version_words
 from assay.text.query.words import QueryWord, make_table, split_words
 
