@@ -29,11 +29,10 @@ def _any(words: str) -> str:
 _W = r"(?:[^ ^$]+ )"  # one word inside the clause
 _DET = _any("the a an this that these those our my your his her their its some")
 _OPEN = (
-    r"\^ (?:(?:please|kindly|just|so|and|also|ok|okay|hi|hey|hello|then|now|,|can you|could you|would you|"
-    r"will you|can i|"
-    r"can we|could i|could we|i need|i want|we need|we want|i'd like|i would like|need|want|help me|tell me|"
-    r"tell us|let me|"
-    r"know|do you know|do we know|remind me|show me|give me|me|us|to|see|get|have|first|quickly|let's) ){0,7}?"
+    r"\^ (?:(?:please|kindly|just|so|and|also|ok|okay|hi|hey|hello|then|now|,|can you|could you|would you|will you|"
+    r"can i|can we|could i|could we|i need|i want|we need|we want|i'd like|i would like|need|want|help me|tell me|"
+    r"tell us|let me|know|do you know|do we know|remind me|show me|give me|me|us|to|see|get|have|first|quickly|"
+    r"let's) ){0,7}?"
 )
 _VERBS = _any(
     """owns handles manages leads maintains approves contains includes stores sends requires applies offers provides
