@@ -60,6 +60,11 @@ def extract_identifiers(text: str) -> list[str]:
     return list(dict.fromkeys(name for _, name in sorted(found) if name))
 
 
+def find_quotes(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the quoted phrases of a query, with their quotation marks, in order."""
+    return [quoted.span() for quoted in _QUOTED.finditer(text)]
+
+
 def is_name(token: str) -> bool:
     """Does a token look like a name rather than a word?"""
     if _ORDINARY.fullmatch(token):
