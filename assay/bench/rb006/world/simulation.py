@@ -1,0 +1,347 @@
+"""The state machine: simulates one department month by month. The same seed and index give the same department."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from itertools import count
+
+from assay.bench.rb006.world.facts import Fact, FactKey
+from assay.bench.rb006.world.names import (
+    DECISIONS,
+    INCIDENTS,
+    PEOPLE,
+    PROJECTS,
+    REFERENCES,
+    SERVICES,
+    TICKETS,
+    VENDORS,
+    NameBook,
+)
+from assay.bench.rb006.world.organisation import (
+    DRAFT,
+    MONTHS,
+    REGIONS,
+    VERSIONS,
+    Department,
+    Handover,
+    Incident,
+    Meeting,
+    PolicyEdition,
+    Release,
+    Ticket,
+    format_day,
+)
+from assay.bench.rb006.world.streams import open_stream
+from assay.bench.rb006.world.templates import PolicyItem, TemplateSet
+
+TOPICS = 3
+"""Policy topics per department."""
+STEPS = 13
+"""Entries in the timeline of an incident."""
+SETTINGS = (2, 3)
+"""Changes per release."""
+LEAST_RELEASES = 6
+
+
+def simulate_department(seed: int, templates: TemplateSet, index: int) -> Department:
+    """Simulate a department over 24 months."""
+    return _Simulation(seed, templates, index).run()
+
+
+def month_day(month: int, day: int) -> date:
+    """A day of a simulated month, counted from 0."""
+    return date(2024 + month // 12, month % 12 + 1, day)
+
+
+class _Simulation:
+    def __init__(self, seed: int, templates: TemplateSet, index: int) -> None:
+        self.seed, self.index = seed, index
+        self.words: Mapping[str, tuple[str, ...]] = templates.words
+        self.policies = templates.policies
+        self.names = NameBook(seed, templates.words)
+        self.random = open_stream(seed, "department", index)
+        self.pager_numbers = count(index * SERVICES * 8)
+        subjects = {
+            kind: tuple(f"{kind}:{index}:{place}" for place in range(number))
+            for kind, number in (
+                ("person", PEOPLE),
+                ("service", SERVICES),
+                ("project", PROJECTS),
+                ("vendor", VENDORS),
+            )
+        }
+        self.state = Department(
+            index,
+            self.names.department(index),
+            f"department:{index}",
+            subjects["person"],
+            subjects["service"],
+            subjects["project"],
+            subjects["vendor"],
+            labels={f"department:{index}": self.names.department(index)},
+        )
+        for group in subjects.values():
+            for subject in group:
+                self._label(subject)
+        self.facts = self.state.facts
+
+    def run(self) -> Department:
+        self._found()
+        self._add_policies()
+        changes = self._plan_changes()
+        for month in range(MONTHS):
+            handovers = self._change_state(month, changes)
+            self._release(month)
+            self._open_tickets(month)
+            self._break_down(month)
+            self._meet(month, handovers)
+        return self.state
+
+    # the start
+
+    def _found(self) -> None:
+        """Set what is true before the first month."""
+        state, pick = self.state, self.random.choice
+        start = month_day(0, 1)
+        self._set(state.subject, "head", self._before(start), link=state.people[0])
+        self._set(state.subject, "cost_centre", start, f"CC-{self.names.code('cost', self.index, 4)}")
+        self._set(state.subject, "site", start, pick(self.words["city"]))
+        roles = self.random.sample(self.words["role"], PEOPLE)
+        for place, (person, role) in enumerate(zip(state.people, roles, strict=True)):
+            number = self.index * PEOPLE + place
+            self._set(person, "role", start, role)
+            self._set(person, "extension", start, self.names.code("extension", number))
+            self._set(person, "number", start, f"E{self.names.code('staff', number, 6)}")
+            desk = f"{pick('ABCDEFGH')}{self.random.randint(1, 9)}-{self.random.randint(101, 480)}"
+            self._set(person, "desk", start, desk)
+        for place, vendor in enumerate(state.vendors):
+            self._found_vendor(vendor, self.index * VENDORS + place)
+        for place, service in enumerate(state.services):
+            self._found_service(service, place)
+        for place, project in enumerate(state.projects):
+            self._found_project(project, place)
+
+    def _found_vendor(self, vendor: str, number: int) -> None:
+        pick, start = self.random.choice, month_day(0, 1)
+        self._set(vendor, "contract", start, f"CTR-{self.names.code('contract', number)}")
+        self._set(vendor, "value", start, f"EUR {self.random.randint(41, 980)},{self.random.randint(100, 999)}")
+        self._set(vendor, "renewal", start, format_day(month_day(24 + self.random.randrange(18), self._day())))
+        self._set(vendor, "contact", start, f"{pick(self.words['first'])} {pick(self.words['last'])}")
+        self._set(vendor, "location", start, pick(self.words["location"]))
+        self._set(vendor, "department", start, link=self.state.subject)
+
+    def _found_service(self, service: str, place: int) -> None:
+        """Services use vendors and services of this department or of an earlier one: growth adds no new edges back."""
+        pick, start = self.random.choice, month_day(0, 1)
+        number = self.index * SERVICES + place
+        name = self.state.labels[service]
+        owner = pick(self.state.people)
+        self._set(service, "owner", self._before(start), link=owner)
+        self._set(service, "pager", self._before(start), self._pager())
+        self._set(service, "port", start, self.names.code("port", number))
+        cluster = f"{pick(self.words['cluster_place'])}-node-{self.random.randint(100, 999)}"
+        self._set(service, "cluster", start, cluster)
+        self._set(service, "repository", start, f"git/{self.state.name.split()[0].lower()}/{name}")
+        self._set(service, "slo", start, f"99.{self.random.randint(10, 98)}%")
+        vendor = f"vendor:{self._neighbour()}:{self.random.randrange(VENDORS)}"
+        self._set(service, "vendor", start, link=vendor)
+        self.state.purposes[service] = pick(self.words["purpose"])
+        near = self._neighbour()
+        others = [other for other in range(SERVICES) if near != self.index or other != place]
+        self._set(service, "dependency", start, link=f"service:{near}:{pick(others)}")
+
+    def _found_project(self, project: str, place: int) -> None:
+        pick, start = self.random.choice, month_day(0, 1)
+        number = self.index * PROJECTS + place
+        first = month_day(place, self._day())
+        self._set(project, "lead", first, link=pick(self.state.people))
+        self._set(project, "budget", first, self._budget())
+        self._set(project, "deadline", start, format_day(month_day(24 + self.random.randrange(12), self._day())))
+        self._set(project, "code", start, f"PRJ-{self.names.code('project', number)}")
+        self._set(project, "vendor", start, link=f"vendor:{self._neighbour()}:{self.random.randrange(VENDORS)}")
+        self._set(project, "service", start, link=f"service:{self._neighbour()}:{self.random.randrange(SERVICES)}")
+
+    def _add_policies(self) -> None:
+        """Every topic has three versions per region and a contradictory draft; values of one item all differ."""
+        for topic in self.random.sample(sorted(self.policies), TOPICS):
+            days = [month_day(first + self.random.randrange(5), 1) for first in (0, 8, 16)]
+            draft_day = days[2] - timedelta(days=self.random.randint(20, 60))
+            draft_region = self.random.choice(REGIONS)
+            items = tuple((item, self.random.choice(item.names)) for item in self.policies[topic])
+            values = {item.names[0]: self._values(item) for item, _ in items}
+            for region_place, region in enumerate(REGIONS):
+                subject = f"policy:{self.index}:{topic}:{region}"
+                self.state.labels[subject] = f"{self.state.name} {topic} policy, {region}"
+                for place, (version, day) in enumerate(zip(VERSIONS, days, strict=True)):
+                    end = days[place + 1] if place + 1 < len(days) else None
+                    cells = {name: pool[place * len(REGIONS) + region_place] for name, pool in values.items()}
+                    self._add_edition(PolicyEdition(subject, topic, region, version, day, items), end, cells)
+                if region == draft_region:
+                    cells = {name: pool[-1] for name, pool in values.items()}
+                    self._add_edition(PolicyEdition(subject, topic, region, DRAFT, draft_day, items), days[2], cells)
+
+    def _add_edition(self, edition: PolicyEdition, end: date | None, values: Mapping[str, str]) -> None:
+        self.state.editions.append(edition)
+        cells = {"effective": format_day(edition.day), **values}
+        for attribute, value in cells.items():
+            self.facts.add(Fact(edition.subject, attribute, value, edition.day, end, edition.version))
+
+    def _values(self, item: PolicyItem) -> list[str]:
+        """Ten different values: three versions for three regions, and a draft."""
+        if item.kind == "amount":
+            return [f"EUR {5 * number}" for number in self.random.sample(range(7, 90), 10)]
+        if item.kind == "period":
+            return [f"{number} days" for number in self.random.sample(range(5, 95), 10)]
+        if item.kind == "share":
+            return [f"{number}%" for number in self.random.sample(range(11, 95), 10)]
+        return self.random.sample(self.words["approver"], 10)
+
+    # the months
+
+    def _plan_changes(self) -> dict[int, list[tuple[str, str]]]:
+        """month → (subject, attribute) that change in it."""
+        changes: dict[int, list[tuple[str, str]]] = {}
+        state = self.state
+        plan = [(state.subject, "head", 1)]
+        plan += [(service, "owner", 2 if place < 3 else 1) for place, service in enumerate(state.services)]
+        plan += [(service, "pager", 2 if place < 2 else 1) for place, service in enumerate(state.services)]
+        plan += [(project, attribute, 1) for project in state.projects for attribute in ("lead", "budget")]
+        for subject, attribute, number in plan:
+            for month in self.random.sample(range(5, MONTHS - 1), number):
+                changes.setdefault(month, []).append((subject, attribute))
+        return changes
+
+    def _change_state(self, month: int, changes: Mapping[int, list[tuple[str, str]]]) -> tuple[Handover, ...]:
+        handovers = []
+        for subject, attribute in changes.get(month, ()):
+            day, old = month_day(month, self._day()), self.facts.current(subject, attribute)
+            if attribute == "pager":
+                self._set(subject, attribute, day, self._pager())
+            elif attribute == "budget":
+                self._set(subject, attribute, day, self._budget())
+            else:
+                people = [person for person in self.state.people if self.state.labels[person] != old.value]
+                new = self._set(subject, attribute, day, link=self.random.choice(people))
+                if attribute == "owner":
+                    handovers.append(Handover(subject, day, old.key, new.key))
+        self.state.handovers += handovers
+        return tuple(handovers)
+
+    def _release(self, month: int) -> None:
+        """Every service has a release every third or fourth month."""
+        for place, service in enumerate(self.state.services):
+            if (month + place) % (3 if place < 3 else 4) == 0:
+                number = sum(release.service == service for release in self.state.releases)
+                version = f"{1 + number // 3}.{number % 3}.{self.random.randint(0, 9)}"
+                day = month_day(month, self._day())
+                chosen = self.random.sample(self.words["setting"], self.random.choice(SETTINGS))
+                settings = {
+                    name: self._set(service, name, day, str(self.random.randint(3, 997)), version).key for name in chosen
+                }
+                self._set(service, "released", day, format_day(day), version)
+                self.state.releases.append(Release(service, version, day, settings))
+
+    def _open_tickets(self, month: int) -> None:
+        for _ in range(TICKETS // MONTHS):
+            place = len(self.state.tickets)
+            number = self.index * TICKETS + place
+            subject = f"ticket:{self.index}:{place}"
+            self.state.labels[subject] = f"TKT-{self.names.code('ticket', number, 6)}"
+            service, day = self.state.services[place % SERVICES], month_day(month, self._day())
+            self._set(subject, "service", day, link=service)
+            self._set(subject, "assignee", day, link=self.random.choice(self.state.people))
+            self._set(subject, "error", day, f"ERR-{self.names.code('error', number, 6)}")
+            self._set(subject, "fix", day, self.random.choice(self.words["fix"]))
+            self.state.tickets.append(Ticket(subject, service, day, self.random.choice(self.words["symptom"])))
+
+    def _break_down(self, month: int) -> None:
+        """Three outages: in months 4, 12 and 20, of the first three services."""
+        if month % 8 != 4:
+            return
+        place = len(self.state.incidents)
+        subject, service = f"incident:{self.index}:{place}", self.state.services[place]
+        self.state.labels[subject] = f"INC-{self.names.code('incident', self.index * INCIDENTS + place)}"
+        day = month_day(month, self._day())
+        self._set(subject, "service", day, link=service)
+        self._set(subject, "duration", day, f"{self.random.randint(31, 400)} minutes")
+        self._set(subject, "cause", day, self.random.choice(self.words["cause"]))
+        self._set(subject, "action", day, link=self.random.choice(self.state.people))
+        minute, steps = self.random.randint(0, 600), []
+        for number, step in enumerate(self.random.sample(self.words["step"], STEPS)):
+            minute += self.random.randint(2, 40)
+            text = f"at {minute // 60:02d}:{minute % 60:02d} {step}"
+            steps.append(self._set(subject, f"step {number}", day, text).key)
+        self.state.incidents.append(Incident(subject, service, day, self.random.choice(self.words["task"]), tuple(steps)))
+
+    def _meet(self, month: int, handovers: tuple[Handover, ...]) -> None:
+        place = len(self.state.meetings)
+        day = month_day(month, 28)
+        decisions = []
+        if month == 0:
+            self.decisions = self._shuffle("decision", DECISIONS)
+            self.references = self._shuffle("item_filed", REFERENCES)
+        for number in range(place * DECISIONS // MONTHS, (place + 1) * DECISIONS // MONTHS):
+            subject = f"decision:{self.index}:{number}"
+            self.state.labels[subject] = f"D-{self.names.code('decision', self.index * DECISIONS + number)}"
+            self._set(subject, "decision", day, self.decisions[number])
+            decisions.append(subject)
+        references = {}
+        for number in range(place * REFERENCES // MONTHS, (place + 1) * REFERENCES // MONTHS):
+            subject = f"reference:{self.index}:{number}"
+            self.state.labels[subject] = self.references[number]
+            self._set(subject, "reference", day, f"REF-{self.names.code('file', self.index * REFERENCES + number, 6)}")
+            references[subject] = self.references[number]
+        self.state.meetings.append(Meeting(day, tuple(decisions), references, handovers))
+
+    # helpers
+
+    def _set(
+        self, subject: str, attribute: str, day: date, value: str = "", version: str = "", *, link: str = ""
+    ) -> Fact:
+        """Set a value, or the name of another subject as the value."""
+        if link:
+            value = self._label(link)
+            self.state.links[f"{subject} {attribute}"] = link
+        return self.facts.set_value(subject, attribute, value, day, version)
+
+    def _label(self, subject: str) -> str:
+        if subject not in self.state.labels:
+            kind, department, *rest = subject.split(":")
+            place = int(rest[0])
+            naming = {
+                "person": self.names.person,
+                "service": self.names.service,
+                "project": self.names.project,
+                "vendor": self.names.vendor,
+            }
+            self.state.labels[subject] = naming[kind](int(department), place)
+        return self.state.labels[subject]
+
+    def _neighbour(self) -> int:
+        """This department, or with two chances in three one of the eight before it."""
+        earlier = range(max(0, self.index - 8), self.index)
+        return self.random.choice(earlier) if earlier and self.random.random() < 2 / 3 else self.index
+
+    def _shuffle(self, kind: str, number: int) -> list[str]:
+        return self.random.sample(self.words[kind], number)
+
+    def _before(self, day: date) -> date:
+        return day - timedelta(days=self.random.randint(40, 700))
+
+    def _day(self) -> int:
+        return self.random.randint(1, 27)
+
+    def _budget(self) -> str:
+        return f"EUR {self.random.randint(61, 940)},{self.random.randint(100, 999)}"
+
+    def _pager(self) -> str:
+        return f"PD-{self.names.code('pager', next(self.pager_numbers), 6)}"
+
+
+def iterate_departments(seed: int, templates: TemplateSet, number: int) -> Iterator[Department]:
+    """Simulate the first departments, one after the other; only one is held at a time."""
+    return (simulate_department(seed, templates, index) for index in range(number))
+
+
+__all__ = ["FactKey", "iterate_departments", "month_day", "simulate_department"]
