@@ -58,9 +58,10 @@ def bind_list_policy(context: Context) -> Binding:
 
 
 def bind_list_staff(context: Context) -> Binding:
-    attribute = context.random.choice(("extension", "number", "desk"))
-    keys = tuple((1, context.key(person, attribute)) for person in context.state.people)
-    return Binding({"department": context.state.name, "attribute": context.word(f"ask.{attribute}")}, keys)
+    keys = [
+        (1, context.key(person, name)) for person in context.state.people for name in ("extension", "number", "desk")
+    ]
+    return Binding({"department": context.state.name}, tuple(keys))
 
 
 def bind_list_compare(context: Context) -> Binding:
@@ -88,12 +89,8 @@ def bind_version_diff(context: Context) -> Binding:
 
 def bind_diff_release(context: Context) -> Binding:
     service = context.random.choice(context.state.services)
-    keys = [
-        (1, key)
-        for release in context.state.releases
-        if release.service == service
-        for key in release.settings.values()
-    ]
+    releases = [release for release in context.state.releases if release.service == service]
+    keys = [(1, key) for release in releases for key in release.settings.values()]
     return Binding({"service": context.label(service)}, tuple(keys))
 
 
@@ -109,20 +106,21 @@ def bind_oos_identifier(context: Context) -> Binding | None:
 
 
 def bind_oos_attribute(context: Context) -> Binding:
-    name = context.label(choose_start(context, context.random.choice(("service", "project", "vendor"))))
-    return Binding({"name": name, "absent": context.word("absent")}, ())
+    kind = context.random.choice(("service", "project", "vendor"))
+    return Binding({"name": context.label(choose_start(context, kind)), "absent": context.word(f"absent.{kind}")}, ())
 
 
 def bind_oos_hop2(context: Context) -> Binding:
-    _, phrase, _ = walk(context, choose_start(context, "service"), (context.random.choice(("vendor", "owner")),))
-    return Binding({"bridge": phrase, "absent": context.word("absent")}, ())
+    attribute = context.random.choice(("vendor", "owner"))
+    subject, phrase, _ = walk(context, choose_start(context, "service"), (attribute,))
+    return Binding({"bridge": phrase, "absent": context.word(f"absent.{subject.partition(':')[0]}")}, ())
 
 
 def bind_oos_ambiguous(context: Context) -> Binding | None:
     pair = find_homonyms(context)
     if pair is None:
         return None
-    return Binding({"person": context.label(pair[0]), "absent": context.word("absent")}, (), "name_collision")
+    return Binding({"person": context.label(pair[0]), "absent": context.word("absent.person")}, (), "name_collision")
 
 
 def _bind_long(steps: tuple[str, ...], starts: tuple[str, ...]) -> Binder:

@@ -10,7 +10,7 @@ from assay.bench.rb006.world.streams import open_stream, permute
 PEOPLE, SERVICES, PROJECTS, VENDORS = 14, 5, 4, 3
 """Entities per department. The last person of every second department is a homonym of a neighbour's."""
 
-TICKETS, INCIDENTS, DECISIONS, REFERENCES = 72, 3, 24, 12
+TICKETS, INCIDENTS, DECISIONS, REFERENCES = 72, 3, 36, 12
 """Records per department over the simulated time."""
 
 

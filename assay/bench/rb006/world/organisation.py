@@ -10,7 +10,7 @@ from assay.bench.rb006.world.templates import PolicyItem
 
 FIRST_DAY, LAST_DAY = date(2024, 1, 1), date(2025, 12, 31)
 MONTHS = 24
-REGIONS = ("EMEA", "Americas", "Asia-Pacific")
+REGIONS = ("EMEA", "LATAM", "APAC")
 VERSIONS = ("1.0", "2.0", "3.0")
 DRAFT = "3.0-draft"
 
@@ -54,7 +54,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A monthly meeting: decisions, references mentioned in passing (item → fact), and handovers announced."""
+    """A regular meeting: decisions, references mentioned in passing (item → fact), and handovers announced."""
 
     day: date
     decisions: tuple[str, ...]

@@ -10,6 +10,8 @@ from assay.text.analyser import Analyser
 
 MOST_FEASIBLE_TOKENS = 300
 LEAST_IMPOSSIBLE_TOKENS, LEAST_IMPOSSIBLE_UNITS = 600, 12
+"""Impossible evidence is that long, or has that many units and still does not fit the budget."""
+BUDGET = 400
 CUES = ("list", "all", "every", "compare", "changed", "difference", "vs")
 """Words that sound like a listing or a diff: they occur in feasible and in impossible queries."""
 
@@ -42,7 +44,8 @@ def _find_size_faults(query: WorldQuery) -> list[str]:
         return [f"{query.id} has no evidence"]
     if query.is_answerable and tokens > MOST_FEASIBLE_TOKENS:
         return [f"{query.id}: feasible evidence has {tokens} tokens, more than {MOST_FEASIBLE_TOKENS}"]
-    if not query.is_answerable and tokens < LEAST_IMPOSSIBLE_TOKENS and units < LEAST_IMPOSSIBLE_UNITS:
+    too_long = tokens >= LEAST_IMPOSSIBLE_TOKENS or (units >= LEAST_IMPOSSIBLE_UNITS and tokens > BUDGET)
+    if not query.is_answerable and not too_long:
         return [f"{query.id}: impossible, but its evidence has only {tokens} tokens in {units} units"]
     return []
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date, timedelta
 from itertools import count
 
-from assay.bench.rb006.world.facts import Fact, FactKey
+from assay.bench.rb006.world.facts import Fact
 from assay.bench.rb006.world.names import (
     DECISIONS,
     INCIDENTS,
@@ -32,16 +32,16 @@ from assay.bench.rb006.world.organisation import (
     Ticket,
     format_day,
 )
-from assay.bench.rb006.world.streams import open_stream
+from assay.bench.rb006.world.streams import open_stream, permute
 from assay.bench.rb006.world.templates import PolicyItem, TemplateSet
 
-TOPICS = 3
+TOPICS = 2
 """Policy topics per department."""
-STEPS = 13
+MEETINGS = MONTHS // 2
+STEPS = 16
 """Entries in the timeline of an incident."""
-SETTINGS = (2, 3)
+SETTINGS = (3, 4)
 """Changes per release."""
-LEAST_RELEASES = 6
 
 
 def simulate_department(seed: int, templates: TemplateSet, index: int) -> Department:
@@ -61,6 +61,8 @@ class _Simulation:
         self.policies = templates.policies
         self.names = NameBook(seed, templates.words)
         self.random = open_stream(seed, "department", index)
+        self.decisions = self.random.sample(self.words["decision"], DECISIONS)
+        self.references = self.random.sample(self.words["item_filed"], REFERENCES)
         self.pager_numbers = count(index * SERVICES * 8)
         subjects = {
             kind: tuple(f"{kind}:{index}:{place}" for place in range(number))
@@ -90,12 +92,15 @@ class _Simulation:
         self._found()
         self._add_policies()
         changes = self._plan_changes()
+        handovers: list[Handover] = []
         for month in range(MONTHS):
-            handovers = self._change_state(month, changes)
+            handovers += self._change_state(month, changes)
             self._release(month)
             self._open_tickets(month)
             self._break_down(month)
-            self._meet(month, handovers)
+            if month % 2:
+                self._meet(month, tuple(handovers))
+                handovers.clear()
         return self.state
 
     # the start
@@ -139,7 +144,7 @@ class _Simulation:
         owner = pick(self.state.people)
         self._set(service, "owner", self._before(start), link=owner)
         self._set(service, "pager", self._before(start), self._pager())
-        self._set(service, "port", start, self.names.code("port", number))
+        self._set(service, "port", start, str(10_000 + permute(number, 50_000, self.seed, "port")))
         cluster = f"{pick(self.words['cluster_place'])}-node-{self.random.randint(100, 999)}"
         self._set(service, "cluster", start, cluster)
         self._set(service, "repository", start, f"git/{self.state.name.split()[0].lower()}/{name}")
@@ -268,26 +273,25 @@ class _Simulation:
         self._set(subject, "cause", day, self.random.choice(self.words["cause"]))
         self._set(subject, "action", day, link=self.random.choice(self.state.people))
         minute, steps = self.random.randint(0, 600), []
-        for number, step in enumerate(self.random.sample(self.words["step"], STEPS)):
+        for number in range(STEPS):
             minute += self.random.randint(2, 40)
-            text = f"at {minute // 60:02d}:{minute % 60:02d} {step}"
+            first, second = self.random.sample(self.words["step"], 2)
+            text = f"at {minute // 60:02d}:{minute % 60:02d} {first}, and a little later {second}"
             steps.append(self._set(subject, f"step {number}", day, text).key)
         self.state.incidents.append(Incident(subject, service, day, self.random.choice(self.words["task"]), tuple(steps)))
 
     def _meet(self, month: int, handovers: tuple[Handover, ...]) -> None:
+        """A meeting every second month."""
         place = len(self.state.meetings)
         day = month_day(month, 28)
         decisions = []
-        if month == 0:
-            self.decisions = self._shuffle("decision", DECISIONS)
-            self.references = self._shuffle("item_filed", REFERENCES)
-        for number in range(place * DECISIONS // MONTHS, (place + 1) * DECISIONS // MONTHS):
+        for number in range(place * DECISIONS // MEETINGS, (place + 1) * DECISIONS // MEETINGS):
             subject = f"decision:{self.index}:{number}"
             self.state.labels[subject] = f"D-{self.names.code('decision', self.index * DECISIONS + number)}"
             self._set(subject, "decision", day, self.decisions[number])
             decisions.append(subject)
         references = {}
-        for number in range(place * REFERENCES // MONTHS, (place + 1) * REFERENCES // MONTHS):
+        for number in range(place * REFERENCES // MEETINGS, (place + 1) * REFERENCES // MEETINGS):
             subject = f"reference:{self.index}:{number}"
             self.state.labels[subject] = self.references[number]
             self._set(subject, "reference", day, f"REF-{self.names.code('file', self.index * REFERENCES + number, 6)}")
@@ -323,9 +327,6 @@ class _Simulation:
         earlier = range(max(0, self.index - 8), self.index)
         return self.random.choice(earlier) if earlier and self.random.random() < 2 / 3 else self.index
 
-    def _shuffle(self, kind: str, number: int) -> list[str]:
-        return self.random.sample(self.words[kind], number)
-
     def _before(self, day: date) -> date:
         return day - timedelta(days=self.random.randint(40, 700))
 
@@ -338,10 +339,3 @@ class _Simulation:
     def _pager(self) -> str:
         return f"PD-{self.names.code('pager', next(self.pager_numbers), 6)}"
 
-
-def iterate_departments(seed: int, templates: TemplateSet, number: int) -> Iterator[Department]:
-    """Simulate the first departments, one after the other; only one is held at a time."""
-    return (simulate_department(seed, templates, index) for index in range(number))
-
-
-__all__ = ["FactKey", "iterate_departments", "month_day", "simulate_department"]

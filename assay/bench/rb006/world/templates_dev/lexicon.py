@@ -134,7 +134,10 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         write path was paused, the backlog began to shrink, a partner reported timeouts, the status page was updated,
         the queue was drained by hand, a patched build was deployed, read-only mode was switched on, synthetic checks
         turned green, the bridge call was closed, two workers were restarted, the failover was rehearsed once more,
-        the load balancer was drained, log levels were raised""",
+        the load balancer was drained, log levels were raised, a second team was called in, the vendor hotline was
+        dialled, a stuck lock was found, the cache was warmed by hand, a wrong dashboard caused a detour, customers were
+        told to retry, the change freeze was announced, a spare node was added, the audit trail was exported, the on-duty
+        manager was woken""",
         ",",
     ),
     "task": _split(
@@ -151,7 +154,10 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         the night shift, run the backup drill on Saturdays, close the small office over the holidays, rename the intake
         form, stop printing delivery slips, sign builds with hardware keys, offer a second training day, record
         every customer call, replace badge readers, shorten the stand-up, rotate the duty officer weekly, translate the
-        help pages""",
+        help pages, lend the spare projector to the reception, keep the pilot running until spring, invite two outside
+        speakers a year, hand the intranet page to a student, close the ticket queue during the move, paint the quiet
+        room, test every restore twice, ban stickers on rented desks, order the furniture in one batch, publish salary
+        bands, let visitors use the guest network, number the storage shelves""",
         ",",
     ),
     "item_filed": _split(
@@ -162,11 +168,21 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         cleaning services""",
         ",",
     ),
-    "absent": _split(
-        """catering allergies, parking permit, favourite conference, carbon footprint, patent portfolio, union
-        representative, locker combination, charity donation, shuttle timetable, mascot, sabbatical date, stock option
-        plan""",
+    "absent.service": _split(
+        """penetration test result, energy consumption, customer satisfaction score, recovery time objective,
+        accessibility grade, data classification label""",
         ",",
+    ),
+    "absent.project": _split(
+        """carbon footprint, insured sum, steering committee quorum, code of conduct, lessons learned score, working
+        language""",
+        ",",
+    ),
+    "absent.vendor": _split(
+        "VAT number, credit rating, headcount, insurance certificate, stock ticker, complaints hotline", ","
+    ),
+    "absent.person": _split(
+        "date of birth, home address, driving licence, union membership, dietary preference, emergency contact", ","
     ),
     "ask.contract": _split("contract number, contract id, contract code", ","),
     "ask.location": _split("data location, hosting city, server location, data centre city", ","),
@@ -210,6 +226,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("expense claims|reimbursement forms", "period"),
         _item("business class flights|premium cabin bookings", "approval"),
         _item("rail discount cards|season passes for trains", "share"),
+        _item("mileage for a private car|kilometre money for own vehicles", "amount"),
+        _item("airport parking|car parks at terminals", "amount"),
+        _item("trip cancellations|called-off journeys", "period"),
     ),
     "remote work": (
         _item("working from abroad|telework in a foreign country", "period"),
@@ -219,6 +238,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("notice before a move|advance word of relocation", "period"),
         _item("a co-working desk|a rented hot desk", "amount"),
         _item("weekly presence in the office|attendance on site", "share"),
+        _item("a private printer|printing gear at home", "amount"),
+        _item("night work from home|late shifts away from the office", "approval"),
+        _item("equipment returns|handing back borrowed gear", "period"),
     ),
     "information retention": (
         _item("customer contracts|client agreements", "period"),
@@ -228,6 +250,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("early deletion|premature disposal", "approval"),
         _item("sampled disposal checks|spot checks of shredding", "share"),
         _item("off-site storage|remote archiving", "amount"),
+        _item("chat histories|messenger transcripts", "period"),
+        _item("video footage|camera material", "period"),
+        _item("legal holds|litigation freezes", "approval"),
     ),
     "access control": (
         _item("privileged accounts|administrator logins", "approval"),
@@ -237,6 +262,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("access reviews|entitlement recertification", "share"),
         _item("lost key cards|mislaid badges", "amount"),
         _item("shared mailboxes|group inboxes", "approval"),
+        _item("server room entry|admission to the data hall", "approval"),
+        _item("failed login lockouts|blocks after wrong sign-ins", "period"),
+        _item("a spare badge|a duplicate pass", "amount"),
     ),
     "purchasing": (
         _item("orders without a quote|buys with no competing bid", "amount"),
@@ -246,6 +274,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("corporate card purchases|spending on plastic", "amount"),
         _item("software subscriptions|recurring licences", "approval"),
         _item("late delivery penalties|liquidated damages", "share"),
+        _item("supplier gifts|presents from vendors", "amount"),
+        _item("payment terms|time allowed to settle bills", "period"),
+        _item("volume discounts|rebates for quantity", "share"),
     ),
     "learning": (
         _item("conference tickets|admission to symposia", "amount"),
@@ -255,6 +286,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("external coaches|outside mentors", "approval"),
         _item("repayment after leaving|clawback on departure", "period"),
         _item("textbooks|printed reading matter", "amount"),
+        _item("online courses|web-based trainings", "amount"),
+        _item("exam retakes|second attempts at tests", "share"),
+        _item("internal lectures|talks by colleagues", "period"),
     ),
     "equipment": (
         _item("a laptop|a portable computer|a notebook machine", "amount"),
@@ -264,6 +298,9 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("loss of a device|a missing gadget", "share"),
         _item("loaner devices|stopgap hardware", "period"),
         _item("monitors|display screens", "amount"),
+        _item("a headset|earphones with a microphone", "amount"),
+        _item("device insurance|cover for hardware", "share"),
+        _item("purchase of used devices|buying retired kit", "approval"),
     ),
     "absence": (
         _item("parental leave|time off for new parents", "period"),
@@ -273,5 +310,8 @@ POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
         _item("pay during illness|salary while unwell", "share"),
         _item("bereavement leave|time off after a death", "period"),
         _item("a nursery subsidy|support for childcare", "amount"),
+        _item("a wedding day off|leave for a marriage", "period"),
+        _item("flexitime credit|hours saved up", "share"),
+        _item("volunteer work|unpaid civic service", "period"),
     ),
 }
