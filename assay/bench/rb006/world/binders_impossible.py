@@ -43,16 +43,12 @@ def bind_list_decisions(context: Context) -> Binding:
 
 
 def _edition_keys(edition: PolicyEdition) -> Facts:
-    return [
-        (1, FactKey(edition.subject, item.names[0], edition.day, edition.version)) for item, _ in edition.items
-    ]
+    return [(1, FactKey(edition.subject, item.names[0], edition.day, edition.version)) for item, _ in edition.items]
 
 
 def bind_list_policy(context: Context) -> Binding:
     edition = choose_edition(context)
-    same = [
-        one for one in context.state.editions if one.topic == edition.topic and one.version == edition.version
-    ]
+    same = [one for one in context.state.editions if one.topic == edition.topic and one.version == edition.version]
     facts = [key for one in same for key in _edition_keys(one)]
     return Binding({"department": context.state.name, "topic": edition.topic}, tuple(facts), "near_duplicate")
 
@@ -74,9 +70,7 @@ def bind_version_diff(context: Context) -> Binding:
     """Two versions of a policy: every rule of both has to be read."""
     first, second = sorted(context.random.sample(range(len(VERSIONS)), 2))
     new = choose_edition(context, VERSIONS[second])
-    old = next(
-        one for one in context.state.editions if one.subject == new.subject and one.version == VERSIONS[first]
-    )
+    old = next(one for one in context.state.editions if one.subject == new.subject and one.version == VERSIONS[first])
     slots = {
         "department": context.state.name,
         "topic": new.topic,

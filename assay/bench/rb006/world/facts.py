@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 from assay.errors import AssayError
@@ -89,7 +90,7 @@ def find_fact_conflicts(facts: Iterable[Fact]) -> list[str]:
         groups.setdefault((fact.subject, fact.attribute, fact.version), []).append(fact)
     for group in groups.values():
         group.sort(key=lambda fact: fact.start)
-        for before, after in zip(group, group[1:], strict=False):
+        for before, after in pairwise(group):
             if before.key == after.key:
                 conflicts.append(f"fact key {before.key} occurs twice")
             elif before.end is None or before.end > after.start:

@@ -49,8 +49,6 @@ class RenderedDepartment:
     sentences: dict[FactKey, tuple[WorldSentence, ...]]
     titles: dict[str, str]
     """Chunk id → title, of the chunks that state facts."""
-    identifiers: frozenset[str]
-    """The labels of all tickets."""
 
 
 class DepartmentLibrary:
@@ -94,9 +92,4 @@ class DepartmentLibrary:
                 for key in sentence.facts:
                     found.setdefault(key, []).append(sentence)
                     titles[chunk.id] = chunk.title
-        return RenderedDepartment(
-            state,
-            {key: tuple(sentences) for key, sentences in found.items()},
-            titles,
-            frozenset(state.labels[ticket.subject] for ticket in state.tickets),
-        )
+        return RenderedDepartment(state, {key: tuple(sentences) for key, sentences in found.items()}, titles)

@@ -112,3 +112,8 @@ def department_of(subject: str) -> int:
 def format_day(day: date) -> str:
     """The one form that dates have in text: 3 March 2024."""
     return f"{day.day} {day:%B} {day.year}"
+
+
+def month_day(month: int, day: int) -> date:
+    """A day of a simulated month, counted from 0."""
+    return date(FIRST_DAY.year + month // 12, month % 12 + 1, day)

@@ -250,6 +250,4 @@ class _Planner:
 
 
 def _with_version(plan: DocumentPlan, version: str) -> DocumentPlan:
-    return DocumentPlan(
-        plan.key, plan.kind, plan.filler, plan.day, plan.slots, plan.sections, version, plan.style
-    )
+    return DocumentPlan(plan.key, plan.kind, plan.filler, plan.day, plan.slots, plan.sections, version, plan.style)

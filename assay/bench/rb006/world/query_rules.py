@@ -29,11 +29,12 @@ def content_words(text: str) -> frozenset[str]:
 def find_query_faults(query: WorldQuery, library: DepartmentLibrary) -> list[str]:
     """Find the rules that a query breaks; empty if it is good."""
     faults = [*_find_size_faults(query), *_find_hop_faults(query, library)]
-    for group in query.groups:
-        for sentence in group.sentences:
-            if group.value.casefold() not in sentence.text.casefold():
-                faults.append(f"{query.id}: {sentence.id} does not state {group.value!r}")
-    return faults
+    return faults + [
+        f"{query.id}: {sentence.id} does not state {group.value!r}"
+        for group in query.groups
+        for sentence in group.sentences
+        if group.value.casefold() not in sentence.text.casefold()
+    ]
 
 
 def _find_size_faults(query: WorldQuery) -> list[str]:

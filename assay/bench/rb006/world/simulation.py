@@ -19,24 +19,20 @@ from assay.bench.rb006.world.names import (
     NameBook,
 )
 from assay.bench.rb006.world.organisation import (
-    DRAFT,
     MONTHS,
-    REGIONS,
-    VERSIONS,
     Department,
     Handover,
     Incident,
     Meeting,
-    PolicyEdition,
     Release,
     Ticket,
     format_day,
+    month_day,
 )
+from assay.bench.rb006.world.policy_editions import add_policies
 from assay.bench.rb006.world.streams import open_stream, permute
-from assay.bench.rb006.world.templates import PolicyItem, TemplateSet
+from assay.bench.rb006.world.templates import TemplateSet
 
-TOPICS = 2
-"""Policy topics per department."""
 MEETINGS = MONTHS // 2
 STEPS = 16
 """Entries in the timeline of an incident."""
@@ -49,16 +45,10 @@ def simulate_department(seed: int, templates: TemplateSet, index: int) -> Depart
     return _Simulation(seed, templates, index).run()
 
 
-def month_day(month: int, day: int) -> date:
-    """A day of a simulated month, counted from 0."""
-    return date(2024 + month // 12, month % 12 + 1, day)
-
-
 class _Simulation:
     def __init__(self, seed: int, templates: TemplateSet, index: int) -> None:
-        self.seed, self.index = seed, index
+        self.seed, self.templates, self.index = seed, templates, index
         self.words: Mapping[str, tuple[str, ...]] = templates.words
-        self.policies = templates.policies
         self.names = NameBook(seed, templates.words)
         self.random = open_stream(seed, "department", index)
         self.decisions = self.random.sample(self.words["decision"], DECISIONS)
@@ -90,7 +80,7 @@ class _Simulation:
 
     def run(self) -> Department:
         self._found()
-        self._add_policies()
+        add_policies(self.state, self.random, self.templates)
         changes = self._plan_changes()
         handovers: list[Handover] = []
         for month in range(MONTHS):
@@ -167,41 +157,6 @@ class _Simulation:
         self._set(project, "vendor", start, link=f"vendor:{self._neighbour()}:{self.random.randrange(VENDORS)}")
         self._set(project, "service", start, link=f"service:{self._neighbour()}:{self.random.randrange(SERVICES)}")
 
-    def _add_policies(self) -> None:
-        """Every topic has three versions per region and a contradictory draft; values of one item all differ."""
-        for topic in self.random.sample(sorted(self.policies), TOPICS):
-            days = [month_day(first + self.random.randrange(5), 1) for first in (0, 8, 16)]
-            draft_day = days[2] - timedelta(days=self.random.randint(20, 60))
-            draft_region = self.random.choice(REGIONS)
-            items = tuple((item, self.random.choice(item.names)) for item in self.policies[topic])
-            values = {item.names[0]: self._values(item) for item, _ in items}
-            for region_place, region in enumerate(REGIONS):
-                subject = f"policy:{self.index}:{topic}:{region}"
-                self.state.labels[subject] = f"{self.state.name} {topic} policy, {region}"
-                for place, (version, day) in enumerate(zip(VERSIONS, days, strict=True)):
-                    end = days[place + 1] if place + 1 < len(days) else None
-                    cells = {name: pool[place * len(REGIONS) + region_place] for name, pool in values.items()}
-                    self._add_edition(PolicyEdition(subject, topic, region, version, day, items), end, cells)
-                if region == draft_region:
-                    cells = {name: pool[-1] for name, pool in values.items()}
-                    self._add_edition(PolicyEdition(subject, topic, region, DRAFT, draft_day, items), days[2], cells)
-
-    def _add_edition(self, edition: PolicyEdition, end: date | None, values: Mapping[str, str]) -> None:
-        self.state.editions.append(edition)
-        cells = {"effective": format_day(edition.day), **values}
-        for attribute, value in cells.items():
-            self.facts.add(Fact(edition.subject, attribute, value, edition.day, end, edition.version))
-
-    def _values(self, item: PolicyItem) -> list[str]:
-        """Ten different values: three versions for three regions, and a draft."""
-        if item.kind == "amount":
-            return [f"EUR {5 * number}" for number in self.random.sample(range(7, 90), 10)]
-        if item.kind == "period":
-            return [f"{number} days" for number in self.random.sample(range(5, 95), 10)]
-        if item.kind == "share":
-            return [f"{number}%" for number in self.random.sample(range(11, 95), 10)]
-        return self.random.sample(self.words["approver"], 10)
-
     # the months
 
     def _plan_changes(self) -> dict[int, list[tuple[str, str]]]:
@@ -242,7 +197,8 @@ class _Simulation:
                 day = month_day(month, self._day())
                 chosen = self.random.sample(self.words["setting"], self.random.choice(SETTINGS))
                 settings = {
-                    name: self._set(service, name, day, str(self.random.randint(3, 997)), version).key for name in chosen
+                    name: self._set(service, name, day, str(self.random.randint(3, 997)), version).key
+                    for name in chosen
                 }
                 self._set(service, "released", day, format_day(day), version)
                 self.state.releases.append(Release(service, version, day, settings))
@@ -278,7 +234,9 @@ class _Simulation:
             first, second = self.random.sample(self.words["step"], 2)
             text = f"at {minute // 60:02d}:{minute % 60:02d} {first}, and a little later {second}"
             steps.append(self._set(subject, f"step {number}", day, text).key)
-        self.state.incidents.append(Incident(subject, service, day, self.random.choice(self.words["task"]), tuple(steps)))
+        self.state.incidents.append(
+            Incident(subject, service, day, self.random.choice(self.words["task"]), tuple(steps))
+        )
 
     def _meet(self, month: int, handovers: tuple[Handover, ...]) -> None:
         """A meeting every second month."""
@@ -338,4 +296,3 @@ class _Simulation:
 
     def _pager(self) -> str:
         return f"PD-{self.names.code('pager', next(self.pager_numbers), 6)}"
-

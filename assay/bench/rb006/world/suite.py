@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
-from assay.bench.rb006.world.binders import FEASIBLE_BINDERS, Binder, Context
+from assay.bench.rb006.world.binders import Binder, Context
+from assay.bench.rb006.world.binders_chain import CHAIN_BINDERS
 from assay.bench.rb006.world.binders_impossible import IMPOSSIBLE_BINDERS
+from assay.bench.rb006.world.binders_lookup import LOOKUP_BINDERS
 from assay.bench.rb006.world.library import CHUNKS_PER_DEPARTMENT, DepartmentLibrary
 from assay.bench.rb006.world.names import TICKETS, NameBook
 from assay.bench.rb006.world.organisation import department_of
@@ -32,7 +35,7 @@ LATE_DEPARTMENTS = (6, 4)
 """How many departments of the second and the third stage have queries."""
 MOST_ATTEMPTS = 600
 _ATTEMPTS_PER_TEMPLATE = 15
-BINDERS: dict[str, Binder] = {**FEASIBLE_BINDERS, **IMPOSSIBLE_BINDERS}
+BINDERS: dict[str, Binder] = {**LOOKUP_BINDERS, **CHAIN_BINDERS, **IMPOSSIBLE_BINDERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class SuiteBuilder:
     def _pools(self) -> list[Sequence[int]]:
         """Stage → the departments that its queries ask about."""
         pools: list[Sequence[int]] = [range(self.stages[0].departments)]
-        for place, (before, stage) in enumerate(zip(self.stages, self.stages[1:], strict=False)):
+        for place, (before, stage) in enumerate(pairwise(self.stages)):
             new = range(before.departments, stage.departments)
             stream = open_stream(self.library.seed, "stage", stage.chunks)
             odd = [department for department in new if department % 2]

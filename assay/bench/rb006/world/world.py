@@ -107,7 +107,9 @@ def _find_absent_faults(templates: TemplateSet) -> list[str]:
     absent = {word for kind, words in templates.words.items() if kind.startswith("absent.") for word in words}
     others = {word for kind, words in templates.words.items() if not kind.startswith("absent.") for word in words}
     text = "\n".join([*templates.document_texts(), *others]).casefold()
-    return [f"{word!r} is asked as absent, but occurs in documents" for word in sorted(absent) if word.casefold() in text]
+    return [
+        f"{word!r} is asked as absent, but occurs in documents" for word in sorted(absent) if word.casefold() in text
+    ]
 
 
 def _find_suite_faults(world: World) -> list[str]:
@@ -116,10 +118,14 @@ def _find_suite_faults(world: World) -> list[str]:
     for cue in CUES:
         sides = {query.is_answerable for query in queries if re.search(rf"\b{cue}\b", query.text, re.IGNORECASE)}
         if len(sides) == 1:
-            faults.append(f"the cue word {cue!r} occurs only in {'feasible' if True in sides else 'impossible'} queries")
+            faults.append(
+                f"the cue word {cue!r} occurs only in {'feasible' if True in sides else 'impossible'} queries"
+            )
     wanted = Counter(tag for slot in ALLOCATION for tag in slot.tags for _ in range(slot.number))
     found = Counter(tag for query in queries for tag in query.tags)
-    faults += [f"{found[tag]} queries are tagged {tag!r}, not {wanted[tag]}" for tag in wanted if found[tag] != wanted[tag]]
+    faults += [
+        f"{found[tag]} queries are tagged {tag!r}, not {wanted[tag]}" for tag in wanted if found[tag] != wanted[tag]
+    ]
     issued = list_issued_tickets(world.seed, world.templates)
     for query in queries:
         if query.archetype == "oos_identifier" and any(name in issued for name in re.findall(r"TKT-\d+", query.text)):

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from assay.bench.rb006.world.templates import TemplateSet, number_templates
 from assay.bench.rb006.world.templates_dev.fillers import FILLERS, TITLES
-from assay.bench.rb006.world.templates_dev.frames import FRAMES
-from assay.bench.rb006.world.templates_dev.lexicon import POLICIES, WORDS
-from assay.bench.rb006.world.templates_dev.queries import QUERIES
+from assay.bench.rb006.world.templates_dev.frames_entities import ENTITY_FRAMES
+from assay.bench.rb006.world.templates_dev.frames_records import RECORD_FRAMES
+from assay.bench.rb006.world.templates_dev.lexicon import WORDS
+from assay.bench.rb006.world.templates_dev.policies import POLICIES
+from assay.bench.rb006.world.templates_dev.queries_feasible import FEASIBLE
+from assay.bench.rb006.world.templates_dev.queries_impossible import IMPOSSIBLE
 
-DEV = TemplateSet("dev", WORDS, POLICIES, FRAMES, FILLERS, TITLES, number_templates(QUERIES))
+DEV = TemplateSet(
+    name="dev",
+    words=WORDS,
+    policies=POLICIES,
+    frames={**ENTITY_FRAMES, **RECORD_FRAMES},
+    fillers=FILLERS,
+    titles=TITLES,
+    queries=number_templates({**FEASIBLE, **IMPOSSIBLE}),
+)

@@ -44,7 +44,7 @@ FILLERS: Mapping[str, tuple[str, ...]] = {
         "No manual steps are needed.",
         "The migration runs by itself and can be repeated.",
         "Thanks to everyone who tried the preview.",
-        "Two flaky tests were removed along the way.",
+        "Two flaky tests were removed at the same time.",
         "Translations will follow with the next build.",
         "Known problems are listed at the end of the page.",
         "The build was checked by the whole team on {weekday}.",

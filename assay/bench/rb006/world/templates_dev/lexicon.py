@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.bench.rb006.world.templates import PolicyItem
-
 
 def _split(text: str, mark: str | None = None) -> tuple[str, ...]:
     return tuple(" ".join(word.split()) for word in text.split(mark))
@@ -14,23 +12,26 @@ def _split(text: str, mark: str | None = None) -> tuple[str, ...]:
 WORDS: Mapping[str, tuple[str, ...]] = {
     "first": _split(
         """Amara Ben Carla Dmitri Elena Farid Greta Hugo Ines Jonas Keiko Lukas Mara Nadia Oskar Priya Quentin Rosa
-        Samir Tessa Umar Vera Wanda Xavier Yara Zoltan Agnes Boris Celeste Dario Edith Fabio Gwen Hanna Ivo Jelena Karim
-        Leona Milan Noor Olga Pavel Renata Sofia Tomas Ursula Viktor Wim Yusuf Zara Anton Bianca Clement Doris Emil Flora
-        Gustav Helga Isak Judith Kasper Lydia Marek Nina Otto Petra Rafael Selma Theo Ulrike Valentin Willa Ayla Bruno"""
+        Samir Tessa Umar Vera Wanda Xavier Yara Zoltan Agnes Boris Celeste Dario Edith Fabio Gwen Hanna Ivo Jelena
+        Karim Leona Milan Noor Olga Pavel Renata Sofia Tomas Ursula Viktor Wim Yusuf Zara Anton Bianca Clement Doris
+        Emil Flora Gustav Helga Isak Judith Kasper Lydia Marek Nina Otto Petra Rafael Selma Theo Ulrike Valentin
+        Willa Ayla Bruno"""
     ),
     "last": _split(
-        """Abara Bergström Castellano Dvorak Eriksen Fontaine Grubner Hashimoto Ivanova Jankowski Kovacs Lindqvist Moreau
-        Novak Okafor Petrov Quispe Rossi Sandoval Takeda Ulrich Vasquez Weber Xiang Yilmaz Zimmer Adeyemi Brandt Coelho
-        Danso Engel Ferreira Gallagher Holm Ibarra Jensen Kaplan Laurent Mbeki Nakamura Orlov Pereira Rahman Steiner
-        Tanaka Urbina Virtanen Wagner Yoshida Zielinski Aalto Baptista Christou Drummond Eskola Farouk Gensler Hofstra
-        Iyer Jovanovic Keller Lombardi Marchetti Nwosu Oduya Pavlidis Ruiz Schreiber Thorsen Unger Vlahos Whitmore
-        Antunes Bassi Carvalho Duarte Eklund Fischer Greco Halvorsen Ishikawa Juarez Kimura Lachance Madsen Nkosi"""
+        """Abara Bergström Castellano Dvorak Eriksen Fontaine Grubner Hashimoto Ivanova Jankowski Kovacs Lindqvist
+        Moreau Novak Okafor Petrov Quispe Rossi Sandoval Takeda Ulrich Vasquez Weber Xiang Yilmaz Zimmer Adeyemi
+        Brandt Coelho Danso Engel Ferreira Gallagher Holm Ibarra Jensen Kaplan Laurent Mbeki Nakamura Orlov Pereira
+        Rahman Steiner Tanaka Urbina Virtanen Wagner Yoshida Zielinski Aalto Baptista Christou Drummond Eskola
+        Farouk Gensler Hofstra Iyer Jovanovic Keller Lombardi Marchetti Nwosu Oduya Pavlidis Ruiz Schreiber Thorsen
+        Unger Vlahos Whitmore Antunes Bassi Carvalho Duarte Eklund Fischer Greco Halvorsen Ishikawa Juarez Kimura
+        Lachance Madsen Nkosi"""
     ),
     "domain": _split(
-        """Payments, Claims, Freight, Billing, Treasury, Catalogue, Underwriting, Returns, Loyalty, Fulfilment, Lending,
-        Metering, Ticketing, Fleet, Warehouse, Pharmacy, Licensing, Subscriptions, Customs, Reinsurance, Grid, Tariff,
-        Settlement, Procurement, Cargo, Admissions, Broadcast, Wholesale, Leasing, Recycling, Laboratory, Harbour,
-        Aftersales, Pricing, Forecasting, Packaging, Energy Trading, Card Issuing, Field Service, Port Logistics""",
+        """Payments, Claims, Freight, Billing, Treasury, Catalogue, Underwriting, Returns, Loyalty, Fulfilment,
+        Lending, Metering, Ticketing, Fleet, Warehouse, Pharmacy, Licensing, Subscriptions, Customs, Reinsurance,
+        Grid, Tariff, Settlement, Procurement, Cargo, Admissions, Broadcast, Wholesale, Leasing, Recycling,
+        Laboratory, Harbour, Aftersales, Pricing, Forecasting, Packaging, Energy Trading, Card Issuing, Field
+        Service, Port Logistics""",
         ",",
     ),
     "function": _split(
@@ -40,16 +41,16 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "service_first": _split(
         """amber cobalt copper crimson delta ember falcon garnet granite hazel indigo iron ivory jasper juniper kestrel
-        larch lunar maple marble meadow mint nickel north oak ochre onyx opal otter pearl pine plover polar quartz quill
-        raven reef river rowan russet sable saffron sage sierra silver slate solar spruce stone storm swift tawny teal
-        thistle thorn timber topaz tundra umber velvet walnut willow winter zephyr"""
+        larch lunar maple marble meadow mint nickel north oak ochre onyx opal otter pearl pine plover polar quartz
+        quill raven reef river rowan russet sable saffron sage sierra silver slate solar spruce stone storm swift
+        tawny teal thistle thorn timber topaz tundra umber velvet walnut willow winter zephyr"""
     ),
     "service_last": _split(
         """ledger gateway relay broker router vault index beacon bridge buffer cache courier dispatcher engine exporter
         feeder forge funnel hub importer inbox journal keeper ladder lens loader locator mapper matcher meter mirror
-        monitor notifier outbox parser planner poller portal prober proxy queue ranker reader recorder registry resolver
-        sampler scanner scheduler scorer sender sorter splitter spooler store streamer syncer tagger tracker validator
-        viewer watcher weaver writer"""
+        monitor notifier outbox parser planner poller portal prober proxy queue ranker reader recorder registry
+        resolver sampler scanner scheduler scorer sender sorter splitter spooler store streamer syncer tagger
+        tracker validator viewer watcher weaver writer"""
     ),
     "project_first": _split(
         """Silent Bright Quiet Golden Distant Hidden Northern Open Hollow Rapid Still Broken Early Late Green Blue Tall
@@ -58,8 +59,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "project_last": _split(
         """Harbour Lantern Meridian Orchard Compass Summit Estuary Causeway Terrace Viaduct Lighthouse Glacier Canyon
         Prairie Lagoon Monsoon Aurora Cascade Obelisk Parapet Pavilion Quarry Rampart Saddle Steppe Tideline Turret
-        Upland Valley Windmill Anchor Bastion Carousel Delta Embassy Foundry Granary Headland Isthmus Junction Keystone
-        Landing Mosaic Nocturne Outpost Passage Quadrant Reservoir Sanctuary Trellis Umbrella Verge Wharf Yardstick"""
+        Upland Valley Windmill Anchor Bastion Carousel Delta Embassy Foundry Granary Headland Isthmus Junction
+        Keystone Landing Mosaic Nocturne Outpost Passage Quadrant Reservoir Sanctuary Trellis Umbrella Verge Wharf
+        Yardstick"""
     ),
     "vendor_first": _split(
         """Norvane Alticor Brightwell Calderon Dexmoor Evenhall Ferrox Galewick Halcyra Inverness Jorvik Kelmar Luxtide
@@ -67,10 +69,10 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         Ashgrove Bluefen Corvid Driftwood Elmstead Foxglove Greyfriar Hartwell Ironbark"""
     ),
     "vendor_last": _split(
-        """Systems, Cloud, Partners, Networks, Solutions, Logistics, Software, Data, Labs, Consulting, Telecom, Hosting,
-        Analytics, Security, Robotics, Print, Mobility, Instruments, Staffing, Media, Energy, Facilities, Payroll,
-        Translations, Archives, Couriers, Metrics, Interactive, Controls, Optics, Forensics, Catering, Leasing, Training,
-        Biometrics, Acoustics, Pumps, Signage, Textiles, Ceramics, Minerals, Hydraulics""",
+        """Systems, Cloud, Partners, Networks, Solutions, Logistics, Software, Data, Labs, Consulting, Telecom,
+        Hosting, Analytics, Security, Robotics, Print, Mobility, Instruments, Staffing, Media, Energy, Facilities,
+        Payroll, Translations, Archives, Couriers, Metrics, Interactive, Controls, Optics, Forensics, Catering,
+        Leasing, Training, Biometrics, Acoustics, Pumps, Signage, Textiles, Ceramics, Minerals, Hydraulics""",
         ",",
     ),
     "city": _split(
@@ -85,9 +87,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "cluster_place": _split("ams dub fra hel mad mil osl par rix sin sof sto tll vie waw zrh"),
     "role": _split(
-        """backend developer, data analyst, release coordinator, test engineer, product manager, business analyst,
-        site reliability engineer, database administrator, process designer, user researcher, technical writer,
-        security engineer, operations planner, contract specialist, scrum master, support lead""",
+        """backend developer, data analyst, release coordinator, test engineer, product manager, business analyst, site
+        reliability engineer, database administrator, process designer, user researcher, technical writer, security
+        engineer, operations planner, contract specialist, scrum master, support lead""",
         ",",
     ),
     "approver": _split(
@@ -109,63 +111,64 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "symptom": _split(
         """slow page loads, missing confirmation mails, duplicate rows in the export, a blank dashboard, wrong totals,
-        stuck uploads, failed logins, a looping redirect, stale prices, garbled umlauts, lost attachments, empty search
-        results, frozen progress bars, rejected signatures, out of order events, truncated reports, broken thumbnails,
-        timeouts at checkout, missing audit entries, double notifications""",
+        stuck uploads, failed logins, a looping redirect, stale prices, garbled umlauts, lost attachments, empty
+        search results, frozen progress bars, rejected signatures, out of order events, truncated reports, broken
+        thumbnails, timeouts at checkout, missing audit entries, double notifications""",
         ",",
     ),
     "fix": _split(
-        """rebuilding the search index, rotating the certificate, clearing the message backlog, raising the memory limit,
-        rolling back the last release, correcting the time zone, restoring the lookup table, renewing the token,
-        disabling the faulty plug-in, repairing the nightly job, replacing a worn disk, updating the address book,
-        restarting the worker pool, adding a missing column, pinning the driver, purging old sessions""",
+        """rebuilding the search index, rotating the certificate, clearing the message backlog, raising the memory
+        limit, rolling back the last release, correcting the time zone, restoring the lookup table, renewing the
+        token, disabling the faulty plug-in, repairing the nightly job, replacing a worn disk, updating the address
+        book, restarting the worker pool, adding a missing column, pinning the driver, purging old sessions""",
         ",",
     ),
     "cause": _split(
         """an expired certificate, a full disk, a mistyped firewall rule, a deadlock in the database, a leap day bug, a
-        runaway query, a faulty network card, an unannounced schema change, a cold cache after failover, a wrong feature
-        flag, a loop between two retries, a lost power feed, a stale DNS entry, an overloaded message broker, a memory
-        leak in the parser, a missing index on a large table""",
+        runaway query, a faulty network card, an unannounced schema change, a cold cache after failover, a wrong
+        feature flag, a loop between two retries, a lost power feed, a stale DNS entry, an overloaded message
+        broker, a memory leak in the parser, a missing index on a large table""",
         ",",
     ),
     "step": _split(
         """the first alert fired, the night shift opened a bridge call, traffic was moved to the second site, the error
         budget alarm went off, a rollback was started, the rollback was stopped, a database snapshot was taken, the
-        write path was paused, the backlog began to shrink, a partner reported timeouts, the status page was updated,
-        the queue was drained by hand, a patched build was deployed, read-only mode was switched on, synthetic checks
-        turned green, the bridge call was closed, two workers were restarted, the failover was rehearsed once more,
-        the load balancer was drained, log levels were raised, a second team was called in, the vendor hotline was
-        dialled, a stuck lock was found, the cache was warmed by hand, a wrong dashboard caused a detour, customers were
-        told to retry, the change freeze was announced, a spare node was added, the audit trail was exported, the on-duty
-        manager was woken""",
+        write path was paused, the backlog began to shrink, a partner reported timeouts, the status page was
+        updated, the queue was drained by hand, a patched build was deployed, read-only mode was switched on,
+        synthetic checks turned green, the bridge call was closed, two workers were restarted, the failover was
+        rehearsed once more, the load balancer was drained, log levels were raised, a second team was called in, the
+        vendor hotline was dialled, a stuck lock was found, the cache was warmed by hand, a wrong dashboard caused a
+        detour, customers were told to retry, the change freeze was announced, a spare node was added, the audit
+        trail was exported, the on-duty manager was woken""",
         ",",
     ),
     "task": _split(
         """an alert for certificate expiry, a capacity test, a second approval for firewall changes, a dashboard for
-        queue length, a runbook for failover, a limit on query runtime, a review of retry settings, a rehearsal of the
-        restore, a check of power feeds, a cleanup of old flags""",
+        queue length, a runbook for failover, a limit on query runtime, a review of retry settings, a rehearsal of
+        the restore, a check of power feeds, a cleanup of old flags""",
         ",",
     ),
     "decision": _split(
         """freeze schema changes during quarter close, move the weekly demo to the first floor, retire the legacy fax
-        line, adopt trunk based development, pause hiring for contractors, archive mail older than seven years, share
-        one test environment with the neighbouring team, drop support for the old browser, publish the roadmap every
-        quarter, require two reviewers for pricing code, merge the two newsletters, switch to metric labels, outsource
-        the night shift, run the backup drill on Saturdays, close the small office over the holidays, rename the intake
-        form, stop printing delivery slips, sign builds with hardware keys, offer a second training day, record
-        every customer call, replace badge readers, shorten the stand-up, rotate the duty officer weekly, translate the
-        help pages, lend the spare projector to the reception, keep the pilot running until spring, invite two outside
-        speakers a year, hand the intranet page to a student, close the ticket queue during the move, paint the quiet
-        room, test every restore twice, ban stickers on rented desks, order the furniture in one batch, publish salary
-        bands, let visitors use the guest network, number the storage shelves""",
+        line, adopt trunk based development, pause hiring for contractors, archive mail older than seven years,
+        share one test environment with the neighbouring team, drop support for the old browser, publish the roadmap
+        every quarter, require two reviewers for pricing code, merge the two newsletters, switch to metric labels,
+        outsource the night shift, run the backup drill on Saturdays, close the small office over the holidays,
+        rename the intake form, stop printing delivery slips, sign builds with hardware keys, offer a second
+        training day, record every customer call, replace badge readers, shorten the stand-up, rotate the duty
+        officer weekly, translate the help pages, lend the spare projector to the reception, keep the pilot running
+        until spring, invite two outside speakers a year, hand the intranet page to a student, close the ticket
+        queue during the move, paint the quiet room, test every restore twice, ban stickers on rented desks, order
+        the furniture in one batch, publish salary bands, let visitors use the guest network, number the storage
+        shelves""",
         ",",
     ),
     "item_filed": _split(
         """the purchase order for the new racks, the warranty claim for the label printers, the fire inspection report,
         the insurance notice for the flooded basement, the export permit for the test devices, the audit request on
-        badge logs, the lease amendment for the car park, the visa letter for the exchange engineer, the complaint about
-        the cooling plant, the customs form for the spare antennas, the calibration record for the scales, the tender for
-        cleaning services""",
+        badge logs, the lease amendment for the car park, the visa letter for the exchange engineer, the complaint
+        about the cooling plant, the customs form for the spare antennas, the calibration record for the scales, the
+        tender for cleaning services""",
         ",",
     ),
     "absent.service": _split(
@@ -209,109 +212,4 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         ",",
     ),
     "mood": _split("calm busy uneven productive short lively slow tense cheerful ordinary"),
-}
-
-
-
-def _item(names: str, kind: str) -> PolicyItem:
-    return PolicyItem(_split(names, "|"), kind)
-
-
-POLICIES: Mapping[str, tuple[PolicyItem, ...]] = {
-    "travel expenses": (
-        _item("a hotel night|overnight lodging|a night of accommodation", "amount"),
-        _item("daily meals|the per diem|subsistence", "amount"),
-        _item("a taxi ride|a hired cab|chauffeured transfer", "amount"),
-        _item("client entertainment|hospitality for guests", "amount"),
-        _item("expense claims|reimbursement forms", "period"),
-        _item("business class flights|premium cabin bookings", "approval"),
-        _item("rail discount cards|season passes for trains", "share"),
-        _item("mileage for a private car|kilometre money for own vehicles", "amount"),
-        _item("airport parking|car parks at terminals", "amount"),
-        _item("trip cancellations|called-off journeys", "period"),
-    ),
-    "remote work": (
-        _item("working from abroad|telework in a foreign country", "period"),
-        _item("home office furniture|ergonomic fittings at home", "amount"),
-        _item("internet costs|broadband charges", "share"),
-        _item("a second workplace|an alternate duty station", "approval"),
-        _item("notice before a move|advance word of relocation", "period"),
-        _item("a co-working desk|a rented hot desk", "amount"),
-        _item("weekly presence in the office|attendance on site", "share"),
-        _item("a private printer|printing gear at home", "amount"),
-        _item("night work from home|late shifts away from the office", "approval"),
-        _item("equipment returns|handing back borrowed gear", "period"),
-    ),
-    "information retention": (
-        _item("customer contracts|client agreements", "period"),
-        _item("call recordings|voice captures", "period"),
-        _item("applicant files|candidate dossiers", "period"),
-        _item("access logs|sign-in journals", "period"),
-        _item("early deletion|premature disposal", "approval"),
-        _item("sampled disposal checks|spot checks of shredding", "share"),
-        _item("off-site storage|remote archiving", "amount"),
-        _item("chat histories|messenger transcripts", "period"),
-        _item("video footage|camera material", "period"),
-        _item("legal holds|litigation freezes", "approval"),
-    ),
-    "access control": (
-        _item("privileged accounts|administrator logins", "approval"),
-        _item("password changes|renewal of passphrases", "period"),
-        _item("dormant accounts|unused credentials", "period"),
-        _item("visitor badges|guest passes", "period"),
-        _item("access reviews|entitlement recertification", "share"),
-        _item("lost key cards|mislaid badges", "amount"),
-        _item("shared mailboxes|group inboxes", "approval"),
-        _item("server room entry|admission to the data hall", "approval"),
-        _item("failed login lockouts|blocks after wrong sign-ins", "period"),
-        _item("a spare badge|a duplicate pass", "amount"),
-    ),
-    "purchasing": (
-        _item("orders without a quote|buys with no competing bid", "amount"),
-        _item("single source contracts|awards without a tender", "approval"),
-        _item("advance payments|prepayments to suppliers", "share"),
-        _item("invoice disputes|contested bills", "period"),
-        _item("corporate card purchases|spending on plastic", "amount"),
-        _item("software subscriptions|recurring licences", "approval"),
-        _item("late delivery penalties|liquidated damages", "share"),
-        _item("supplier gifts|presents from vendors", "amount"),
-        _item("payment terms|time allowed to settle bills", "period"),
-        _item("volume discounts|rebates for quantity", "share"),
-    ),
-    "learning": (
-        _item("conference tickets|admission to symposia", "amount"),
-        _item("certification exams|accreditation tests", "amount"),
-        _item("language courses|tuition in languages", "share"),
-        _item("study leave|time off for examinations", "period"),
-        _item("external coaches|outside mentors", "approval"),
-        _item("repayment after leaving|clawback on departure", "period"),
-        _item("textbooks|printed reading matter", "amount"),
-        _item("online courses|web-based trainings", "amount"),
-        _item("exam retakes|second attempts at tests", "share"),
-        _item("internal lectures|talks by colleagues", "period"),
-    ),
-    "equipment": (
-        _item("a laptop|a portable computer|a notebook machine", "amount"),
-        _item("a mobile phone|a handset", "amount"),
-        _item("device replacement|hardware refresh", "period"),
-        _item("private use of devices|personal use of kit", "approval"),
-        _item("loss of a device|a missing gadget", "share"),
-        _item("loaner devices|stopgap hardware", "period"),
-        _item("monitors|display screens", "amount"),
-        _item("a headset|earphones with a microphone", "amount"),
-        _item("device insurance|cover for hardware", "share"),
-        _item("purchase of used devices|buying retired kit", "approval"),
-    ),
-    "absence": (
-        _item("parental leave|time off for new parents", "period"),
-        _item("sick notes|medical certificates", "period"),
-        _item("carry-over of holidays|transfer of unused vacation", "period"),
-        _item("unpaid leave|a career break", "approval"),
-        _item("pay during illness|salary while unwell", "share"),
-        _item("bereavement leave|time off after a death", "period"),
-        _item("a nursery subsidy|support for childcare", "amount"),
-        _item("a wedding day off|leave for a marriage", "period"),
-        _item("flexitime credit|hours saved up", "share"),
-        _item("volunteer work|unpaid civic service", "period"),
-    ),
 }
