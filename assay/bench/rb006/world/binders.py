@@ -78,7 +78,7 @@ def find_homonyms(context: Context) -> tuple[str, str] | None:
 
 def choose_past(context: Context, service: str, attribute: str) -> tuple[FactKey, str]:
     """A value that is no longer valid and a day on which it was."""
-    past = context.state.facts.history(service, attribute)[:-1]
+    past = context.library.state_of(service).facts.history(service, attribute)[:-1]
     fact = context.random.choice(past)
     last = fact.end or fact.start
     day = max(fact.start, last - timedelta(days=context.random.randint(5, 60)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from assay.bench.rb006.world.binders import Binder, Context, choose_past, choose_start, walk
 from assay.bench.rb006.world.names import PROJECTS
@@ -46,16 +45,12 @@ def _bind_chain(name: str) -> Binder:
     return bind
 
 
-def bind_hop2_temporal(context: Context) -> Binding | None:
+def bind_hop2_temporal(context: Context) -> Binding:
     """Who owned the service of a project on a day in the past?"""
     start = choose_start(context, context.random.choice(("project", "ticket")))
     service, phrase, facts = walk(context, start, ("service",))
-    past = context.library.state_of(service).facts.history(service, "owner")[:-1]
-    fact = context.random.choice(past)
-    if fact.end is None:
-        return None
-    day = fact.end - timedelta(days=context.random.randint(5, 40))
-    return Binding({"bridge": phrase, "date": day.isoformat()}, (*facts, (2, fact.key)))
+    key, day = choose_past(context, service, "owner")
+    return Binding({"bridge": phrase, "date": day}, (*facts, (2, key)))
 
 
 def bind_hop2_ambiguous(context: Context) -> Binding | None:

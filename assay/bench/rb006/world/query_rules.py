@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import calendar
+import re
+from datetime import date
 
 from assay.bench.rb006.world.library import DepartmentLibrary
+from assay.bench.rb006.world.organisation import LAST_DAY
 from assay.bench.rb006.world.queries import WorldQuery
 from assay.text.analyser import Analyser
 
@@ -17,6 +20,8 @@ CUES = ("list", "all", "every", "compare", "changed", "difference", "vs")
 
 _ANALYSER = Analyser("english")
 _MONTHS = frozenset(term for name in calendar.month_name if name for term in _ANALYSER.terms(name))
+_CHANGING = ("owner", "pager", "head", "lead", "budget")
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MULTI_HOP = {"hop2": 2, "hop3": 3}
 
 
@@ -28,7 +33,7 @@ def content_words(text: str) -> frozenset[str]:
 
 def find_query_faults(query: WorldQuery, library: DepartmentLibrary) -> list[str]:
     """Find the rules that a query breaks; empty if it is good."""
-    faults = [*_find_size_faults(query), *_find_hop_faults(query, library)]
+    faults = [*_find_size_faults(query), *_find_hop_faults(query, library), *_find_time_faults(query, library)]
     return faults + [
         f"{query.id}: {sentence.id} does not state {group.value!r}"
         for group in query.groups
@@ -68,3 +73,13 @@ def _find_hop_faults(query: WorldQuery, library: DepartmentLibrary) -> list[str]
             if shared:
                 faults.append(f"{query.id}: {sentence.id} of hop {group.hop} shares {', '.join(sorted(shared))}")
     return faults
+
+
+def _find_time_faults(query: WorldQuery, library: DepartmentLibrary) -> list[str]:
+    """Facts of a feasible query are valid on the day it names, or at the end of the simulation if it names none."""
+    if not query.is_answerable:
+        return []
+    named = _ISO_DAY.search(query.text)
+    day = date.fromisoformat(named[0]) if named else LAST_DAY
+    facts = (library.fact(group.fact) for group in query.groups if group.fact.attribute in _CHANGING or not named)
+    return [f"{query.id}: {fact.key} is not valid on {day}" for fact in facts if not fact.is_valid(day)]

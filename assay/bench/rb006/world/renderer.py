@@ -37,7 +37,7 @@ class Renderer:
             fillers.choose(plan.filler, section)
             pieces = [(self._phrase(stream, statement), statement.facts) for statement in statements]
             for chunk in _pack(stream, pieces, fillers):
-                yield _join(f"d{document}-{number:02d}", capitalise(title), section, plan, chunk)
+                yield _join(f"d{document}-{number:02d}", title, section, plan, chunk)
                 number += 1
 
     def _phrase(self, stream: Random, statement: Statement) -> str:
