@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.bench.rb006.world import STAGES, TEMPLATE_SETS, World, build_world
+from assay.bench.rb006.world import STAGES as FULL_STAGES
+from assay.bench.rb006.world import TEMPLATE_SETS, World, build_world, write_world
 from assay.bench.rb006.world.documents import WorldChunk
 from assay.bench.rb006.world.facts import Fact, FactTable, find_fact_conflicts
 from assay.bench.rb006.world.library import CHUNKS_PER_DEPARTMENT
@@ -22,7 +23,7 @@ from assay.bench.rb006.world.simulation import simulate_department
 from assay.errors import AssayError, ConfigError
 from assay.text.sentences import split_sentences
 from assay.text.token_count import count_tokens
-from tests.bench.rb006.conftest import SEED
+from tests.bench.rb006.conftest import SEED, STAGES
 
 DEV = TEMPLATE_SETS["dev"]
 HEADER = {"section", "date", "version"}
@@ -41,26 +42,19 @@ def digest(texts: list[str]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def test_another_process_generates_the_same_bytes(world: World) -> None:
+def test_another_process_writes_the_same_bytes(world: World, tmp_path: Path) -> None:
+    """Corpus, queries, judgements and evidence, under another hash seed."""
     script = f"""
-import hashlib, json
-from assay.bench.rb006.world import TEMPLATE_SETS, World
-from assay.bench.rb006.world.library import DepartmentLibrary
-dev = TEMPLATE_SETS["dev"]
-world = World({SEED}, dev, 500, (), DepartmentLibrary({SEED}, dev), ())
-print(hashlib.sha256("\\n".join(json.dumps(c.as_record()) for c in world.chunks()).encode()).hexdigest())
+from pathlib import Path
+from assay.bench.rb006.world import build_world, write_world
+write_world(build_world({SEED}, "dev", 500, stages={STAGES}), Path({str(tmp_path / "other")!r}))
 """
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])},
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert found == {digest(lines(world, 500))}
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(Path(__file__).parents[3])}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
+    mine = write_world(replace(world, scale=500), tmp_path / "mine")
+    other = json.loads((tmp_path / "other" / "meta.json").read_text("utf-8"))
+    assert other["sha256"] == mine["sha256"]
+    assert len(mine["sha256"]) == 5
 
 
 def test_another_seed_gives_another_corpus(world: World) -> None:
@@ -128,7 +122,7 @@ def test_conflicting_facts_are_found_and_refused() -> None:
 def test_names_are_unique_except_for_the_injected_collisions() -> None:
     names = NameBook(SEED, DEV.words)
     departments = range(names.capacity)
-    assert names.capacity * CHUNKS_PER_DEPARTMENT >= STAGES[-1]
+    assert names.capacity * CHUNKS_PER_DEPARTMENT >= FULL_STAGES[-1]
     for name, number in ((names.service, 5), (names.vendor, 3), (names.project, 4)):
         made = [name(department, place) for department in departments for place in range(number)]
         assert len(set(made)) == len(made)

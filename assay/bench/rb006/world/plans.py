@@ -119,7 +119,9 @@ class _Planner:
         """Editions of one topic share their style, so that they differ in little more than numbers."""
         first = self.facts.history(edition.subject, "effective", edition.version)[0]
         start = Statement(
-            "policy.draft" if edition.version == DRAFT else "policy.effective", {"value": first.value}, (first.key,)
+            "policy.draft" if edition.version == DRAFT else "policy.effective",
+            {"value": first.value, "region": edition.region},
+            (first.key,),
         )
         rules = []
         for item, name in edition.items:

@@ -91,7 +91,7 @@ ENTITY_FRAMES: Mapping[str, tuple[str, ...]] = {
         "{service} passes from {old} to {value} with effect from {since}.",
         "As agreed, {old} gives up {service} and {value} becomes its owner on {since}.",
         "Effective {since}, {value} replaces {old} as owner of {service}.",
-        "{old} steps back from {service} on {since}; {value} steps in.",
+        "{old} steps back from {service} on {since}; {value} is the new owner from then onwards.",
     ),
     "service.port": (
         "{service} listens on port {value}.",
@@ -139,7 +139,7 @@ ENTITY_FRAMES: Mapping[str, tuple[str, ...]] = {
         "{service} commits to {value} uptime.",
         "We hold {service} to {value} uptime.",
         "For {service} the objective is {value} of good minutes.",
-        "{value} availability is what {service} has signed up for.",
+        "{value} availability is what {service} has committed itself to deliver.",
     ),
     "service.vendor": (
         "{service} relies on {value} for {purpose}.",
@@ -224,7 +224,7 @@ ENTITY_FRAMES: Mapping[str, tuple[str, ...]] = {
     "project.service": (
         "{project} replaces the old front end of {value}.",
         "The outcome of {project} is a rebuilt {value}.",
-        "{project} rewrites {value} from the ground up.",
+        "{project} rewrites {value} from scratch.",
         "{value} is what {project} will modernise.",
         "{project} moves {value} to new hardware.",
         "The scope of {project} is limited to {value}.",
@@ -250,13 +250,13 @@ ENTITY_FRAMES: Mapping[str, tuple[str, ...]] = {
         "Unless cancelled, {vendor} is extended on {value}.",
         "{vendor} comes up for renewal on {value}.",
         "Mark {value} for the talks with {vendor}.",
-        "{value} is the day on which the deal with {vendor} runs out.",
+        "{value} is the day on which the deal with {vendor} comes to a close.",
         "Our commitment to {vendor} lasts until {value}.",
     ),
     "vendor.contact": (
         "Our contact at {vendor} is {value}.",
         "{value} speaks for {vendor}.",
-        "At {vendor}, {value} looks after us.",
+        "At {vendor}, {value} takes care of our account.",
         "Escalations to {vendor} go through {value}.",
         "{vendor} assigned {value} to our account.",
         "Ask {value} about anything that concerns {vendor}.",

@@ -38,12 +38,12 @@ RECORD_FRAMES: Mapping[str, tuple[str, ...]] = {
         "For {item}, the signature of the {value} is needed, and a deputy can only sign in case of illness.",
     ),
     "policy.effective": (
-        "This edition takes effect on {value}.",
-        "The rules below are in force from {value}.",
-        "Valid from {value} until a newer edition appears.",
-        "From {value} on, the following applies.",
-        "Colleagues follow this edition from {value}.",
-        "Start of validity: {value}.",
+        "In {region}, this edition takes effect on {value}.",
+        "The rules below are in force in {region} from {value}.",
+        "Valid for {region} from {value} until a newer edition appears.",
+        "From {value} on, the following applies to colleagues in {region}.",
+        "Colleagues in {region} follow this edition from {value}.",
+        "Start of validity in {region}: {value}.",
     ),
     "policy.draft": (
         "This is a draft for comments, sent round on {value}, and not in force.",
@@ -122,7 +122,7 @@ RECORD_FRAMES: Mapping[str, tuple[str, ...]] = {
         "{value} volunteered for {task} in the wake of {incident}.",
         "The follow-up to {incident}, {task}, is with {value}.",
         "{value} was asked to prepare {task} because of {incident}.",
-        "From {incident} we take {task}; {value} does it.",
+        "From {incident} we take {task}; {value} will see to that task.",
         "{task_start} is the lesson of {incident} and goes to {value}.",
     ),
     "decision": (

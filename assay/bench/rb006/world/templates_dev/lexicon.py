@@ -65,7 +65,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "vendor_first": _split(
         """Norvane Alticor Brightwell Calderon Dexmoor Evenhall Ferrox Galewick Halcyra Inverness Jorvik Kelmar Luxtide
-        Merrow Nimbrel Orsted Pellucid Quorra Rivendale Stratos Tarn Ubiqua Valence Wexford Xantho Yarrow Zentral
+        Merrow Nimbrel Orwick Pellucid Quorra Rivendale Stratos Tarn Ubiqua Valence Wexford Xantho Yarrow Zentral
         Ashgrove Bluefen Corvid Driftwood Elmstead Foxglove Greyfriar Hartwell Ironbark"""
     ),
     "vendor_last": _split(
