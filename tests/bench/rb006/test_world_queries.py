@@ -9,9 +9,11 @@ from dataclasses import replace
 import pytest
 
 from assay.bench.rb006.world import TEMPLATE_SETS, World, build_world, find_shared_templates, verify
+from assay.bench.rb006.world.library import DepartmentLibrary
 from assay.bench.rb006.world.queries import ALLOCATION, WorldQuery
 from assay.bench.rb006.world.query_rules import CUES, content_words, find_query_faults
-from assay.bench.rb006.world.templates import LEAST_TEMPLATES, find_template_faults
+from assay.bench.rb006.world.templates import LEAST_TEMPLATES, find_missing_parts, find_template_faults
+from assay.errors import ConfigError
 from tests.bench.rb006.conftest import SEED, STAGES
 
 DEV = TEMPLATE_SETS["dev"]
@@ -164,6 +166,37 @@ def test_template_faults(world: World) -> None:
     first = DEV.queries[0]
     both = replace(DEV, queries=(*DEV.queries, replace(first, id="again", split="heldout")))
     assert any("in both splits" in fault for fault in find_template_faults(both))
+
+
+def test_an_incomplete_template_set_is_refused() -> None:
+    words = {kind: pool for kind, pool in DEV.words.items() if kind != "city"}
+    with pytest.raises(ConfigError, match="words 'city' is missing") as error:
+        build_world(1, replace(DEV, name="other", words=words), 500)
+    assert "templates_dev" in error.value.cure
+    assert find_missing_parts(replace(DEV, words={**DEV.words, "role": ("clerk",)}), DEV) == [
+        "words 'role' has 1 words, fewer than 14"
+    ]
+    assert find_missing_parts(replace(DEV, frames={**DEV.frames, "decision": ("We met.",)}), DEV) == [
+        "frame 'We met.' of 'decision' has no slot for the value"
+    ]
+    assert len(find_missing_parts(replace(DEV, queries=()), DEV)) == len({q.archetype for q in DEV.queries})
+
+
+def test_another_template_set_gives_another_text(world: World) -> None:
+    """The generator reads all language from the set: other frames, the same facts."""
+    frames = {name: tuple(f"So {text}" for text in texts) for name, texts in DEV.frames.items()}
+    other = replace(DEV, name="other", frames=frames)
+    rendered = DepartmentLibrary(SEED, other)[0]
+    assert list(rendered.state.facts) == list(world.library[0].state.facts)
+    assert all(s.text.startswith("So ") for group in rendered.sentences.values() for s in group)
+
+
+def test_conflicts_are_the_twins_of_a_policy_rule(world: World) -> None:
+    query = _broken(world, "policy_rule")
+    twins = world.library.conflicts(query.groups[0].fact)
+    assert len(twins) == 9
+    assert not {twin.id for twin in twins} & {sentence.id for sentence in query.groups[0].sentences}
+    assert all(query.groups[0].value not in twin.text for twin in twins)
 
 
 def test_disjoint_sets_share_nothing() -> None:

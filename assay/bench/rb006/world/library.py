@@ -80,6 +80,21 @@ class DepartmentLibrary:
         """All sentences of the corpus that state a fact: they are equivalent evidence."""
         return self[department_of(key.subject)].sentences[key]
 
+    def conflicts(self, key: FactKey) -> tuple[WorldSentence, ...]:
+        """Sentences that state another value of the same thing: an earlier one, or that of another region or version.
+
+        A sentence that states both values, as a handover does, is no conflict.
+        """
+        department = self[department_of(key.subject)]
+        family = _family(key.subject)
+        return tuple(
+            sentence
+            for other, sentences in department.sentences.items()
+            if other != key and other.attribute == key.attribute and _family(other.subject) == family
+            for sentence in sentences
+            if key not in sentence.facts
+        )
+
     def title(self, sentence: WorldSentence, key: FactKey) -> str:
         return self[department_of(key.subject)].titles[sentence.chunk_id]
 
@@ -93,3 +108,8 @@ class DepartmentLibrary:
                     found.setdefault(key, []).append(sentence)
                     titles[chunk.id] = chunk.title
         return RenderedDepartment(state, {key: tuple(sentences) for key, sentences in found.items()}, titles)
+
+
+def _family(subject: str) -> str:
+    """Policies of one topic are a family over all regions; any other subject stands alone."""
+    return subject.rpartition(":")[0] if subject.startswith("policy:") else subject

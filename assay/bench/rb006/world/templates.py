@@ -10,6 +10,9 @@ from typing import Literal
 LEAST_TEMPLATES = 6
 """Templates per archetype."""
 
+LEAST_WORDS = {"role": 14, "approver": 10, "decision": 36, "item_filed": 12, "setting": 4, "step": 2}
+"""How many words of a kind one department uses; every other kind needs one."""
+
 TemplateSplit = Literal["tuning", "heldout"]
 _SLOT = re.compile(r"\{\w+\}")
 
@@ -93,6 +96,31 @@ def find_template_faults(templates: TemplateSet) -> list[str]:
     shared = {normalise_template(text) for text in templates.document_texts()} & set(splits)
     shared = {text for text in shared if text.replace("{}", "").strip()}
     return faults + [f"template {text!r} serves documents and queries" for text in sorted(shared)]
+
+
+def find_missing_parts(templates: TemplateSet, model: TemplateSet) -> list[str]:
+    """Find what a set lacks that the generator uses. `model` is a complete set: it has every key."""
+    tables = ("words", "frames", "fillers", "titles")
+    missing = [
+        f"{table} {key!r} is missing"
+        for table in tables
+        for key in getattr(model, table)
+        if key not in getattr(templates, table) and "/" not in key
+    ]
+    missing += [
+        f"words {kind!r} has {len(set(words))} words, fewer than {LEAST_WORDS.get(kind, 1)}"
+        for kind, words in templates.words.items()
+        if len(set(words)) < LEAST_WORDS.get(kind, 1)
+    ]
+    missing += [
+        f"frame {text!r} of {archetype!r} has no slot for the value"
+        for archetype, texts in templates.frames.items()
+        for text in texts
+        if "{value" not in text
+    ]
+    archetypes = {template.archetype for template in templates.queries}
+    needed = {template.archetype for template in model.queries}
+    return missing + [f"query {archetype!r} is missing" for archetype in sorted(needed - archetypes)]
 
 
 def find_shared_templates(one: TemplateSet, other: TemplateSet) -> list[str]:

@@ -16,7 +16,7 @@ from assay.bench.rb006.world.query_rules import CUES, find_query_faults
 from assay.bench.rb006.world.renderer import LEAST_TOKENS, MOST_TOKENS
 from assay.bench.rb006.world.simulation import simulate_department
 from assay.bench.rb006.world.suite import SuiteBuilder, WorldStage, list_issued_tickets
-from assay.bench.rb006.world.templates import TemplateSet, find_template_faults
+from assay.bench.rb006.world.templates import TemplateSet, find_missing_parts, find_template_faults
 from assay.bench.rb006.world.templates_dev import DEV
 from assay.errors import ConfigError, nearest
 from assay.types import Progress
@@ -84,7 +84,14 @@ def build_world(
 
 
 def resolve_templates(templates: str | TemplateSet) -> TemplateSet:
+    """Look up a template set by name, or check the one that is given."""
     if isinstance(templates, TemplateSet):
+        faults = [*find_missing_parts(templates, DEV), *find_template_faults(templates)]
+        if faults:
+            raise ConfigError(
+                f"the template set {templates.name!r} is not complete: {faults[0]}",
+                f"compare it with assay/bench/rb006/world/templates_dev; faults: {len(faults)}",
+            )
         return templates
     if templates not in TEMPLATE_SETS:
         raise ConfigError(f"there is no template set {templates!r}", nearest(templates, TEMPLATE_SETS))

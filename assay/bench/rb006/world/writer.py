@@ -31,10 +31,7 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
     return write_folder(
         folder,
         documents=(chunk.as_record() for chunk in world.chunks(progress)),
-        queries=[
-            {"_id": query.id, "text": query.text, "metadata": _metadata(query, world.is_in_scope(query))}
-            for query in world.queries
-        ],
+        queries=[{"_id": query.id, "text": query.text, "metadata": _metadata(query, world)} for query in world.queries],
         splits=rows,
         evidence=[row for query in scoped for row in _evidence(query)],
         meta={
@@ -53,8 +50,11 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
     )
 
 
-def _metadata(query: WorldQuery, in_scope: bool) -> Mapping[str, Any]:
-    """The metadata of a query, for the lab only. `unanswerable` tells the loader that no document answers it."""
+def _metadata(query: WorldQuery, world: World) -> Mapping[str, Any]:
+    """The metadata of a query, for the lab only. `unanswerable` tells the loader that no document answers it.
+
+    `conflicts` are sentences that state another value than the gold: twins, told apart by their headers or dates.
+    """
     meta: dict[str, Any] = {
         "tags": list(query.tags),
         "archetype": query.archetype,
@@ -62,7 +62,7 @@ def _metadata(query: WorldQuery, in_scope: bool) -> Mapping[str, Any]:
         "template_split": query.template_split,
         "split": SPLITS[query.template_split],
         "stage": query.stage,
-        "in_scope": in_scope,
+        "in_scope": world.is_in_scope(query),
         "answerability": "answerable" if query.is_answerable else "impossible",
         "impossible_kind": query.kind or "none",
         "evidence_tokens": query.evidence_tokens,
@@ -72,6 +72,12 @@ def _metadata(query: WorldQuery, in_scope: bool) -> Mapping[str, Any]:
         "answers": [group.value for group in query.groups if group.hop == max(g.hop for g in query.groups)],
         "label": "synthetic",
     }
+    if query.is_answerable:
+        meta["conflicts"] = [
+            {"doc_id": twin.chunk_id, "start": twin.start, "end": twin.end, "group": number}
+            for number, group in enumerate(query.groups)
+            for twin in world.library.conflicts(group.fact)
+        ]
     return {**meta, "unanswerable": True} if query.kind == "out_of_scope" else meta
 
 
