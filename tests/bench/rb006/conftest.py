@@ -3,9 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.bench.rb006.world import World, build_world
-
-SEED = 11
-STAGES = (6_000, 8_000, 10_000)
+from tests.bench.rb006.small_world import SEED, STAGES
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from assay.bench.rb006.world.simulation import simulate_department
 from assay.errors import AssayError, ConfigError
 from assay.text.sentences import split_sentences
 from assay.text.token_count import count_tokens
-from tests.bench.rb006.conftest import SEED, STAGES
+from tests.bench.rb006.small_world import SEED, STAGES
 
 DEV = TEMPLATE_SETS["dev"]
 HEADER = {"section", "date", "version"}

@@ -14,7 +14,7 @@ from assay.bench.rb006.world.queries import ALLOCATION, WorldQuery
 from assay.bench.rb006.world.query_rules import CUES, content_words, find_query_faults
 from assay.bench.rb006.world.templates import LEAST_TEMPLATES, find_missing_parts, find_template_faults
 from assay.errors import ConfigError
-from tests.bench.rb006.conftest import SEED, STAGES
+from tests.bench.rb006.small_world import SEED, STAGES
 
 DEV = TEMPLATE_SETS["dev"]
 STRATA = {

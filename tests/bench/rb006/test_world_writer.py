@@ -11,7 +11,7 @@ import pytest
 from assay.bench.dataset_writer import FolderTaken
 from assay.bench.datasets import load
 from assay.bench.rb006.world import World, write_world
-from tests.bench.rb006.conftest import SEED, STAGES
+from tests.bench.rb006.small_world import SEED, STAGES
 
 
 @pytest.fixture(scope="module")
