@@ -1,0 +1,1 @@
+"""RB-006: the benchmark of hierarchical retrieval, token budgets and abstention."""
