@@ -79,12 +79,15 @@ def parse_document(row: Record, place: Place) -> Record:
         "title": get_text(row, "title", place, default=""),
         "text": get_text(row, "text", place),
     }
+    if "section" in row:
+        record["section"] = row["section"]
     created = find_timestamp({**meta, **row}, DOCUMENT_DATES)
     if created is not None:
         record["created"] = created
     if meta:
         record["metadata"] = meta
-    if len(meta) > MANY or any(name.lower() == "importance" or isinstance(meta[name], Mapping) for name in meta):
+    doubtful = any(name.lower() == "importance" or isinstance(meta[name], Mapping) for name in meta)
+    if doubtful or "section" in row or len(meta) > MANY:
         _check_storable(record, place)
     return record
 

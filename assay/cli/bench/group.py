@@ -17,6 +17,7 @@ BENCH_COMMANDS: Mapping[str, str] = {
     "router": "assay.cli.bench.router:router",
     "report": "assay.cli.bench.report:report",
     "synth": "assay.cli.bench.synth:synth",
+    "rb006": "assay.cli.bench.rb006:rb006",
     "diff": "assay.cli.bench.diff:diff",
     "datasets": "assay.cli.bench.group:datasets",
 }

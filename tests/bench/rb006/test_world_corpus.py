@@ -26,7 +26,7 @@ from assay.text.token_count import count_tokens
 from tests.bench.rb006.small_world import SEED, STAGES
 
 DEV = TEMPLATE_SETS["dev"]
-HEADER = {"section", "date", "version"}
+HEADER = {"date", "version"}
 
 
 def lines(world: World, scale: int) -> list[str]:
@@ -93,7 +93,7 @@ def test_every_fact_is_stated_by_a_sentence_that_holds_its_value(world: World) -
 def test_records_show_headers_only(chunks: list[WorldChunk]) -> None:
     for chunk in chunks:
         record = chunk.as_record()
-        assert set(record) == {"_id", "title", "text", "metadata"}
+        assert set(record) == {"_id", "title", "section", "text", "metadata"}
         assert set(record["metadata"]) <= HEADER
         assert not any(word in record["_id"] for word in ("policy", "ticket", "mail"))
 

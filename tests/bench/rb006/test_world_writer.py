@@ -10,7 +10,11 @@ import pytest
 
 from assay.bench.dataset_writer import FolderTaken
 from assay.bench.datasets import load
+from assay.bench.metrics.budget import score_budgets
+from assay.bench.metrics.names import parse
 from assay.bench.rb006.world import World, write_world
+from assay.bench.types import Piece, TopicResult
+from assay.ingest.records import parse_record
 from tests.bench.rb006.small_world import SEED, STAGES
 
 
@@ -65,6 +69,33 @@ def test_meta_says_how_it_was_made(world: World, folder: Path) -> None:
     assert meta["stages"] == {"6k": 6_000, "8k": 8_000, "10k": 10_000} == dict(zip(meta["stages"], STAGES, strict=True))
     assert meta["counts"]["docs"] == 2_000
     assert {"corpus.jsonl", "queries.jsonl", "evidence.jsonl", "qrels/dev.tsv"} <= set(meta["sha256"])
+
+
+def test_conflicts_are_read_by_the_strict_metric(world: World, folder: Path) -> None:
+    """A context that holds the gold and a twin without its title is answerable, not strictly."""
+    dataset = load(str(folder), "all")
+    query = next(q for q in world.queries if world.is_in_scope(q) and q.archetype == "policy_rule")
+    gold = query.groups[0].sentences[0]
+    twin = world.library.conflicts(query.groups[0].fact)[0]
+    title = world.library.title(twin, query.groups[0].fact)
+    contexts = {
+        (1.0, 1.0): [gold.text],
+        (1.0, 0.0): [gold.text, twin.text],
+        (1.0, 1.0, "with its title"): [gold.text, f"{title} {twin.text}"],
+    }
+    for (plain, strict, *_), texts in contexts.items():
+        pieces = tuple(Piece(gold.chunk_id, text, 10) for text in texts)
+        scores = score_budgets(
+            [parse("A@400tok"), parse("A_strict@400tok")], dataset, [TopicResult(query.id, pieces=pieces)]
+        )
+        assert [float(values[0]) for values in scores.values()] == [plain, strict]
+
+
+def test_sections_reach_the_store(folder: Path) -> None:
+    record = next(iter(load(str(folder), "all").documents))
+    chunk = parse_record(record).sections[0]
+    assert chunk.path
+    assert " > ".join(chunk.path) == record["section"]
 
 
 def test_writing_again_gives_the_same_bytes(world: World, folder: Path, tmp_path: Path) -> None:

@@ -61,7 +61,5 @@ class WorldChunk:
 
     def as_record(self) -> dict[str, Any]:
         """The line of corpus.jsonl: text and header, nothing of the generator."""
-        header = {"section": self.section, "date": self.day.isoformat()}
-        if self.version:
-            header["version"] = self.version
-        return {"_id": self.id, "title": self.title, "text": self.text, "metadata": header}
+        meta = {"date": self.day.isoformat(), **({"version": self.version} if self.version else {})}
+        return {"_id": self.id, "title": self.title, "section": self.section, "text": self.text, "metadata": meta}

@@ -53,7 +53,7 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
 def _metadata(query: WorldQuery, world: World) -> Mapping[str, Any]:
     """The metadata of a query, for the lab only. `unanswerable` tells the loader that no document answers it.
 
-    `conflicts` are sentences that state another value than the gold: twins, told apart by their headers or dates.
+    `conflicts` are sentences that state another value than the gold, each with the title that tells them apart.
     """
     meta: dict[str, Any] = {
         "tags": list(query.tags),
@@ -74,8 +74,8 @@ def _metadata(query: WorldQuery, world: World) -> Mapping[str, Any]:
     }
     if query.is_answerable:
         meta["conflicts"] = [
-            {"doc_id": twin.chunk_id, "start": twin.start, "end": twin.end, "group": number}
-            for number, group in enumerate(query.groups)
+            {"text": twin.text, "header": world.library.title(twin, group.fact)}
+            for group in query.groups
             for twin in world.library.conflicts(group.fact)
         ]
     return {**meta, "unanswerable": True} if query.kind == "out_of_scope" else meta

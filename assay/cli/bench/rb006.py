@@ -1,0 +1,94 @@
+"""`assay bench rb006`: the worlds of the hierarchy benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from assay.cli.failures import CommandGroup
+from assay.cli.options import json_option
+
+RB006_COMMANDS: Mapping[str, str] = {
+    "build": "assay.cli.bench.rb006:build",
+    "sample": "assay.cli.bench.rb006:sample",
+}
+SCALES = {"10k": 10_000, "50k": 50_000, "200k": 200_000}
+
+
+@click.group(cls=CommandGroup, table=RB006_COMMANDS)
+def rb006() -> None:
+    """The simulated organisation on which hierarchy, token budgets and abstention are measured.
+
+    \b
+    assay bench rb006 build --scale 10k
+    assay bench run dev-10k --split dev --systems bm25,default
+    """
+
+
+_WORLD_OPTIONS = (
+    click.option("--world", "templates", default="dev", show_default=True, help="The set of templates."),
+    click.option("--scale", type=click.Choice(list(SCALES)), default="10k", show_default=True, help="Chunks."),
+    click.option("--seed", default=6, show_default=True, help="Another seed simulates another organisation."),
+)
+
+
+@click.command()
+@_WORLD_OPTIONS[0]
+@_WORLD_OPTIONS[1]
+@_WORLD_OPTIONS[2]
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The dataset.  [default: WORLD-SCALE]")
+@json_option
+def build(templates: str, scale: str, seed: int, out: Path | None, as_data: bool) -> None:
+    """Write a simulated organisation as a dataset: documents, 300 queries, and the sentences that answer them.
+
+    Facts come from a state machine over 24 months, and the text is a rendering of them, so the answer to every query is
+    known to the sentence. A larger scale contains the smaller ones unchanged; the same seed gives the same bytes. The
+    split `dev` has the query templates for tuning, `test` the others.
+    """
+    from assay.bench.rb006.world import build_world, verify, write_world
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_json
+    from assay.errors import AssayError
+
+    folder = out or Path(f"{templates}-{scale}")
+    with progress_bars() as bar:
+        world = build_world(seed, templates, SCALES[scale], progress=bar.step)
+        faults = verify(world, corpus=False)
+        if faults:
+            raise AssayError(f"the world breaks {len(faults)} of its rules, first: {faults[0]}", "take another --seed")
+        meta = write_world(world, folder, progress=bar.step)
+    if as_data:
+        click.echo(format_json({**meta, "folder": str(folder)}, indent=2))
+        return
+    click.echo(f"{world.scale:,} chunks and {len(world.queries)} queries in {folder}, {meta['in_scope']} in scope")
+    click.echo(f"tags        {_counts(meta['tags'])}")
+    click.echo(f"impossible  {_counts(meta['impossible'])}")
+    click.echo(f"next: assay bench run {folder} --split dev --systems bm25,default")
+
+
+@click.command()
+@_WORLD_OPTIONS[0]
+@_WORLD_OPTIONS[1]
+@_WORLD_OPTIONS[2]
+@click.option("--queries", "count", type=click.IntRange(1), default=10, show_default=True, help="How many to print.")
+def sample(templates: str, scale: str, seed: int, count: int) -> None:
+    """Print queries with the sentences that answer them, for a person to verify."""
+    from assay.bench.rb006.world import build_world
+    from assay.cli.progress import progress_bars
+
+    with progress_bars() as bar:
+        world = build_world(seed, templates, SCALES[scale], progress=bar.step)
+    scoped = [query for query in world.queries if world.is_in_scope(query)]
+    for query in scoped[:: max(1, len(scoped) // count)][:count]:
+        kind = f"impossible: {query.kind}" if query.kind else "answerable"
+        click.echo(f"{query.id}  {query.text}\n      {kind} · {', '.join(query.tags)} · {query.template_split}")
+        for group in query.groups[:6]:
+            click.echo(f"      hop {group.hop}  {group.sentences[0].text}  [{group.sentences[0].chunk_id}]")
+        if len(query.groups) > 6:
+            click.echo(f"      and {len(query.groups) - 6} more facts, {query.evidence_tokens} tokens in all")
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers.items())
