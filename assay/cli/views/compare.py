@@ -32,6 +32,26 @@ def show(comparison: Receipt) -> None:
         click.echo()
 
 
+def show_pooled(pooled: Receipt) -> None:
+    """Over several sets: one table per system and metric, a line per set, and the test over sets."""
+    canonical = pooled.canonical
+    tests = canonical["tests"]
+    for row in canonical["pooled"]:
+        system, metric = row["system"], row["metric"]
+        click.secho(f"{sanitize(system)} against {sanitize(canonical['baseline'])}", bold=True, nl=False)
+        click.echo(f", {sanitize(metric)} over {format_count(row['n'], 'set')}")
+        sets = [one for one in canonical["results"] if one["system"] == system and one["metric"] == metric]
+        _picture([{**one, "scope": one["set"]} for one in sets], "set")
+        click.echo(
+            f"mean of sets {row['mean_a']:.4f} → {row['mean_b']:.4f}, {row['difference']:+.4f} "
+            f"({row['ci_low']:+.4f} … {row['ci_high']:+.4f}), "
+            f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost, p {row['p_adjusted']:.4f}\n"
+        )
+    click.secho(f"{tests['test']}, one value per set, {tests['draws']:,} draws; p by Holm", dim=True)
+    for name, missing in canonical["incomplete"].items():
+        click.secho(f"left out: {sanitize(name)} (no {metric} of {', '.join(map(sanitize, missing))})", dim=True)
+
+
 def _head(system: str, baseline: str, canonical: Row, rows: Sequence[Row]) -> None:
     dataset, tests = canonical["dataset"], canonical["tests"]
     queries = max((row["n"] for row in rows), default=0)
@@ -78,7 +98,7 @@ def _ratios(latency: Row) -> str:
     return "  ".join(f"{name} ×{ratio:.2f}" for name, ratio in latency["ratio"].items()) + "  (timed in turns, one run)"
 
 
-def _picture(rows: Sequence[Row]) -> None:
+def _picture(rows: Sequence[Row], by: str = "stratum") -> None:
     """Every scope's interval on one scale: the mean, its interval, and zero."""
     from rich.table import Table
     from rich.text import Text
@@ -88,7 +108,7 @@ def _picture(rows: Sequence[Row]) -> None:
     low = min(0.0, *(row["ci_low"] for row in rows))
     high = max(0.0, *(row["ci_high"] for row in rows))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"{sanitize(rows[0]['metric'])} by stratum", overflow="fold")
+    table.add_column(f"{sanitize(rows[0]['metric'])} by {by}", overflow="fold")
     table.add_column("n", justify="right")
     table.add_column("delta", justify="right")
     table.add_column(f"{low:+.3f}".ljust(WIDTH - 6) + f"{high:+.3f}", no_wrap=True)
