@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.bench import sanity_checks
 from assay.bench.host import describe_host
+from assay.bench.losses import KEPT
 from assay.bench.receipt import Receipt, ReceiptError, read, write
 from assay.bench.runner import Bench, RunPlan, count_contributions
 from assay.bench.systems import System
@@ -47,25 +48,32 @@ def run(
     again: bool = False,
     timed: bool = True,
     with_text: bool = False,
+    with_rankings: bool = False,
     progress: Progress = lambda *_: None,
 ) -> LabResult:
     """Measure systems on a dataset. With `out`, receipts are written there, and a receipt that is there already for
-    the same inputs is reused (unless `again`), so an interrupted run continues."""
+    the same inputs is reused (unless `again`), so an interrupted run continues. `with_rankings` keeps the first
+    documents of every ranking in the measured half."""
     bench = Bench(dataset, workspace, plan)
     start = time.perf_counter()
     findings = sanity_checks.check_dataset(dataset, workspace)
     receipts: dict[str, Receipt] = {}
     by_leg: dict[str, Any] = {}
+    kept: dict[str, dict[str, list[str]]] = {}
     reused = []
     for system in systems:
         path = out / file_name(dataset, system.name) if out else None
         existing = None if again or path is None else read_fitting(path, bench, system)
-        if existing is not None and "clock" in existing.measured:  # without, the run was killed before it was timed
+        lacks_rankings = with_rankings and existing is not None and "rankings" not in existing.measured
+        # Without "clock" the run was killed before it was timed.
+        if existing is not None and "clock" in existing.measured and not lacks_rankings:
             reused.append(system.name)
             receipts[system.name] = existing
             continue
         results = bench.run(system, progress)
         by_leg[system.name] = count_contributions(results)
+        if with_rankings:
+            kept[system.name] = {result.topic: list(result.documents[:KEPT]) for result in results}
         receipts[system.name] = bench.receipt(system, results, findings)
         if path:
             write(receipts[system.name], path)
@@ -78,6 +86,8 @@ def run(
         own = {"latency_ms": times[system.name]} if system.name in times else {}
         if len(by_leg[system.name]) > 1:
             own["legs"] = by_leg[system.name]
+        if with_rankings:
+            own["rankings"] = kept[system.name]
         receipts[system.name] = replace(
             receipts[system.name], measured={**receipts[system.name].measured, **measured, **own}
         )

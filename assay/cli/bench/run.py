@@ -20,6 +20,7 @@ from assay.cli.options import json_option, split_names
 @click.option("--timing/--no-timing", default=True, help="Measure latency, systems in turns, after the results.")
 @click.option("--abstention", is_flag=True, help="Also ask what has no answer: does a system keep silent?")
 @click.option("--with-text", is_flag=True, help="Put the queries' texts into the receipts, outside the digest.")
+@click.option("--with-rankings", is_flag=True, help="Keep the first documents of every ranking, for `bench losses`.")
 @click.option("--embedder", default="auto", metavar="NAME", help="The embedding model.  [default: the installed one]")
 @click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
 @click.option("--profile", default="default", metavar="NAME", help="How documents are cut: default or fine.")
@@ -36,6 +37,7 @@ def run(
     timing: bool,
     abstention: bool,
     with_text: bool,
+    with_rankings: bool,
     embedder: str,
     language: str,
     profile: str,
@@ -66,7 +68,7 @@ def run(
     data = load(dataset, split)
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
     with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
-        options = {"again": again, "timed": timing, "with_text": with_text}
+        options = {"again": again, "timed": timing, "with_text": with_text, "with_rankings": with_rankings}
         outcome = lab.run(data, chosen, workspace, plan, out=out, progress=bar.step, **options)
     if as_data:
         receipts = {name: {"digest": r.digest, **r.canonical} for name, r in outcome.receipts.items()}
