@@ -73,6 +73,8 @@ class Dataset:
     """What `load` was given, so that a receipt can be replayed: a name, a path or an id. Never an absolute path."""
     notes: tuple[str, ...] = ()
     """Remarks for readers of a result: how a split was chosen, what was left out."""
+    half_of: str = ""
+    """The file of judgements that this split is a half of; empty when the split is a file of its own."""
 
     @property
     def scored(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ load("longmemeval:s.json#turn", "all")    conversations, by session or by turn
 load("ir_datasets:beir/scifact")          anything ir_datasets knows
 load("locomo", "test~50")                 a stratified sample of fifty questions
 load("locomo", "test@end")                questions without a date get the end of their conversation
+load("locomo", "test@2024-01-31")         … or this date, and later documents are hidden
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from assay.bench.datasets.assemble import assemble
 from assay.bench.datasets.catalog import display_source, list_datasets
 from assay.bench.datasets.corpus_cache import CachedDocuments
 from assay.bench.datasets.errors import DatasetError
-from assay.bench.datasets.question_dates import END, date_questions_at_end
+from assay.bench.datasets.question_dates import date_questions
 from assay.bench.datasets.raw_dataset import RawDataset
 from assay.bench.datasets.sample import sample
 from assay.bench.types import Dataset
@@ -42,7 +43,8 @@ def load(source: str, split: str = "test") -> Dataset:
     """A split of a dataset, read and checked; DatasetError says what is wrong, in which file and line.
 
     `split` is train, dev, test, all, or the name of a qrels file (see splits.py); "test~50" is a sample of 50 of
-    its questions, "test~50~7" another one; "test@end" gives questions without a date the last moment there is.
+    its questions, "test~50~7" another one; "test@end" gives questions without a date the last moment there is,
+    "test@2024-01-31" this date.
     """
     return load_splits(source, (split,))[0]
 
@@ -59,8 +61,9 @@ def load_splits(source: str, splits: Sequence[str]) -> tuple[Dataset, ...]:
 
 def _load_split(raw: RawDataset, source: str, split: str) -> Dataset:
     name, *sizes = split.split("~")
-    dataset = assemble(raw, name.removesuffix(END), display_source(source))
-    dataset = date_questions_at_end(dataset) if name.endswith(END) else dataset
+    name, at_sign, moment = name.partition("@")
+    dataset = assemble(raw, name, display_source(source))
+    dataset = date_questions(dataset, moment) if at_sign else dataset
     return sample(dataset, *_parse_sample(split, sizes)) if sizes else dataset
 
 

@@ -57,6 +57,7 @@ def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
         abstain=abstain,
         source=display_name,
         notes=tuple(note for note in notes if note),
+        half_of=selection.files[0] if selection.half else "",
     )
 
 

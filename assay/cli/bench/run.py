@@ -13,6 +13,7 @@ from assay.cli.options import json_option, split_names
 @click.argument("dataset")
 @click.option("--systems", "names", default="default", metavar="A,B,…", help="Presets, baselines or TOML files.")
 @click.option("--split", default="test", show_default=True, help="train, dev, test, all, or the name of a qrels file.")
+@click.option("--at", metavar="DATE|end", help="Ask undated questions at this date, or when their documents end.")
 @click.option("--metrics", default="", metavar="A,B,…", help="E.g. nDCG@10,R@100; the first decides.  [default: many]")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Where receipts go.")
 @click.option("--baselines/--no-baselines", default=True, help="Also run random, oracle, bm25, dense, hybrid, …")
@@ -30,6 +31,7 @@ def run(
     dataset: str,
     names: str,
     split: str,
+    at: str | None,
     metrics: str,
     out: Path | None,
     baselines: bool,
@@ -65,7 +67,7 @@ def run(
 
     chosen = load_systems([*split_names(names), *(name for name in BASELINES if baselines)])
     plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
-    data = load(dataset, split)
+    data = load(dataset, _with_date(split, at))
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
     with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
         options = {"again": again, "timed": timing, "with_text": with_text, "with_rankings": with_rankings}
@@ -77,3 +79,11 @@ def run(
         show(data, plan, outcome, out)
     if outcome.broken:
         raise click.exceptions.Exit(1)
+
+
+def _with_date(split: str, at: str | None) -> str:
+    """A split with a date: test~50 and end give test@end~50."""
+    if at is None:
+        return split
+    name, tilde, sizes = split.partition("~")
+    return f"{name}@{at}{tilde}{sizes}"

@@ -30,9 +30,9 @@ def show(dataset: Dataset, plan: RunPlan, outcome: LabResult, out: Path | None) 
     from assay.bench.systems import BOUNDS
 
     screen = make_console()
-    header = (
-        f"{sanitize(dataset.name)}/{sanitize(dataset.split)} · {format_count(dataset.document_count, 'document')} · "
-    )
+    half = f" (a half of {sanitize(dataset.half_of)})" if dataset.half_of else ""
+    header = f"{sanitize(dataset.name)}/{sanitize(dataset.split)}{half} · "
+    header += f"{format_count(dataset.document_count, 'document')} · "
     header += f"{format_count(len(dataset.scored), 'query')} · {dataset.label} judgements"
     click.echo(click.style(header, bold=True))
     for note in dataset.notes:

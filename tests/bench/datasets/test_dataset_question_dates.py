@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from assay.bench.datasets import DatasetError, load
+from assay.cli.main import cli
+from assay.errors import QueryError
 
 
 def written(folder: Path, dates: tuple[str | None, ...] = ("2024-01-01", "2024-03-01", "2024-02-01")) -> str:
@@ -43,3 +46,27 @@ def test_the_end_of_a_conversation_and_of_everything(tmp_path):
 def test_without_dates_there_is_no_end(tmp_path):
     with pytest.raises(DatasetError, match="no dated document"):
         load(written(tmp_path / "undated", (None, None, None)), "test@end")
+
+
+def test_a_date_for_undated_questions(tmp_path):
+    source = written(tmp_path / "dated")
+    plain, dated = load(source, "all"), load(source, "all@2024-02-15")
+    february = 1707955200.0
+    assert {name: topic.at for name, topic in dated.topics.items()} == {
+        "q0": february,
+        "q1": february,
+        "q2": plain.topics["q2"].at,
+    }
+    assert dated.split == "all@2024-02-15"
+    assert dated.digest not in {plain.digest, load(source, "all@2024-02-16").digest}
+    with pytest.raises(QueryError, match="is not a date"):
+        load(source, "all@someday")
+
+
+def test_a_halved_split_says_so_in_the_first_line(tmp_path):
+    source = written(tmp_path / "halved")
+    assert (load(source, "all").half_of, load(source, "test").half_of) == ("", "test")
+    options = ["--at", "end", "--embedder", "none", "--no-baselines", "--no-timing", "--systems", "bm25"]
+    invoked = CliRunner().invoke(cli, ["bench", "run", source, *options])
+    assert invoked.exit_code == 0, invoked.output
+    assert "halved/test@end (a half of test)" in invoked.output.splitlines()[0]
