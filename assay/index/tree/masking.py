@@ -29,26 +29,32 @@ _MONTHS = make_table("""
     januari februari maart mei augustus
     sept mär mrz okt dez
 """)
-_NAMED = sorted({*MONTH_NAMES, *(name[:3] for name in MONTH_NAMES), *_MONTHS}, key=lambda name: (-len(name), name))
-_MONTH = rf"(?:{'|'.join(_NAMED)})\b\.?"
-_DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th|er|\.|º|ª)?"
-_YEAR = r"(?:1[89]|20)\d\d\b"
-_WRITTEN_DATE = re.compile(
-    rf"""{_DAY}[ -](?:(?:of|de|del)\ )?{_MONTH}(?:,?[ -](?:(?:de|del|of)\ )?{_YEAR})?   # 15 March 2024  5 de mayo
-       | \b{_MONTH}[ -]\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ {_YEAR})?                      # March 15th, 2024
-       | \b{_MONTH},?[ -](?:(?:de|of)\ )?{_YEAR}                                        # March 2024
-       | \b[QH][1-4][ /-]{_YEAR}                                                        # Q3 2024
+_MONTHS |= {*MONTH_NAMES, *(name[:3] for name in MONTH_NAMES)}
+_INITIALS = "".join(sorted({initial for name in _MONTHS for initial in (name[0], name[0].upper())}))
+_YEAR = r"(?:1[89]|20)\d\d"
+# A month is any word here; `_mask_date` looks it up. Both expressions begin with a set of characters, which is searched
+# fast; the look-behind after it says that no word or number goes on there.
+_DAY_FIRST = re.compile(
+    rf"""\d(?<!\d.)\d?(?:st|nd|rd|th|er|\.|º|ª)?[ -](?:(?:of|de|del)\ )?           # 15th of  3.  5 de
+         (?P<month>[^\W\d_]{{3,10}})\b\.?(?:,?[ -](?:(?:de|del|of)\ )?{_YEAR}\b)?      # March  Mar. 2024
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_MONTH_FIRST = re.compile(
+    rf"""(?P<month>[{_INITIALS}](?<!\w.)[^\W\d_]{{2,9}})\.?,?[ -]                       # March  Mar.
+         (?:(?:(?:de|of)\ )?{_YEAR}\b | \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ {_YEAR}\b)?)      # 2024  15th, 2024
+    """,
+    re.VERBOSE,
+)
+_QUARTER = re.compile(rf"[QqHh](?<!\w.)[1-4][ /-]{_YEAR}\b")
 _MONTH_ALONE = re.compile(r"\b(?:January|February|April|June|July|September|October|November|December)\b")
 
-_SUFFIX = r"(?:[-.+]?(?:rc|alpha|beta|a|b|dev|post|pre|final|snapshot)[-.]?\d*)?"
+_SUFFIX = r"(?:[-.+]?(?:rc|alpha|beta|a|b|dev|post|pre|final|snapshot)[-.]?\d*)"
 _KINDS = (
-    ("<date>", rf"{_YEAR[:-2]}([-/.])\d{{1,2}}(?:\1\d{{1,2}})?(?:t[\d:.]+z?)?|{_YEAR[:-2]}-?[wqh]\d{{1,2}}"),
+    ("<date>", rf"{_YEAR}([-/.])\d{{1,2}}(?:\1\d{{1,2}})?(?:t[\d:.]+z?)?|{_YEAR}-?[wqh]\d{{1,2}}"),
     ("<date>", rf"\d{{1,2}}([-/.])\d{{1,2}}\1{_YEAR}|\d{{1,2}}([-/])\d{{1,2}}\2\d\d|\d{{1,2}}[-/.]{_YEAR}"),
     ("<time>", r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:am|pm|z|h)?|\d{1,2}(?:am|pm)"),
-    ("<version>", rf"v\d+(?:\.\d+)*{_SUFFIX}|\d+(?:\.\d+){{2,}}{_SUFFIX}|\d+\.\d+{_SUFFIX}(?<!\d)\d*"),
+    ("<version>", rf"v\d+(?:\.\d+)*{_SUFFIX}?|\d+(?:\.\d+){{2,}}{_SUFFIX}?|\d+\.\d+{_SUFFIX}"),
     ("<number>", r"\d+(?:[.,:'/-]\d+)*(?:st|nd|rd|th|s|er|e)?"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
@@ -60,8 +66,10 @@ def mask_text(text: str) -> str:
     """Return a text with placeholders for numbers, dates, times, versions and identifiers; white space collapsed."""
     text = " ".join(text.split())
     if _DIGIT.search(text):
-        text = _WRITTEN_DATE.sub("<date>", text)
-        text = run_pattern(text).sub(lambda run: _MASKS[run[0]], text)
+        for pattern in (_DAY_FIRST, _MONTH_FIRST):
+            text = pattern.sub(_mask_date, text)
+        text = _QUARTER.sub("<date>", text)
+        text = " ".join(map(_MASKS.__getitem__, text.split()))  # no run crosses white space
     return _MONTH_ALONE.sub("<date>", text)
 
 
@@ -73,10 +81,18 @@ def split_masked(masked: str) -> list[str]:
     return [part for token in tokens for part in (token if is_unspaced(token) else (token,))]
 
 
-def _mask_run(run: str) -> str:
-    if not _DIGIT.search(run):
-        return run
-    return next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(run)), "<id>")
+def _mask_date(found: re.Match[str]) -> str:
+    return "<date>" if found["month"].lower() in _MONTHS else found[0]
 
 
-_MASKS: BoundedCache[str, str] = BoundedCache(_mask_run)
+def _mask_piece(piece: str) -> str:
+    return run_pattern(piece).sub(_mask_run, piece) if _DIGIT.search(piece) else piece
+
+
+def _mask_run(run: re.Match[str]) -> str:
+    if not _DIGIT.search(run[0]):
+        return run[0]
+    return next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(run[0])), "<id>")
+
+
+_MASKS: BoundedCache[str, str] = BoundedCache(_mask_piece)
