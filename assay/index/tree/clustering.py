@@ -58,7 +58,7 @@ def build_layout(
     return number_nodes(
         vectors,
         leaf_of_point[points.point_of_row],
-        np.where(second < 0, -1, second)[points.point_of_row],
+        second[points.point_of_row],
         parents,
         points.split_families,
     )
@@ -89,10 +89,10 @@ def _make_leaves(
     leaf_of_point = np.zeros(len(points.weights), np.int64)
     if size <= settings.leaf_cap:
         return leaf_of_point
+    progress("clustering chunks", 0, size)
     has_vector = points.vectors.any(axis=1)
     done = count = 0
     for group in _split_groups(points, np.flatnonzero(has_vector), settings, rng, group_rows):
-        progress("clustering chunks", done, size)
         weights = points.weights[group]
         rows = int(weights.sum())
         wanted = -(-rows // settings.leaf_target)
@@ -102,6 +102,7 @@ def _make_leaves(
         leaf_of_point[group] = count + leaves
         count += int(leaves.max()) + 1
         done += rows
+        progress("clustering chunks", done, size)
     without = np.flatnonzero(~has_vector)
     leaf_of_point[without] = count + _pack_in_order(points.weights[without], settings.leaf_cap)
     progress("clustering chunks", size, size)

@@ -47,12 +47,15 @@ def find_families(
     shingle: int = SHINGLE,
     seed: int = 1,
     progress: Progress = lambda *_: None,
+    total: int = 0,
 ) -> Rows:
     """Return the family of each text: the smallest row in it. A threshold above 1 joins equal masked texts only.
 
+    `total` is the number of texts that `progress` reports; 0 where it is unknown.
+
     Memory: 480 bytes for each distinct masked text and its copy while they are put together, 16 for each text.
     """
-    distinct, digests, signatures = _sign_texts(texts, MinHasher(_BANDS * _BAND_HASHES, shingle, seed), progress)
+    distinct, digests, signatures = _sign_texts(texts, MinHasher(_BANDS * _BAND_HASHES, shingle, seed), progress, total)
     joined = _join_near(signatures, digests, threshold, progress)
     labels = joined[distinct]
     first = np.full(len(digests), len(labels), np.int64)
@@ -61,7 +64,9 @@ def find_families(
     return families
 
 
-def _sign_texts(texts: Iterable[str], hasher: MinHasher, progress: Progress) -> tuple[Rows, list[bytes], Signatures]:
+def _sign_texts(
+    texts: Iterable[str], hasher: MinHasher, progress: Progress, total: int
+) -> tuple[Rows, list[bytes], Signatures]:
     """Return for each text the number of its distinct masked text, and the digests and signatures of these."""
     numbers: dict[bytes, int] = {}
     distinct: list[NDArray[np.int64]] = []
@@ -80,7 +85,7 @@ def _sign_texts(texts: Iterable[str], hasher: MinHasher, progress: Progress) -> 
         distinct.append(places)
         parts.append(hasher.sign(fresh))
         done += len(block)
-        progress("masking and hashing texts", done, 0)
+        progress("masking and hashing texts", done, total)
     empty = hasher.sign([])
     return np.concatenate([np.empty(0, np.int64), *distinct]), list(numbers), np.concatenate([empty, *parts])
 

@@ -15,6 +15,8 @@ from assay.types import Vectors
 
 GridVectors = NDArray[np.int16]
 
+_BLOCK = 1_024
+
 
 def grid_scale(dim: int) -> int:
     """Return the length of a unit vector on the grid: rounding adds at most half of √dim, and the sum is below 2¹²."""
@@ -42,11 +44,11 @@ def sum_by_label(
 ) -> NDArray[np.int64]:
     """Return the weighted sum of the points of each label; zero for a label without points."""
     sums = np.zeros((count, points.shape[1]), np.int64)
-    if len(points) == 0 or points.shape[1] == 0:
-        return sums
     order = np.argsort(labels, kind="stable")
-    ordered = labels[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    weighted = points[order] * weights[order, None]
-    sums[ordered[starts]] = np.add.reduceat(weighted, starts, axis=0, dtype=np.int64)
+    for start in range(0, len(order) if points.shape[1] else 0, _BLOCK):
+        part = order[start : start + _BLOCK]
+        ordered = labels[part]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        weighted = points[part] * weights[part, None]
+        sums[ordered[starts]] += np.add.reduceat(weighted, starts, axis=0)
     return sums
