@@ -35,6 +35,7 @@ WORDS = GREEK.split()
         ("version 2.0", "version <number>"),
         ("TKT-738401 in G8-409: sha256, gpt-4 (#34524)", "<id> in <id>: <id>, <id> (<id>)"),
         ("the state-of-the-art  and/or\n\t foo_bar", "the state-of-the-art and/or foo_bar"),
+        ("see api/v2/users and k8s.io/utils/24", "see api/<version>/users and <id>/utils/<number>"),
         ("在2024年发布", "在<number>年发布"),
         ("٣٤ things", "<number> things"),
         ("", ""),

@@ -5,10 +5,11 @@
     <time>      09:40  23:59:59  9am
     <version>   v2  3.0.4  1.2-rc1  10.0.0.1
     <number>    41  1,000.50  2.0  3rd
-    <id>        TKT-738401  G8-409  sha256  gpt-4  #34524  api/v2/users
+    <id>        TKT-738401  G8-409  sha256  gpt-4  #34524
 
-A month alone is masked where it is unmistakable (September, not May or march). Scripts without spaces keep their
-characters around a number. Linear time, any string.
+A path is masked part by part (api/v2/users becomes api/<version>/users). A month alone is masked where it is
+unmistakable (September, not May or march). Scripts without spaces keep their characters around a number. Linear time,
+any string.
 """
 
 from __future__ import annotations
@@ -90,9 +91,16 @@ def _mask_piece(piece: str) -> str:
 
 
 def _mask_run(run: re.Match[str]) -> str:
-    if not _DIGIT.search(run[0]):
-        return run[0]
-    return next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(run[0])), "<id>")
+    whole = _mask_word(run[0])
+    if whole == "<id>" and "/" in run[0]:
+        return "/".join(map(_mask_word, run[0].split("/")))
+    return whole
+
+
+def _mask_word(word: str) -> str:
+    if not _DIGIT.search(word):
+        return word
+    return next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(word)), "<id>")
 
 
 _MASKS: BoundedCache[str, str] = BoundedCache(_mask_piece)
