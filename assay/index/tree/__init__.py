@@ -1,0 +1,1 @@
+"""The tree index: near-duplicate families and size-capped clusters of chunks."""
