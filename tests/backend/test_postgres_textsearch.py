@@ -69,4 +69,4 @@ def test_the_numbers_of_terms_are_its_words(backend: PostgresBackend) -> None:
     backend.compact()
     said = backend.store.read(lambda db: db.execute("SELECT said(ARRAY[3, 12], ARRAY[1, 2])").fetchone())
     assert said == ("t3 t12 t12 ",)
-    assert textsearch.order_clause([3, 12], 7)[1] == ("t3 t12", 7)
+    assert textsearch.order_clause([(3, 1), (12, 2)], 7)[1] == ("t3 t12 t12", 7)
