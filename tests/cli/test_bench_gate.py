@@ -141,7 +141,7 @@ def test_a_comparison_as_json_and_as_a_receipt(run: Run, folder: Path) -> None:
 
 def test_a_comparison_of_what_does_not_fit(run: Run, folder: Path) -> None:
     for names, payload in (
-        (["old", "else"], "dataset's name"),
+        (["old", "else"], "can be pooled"),
         (["old", "none"], "not measured"),
         (["old"], "two runs"),
     ):
