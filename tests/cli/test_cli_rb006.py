@@ -33,3 +33,13 @@ def test_sample_prints_queries_with_gold() -> None:
 @pytest.mark.parametrize("given", [["--scale", "3k"], ["--seed", "x"]])
 def test_bad_options_are_refused(given: list[str]) -> None:
     assert CliRunner().invoke(cli, ["bench", "rb006", "build", *given]).exit_code == 2
+
+
+def test_the_frozen_world_comes_with_its_suite(tmp_path: Path) -> None:
+    out = tmp_path / "frozen"
+    result = CliRunner().invoke(cli, ["bench", "rb006", "build", "--world", "frozen", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "--split test" in result.stdout
+    queries = [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()]
+    assert sum(query["metadata"]["source"] == "handwritten" for query in queries) == 60
+    assert sorted(path.name for path in (out / "qrels").iterdir()) == ["test.tsv"]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.failures import CommandGroup
 from assay.cli.options import json_option
+
+if TYPE_CHECKING:
+    from assay.bench.rb006.world import World
+    from assay.types import Progress
 
 RB006_COMMANDS: Mapping[str, str] = {
     "build": "assay.cli.bench.rb006:build",
@@ -28,10 +33,21 @@ def rb006() -> None:
 
 
 _WORLD_OPTIONS = (
-    click.option("--world", "templates", default="dev", show_default=True, help="The set of templates."),
+    click.option(
+        "--world",
+        "templates",
+        default="dev",
+        show_default=True,
+        help="dev for tuning, frozen for the verdict.",
+    ),
     click.option("--scale", type=click.Choice(list(SCALES)), default="10k", show_default=True, help="Chunks."),
-    click.option("--seed", default=6, show_default=True, help="Another seed simulates another organisation."),
+    click.option(
+        "--seed",
+        type=int,
+        help="Another seed simulates another organisation.  [default: the seed of the frozen suite, else 6]",
+    ),
 )
+_DEFAULT_SEED = 6
 
 
 @click.command()
@@ -40,21 +56,23 @@ _WORLD_OPTIONS = (
 @_WORLD_OPTIONS[2]
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The dataset.  [default: WORLD-SCALE]")
 @json_option
-def build(templates: str, scale: str, seed: int, out: Path | None, as_data: bool) -> None:
+def build(templates: str, scale: str, seed: int | None, out: Path | None, as_data: bool) -> None:
     """Write a simulated organisation as a dataset: documents, 300 queries, and the sentences that answer them.
 
     Facts come from a state machine over 24 months, and the text is a rendering of them, so the answer to every query is
-    known to the sentence. A larger scale contains the smaller ones unchanged; the same seed gives the same bytes. The
-    split `dev` has the query templates for tuning, `test` the others.
+    known to the sentence. A larger scale contains the smaller ones unchanged; the same seed gives the same bytes. In
+    the dev world, the split `dev` has the query templates for tuning, `test` the others. The frozen world has a suite
+    that was fixed before any retriever ran on it, with 60 hand-written queries; only `test` exists, and nothing may be
+    tuned on it.
     """
-    from assay.bench.rb006.world import build_world, verify, write_world
+    from assay.bench.rb006.world import verify, write_world
     from assay.cli.progress import progress_bars
     from assay.cli.terminal import format_json
     from assay.errors import AssayError
 
     folder = out or Path(f"{templates}-{scale}")
     with progress_bars() as bar:
-        world = build_world(seed, templates, SCALES[scale], progress=bar.step)
+        world = _build(templates, SCALES[scale], seed, bar.step)
         faults = verify(world, corpus=False)
         if faults:
             raise AssayError(f"the world breaks {len(faults)} of its rules, first: {faults[0]}", "take another --seed")
@@ -65,7 +83,8 @@ def build(templates: str, scale: str, seed: int, out: Path | None, as_data: bool
     click.echo(f"{world.scale:,} chunks and {len(world.queries)} queries in {folder}, {meta['in_scope']} in scope")
     click.echo(f"tags        {_counts(meta['tags'])}")
     click.echo(f"impossible  {_counts(meta['impossible'])}")
-    click.echo(f"next: assay bench run {folder} --split dev --systems bm25,default")
+    split = "dev" if any(query.template_split == "tuning" for query in world.queries) else "test"
+    click.echo(f"next: assay bench run {folder} --split {split} --systems bm25,default")
 
 
 @click.command()
@@ -73,13 +92,12 @@ def build(templates: str, scale: str, seed: int, out: Path | None, as_data: bool
 @_WORLD_OPTIONS[1]
 @_WORLD_OPTIONS[2]
 @click.option("--queries", "count", type=click.IntRange(1), default=10, show_default=True, help="How many to print.")
-def sample(templates: str, scale: str, seed: int, count: int) -> None:
+def sample(templates: str, scale: str, seed: int | None, count: int) -> None:
     """Print queries with the sentences that answer them, for a person to verify."""
-    from assay.bench.rb006.world import build_world
     from assay.cli.progress import progress_bars
 
     with progress_bars() as bar:
-        world = build_world(seed, templates, SCALES[scale], progress=bar.step)
+        world = _build(templates, SCALES[scale], seed, bar.step)
     scoped = [query for query in world.queries if world.is_in_scope(query)]
     for query in scoped[:: max(1, len(scoped) // count)][:count]:
         kind = f"impossible: {query.kind}" if query.kind else "answerable"
@@ -88,6 +106,17 @@ def sample(templates: str, scale: str, seed: int, count: int) -> None:
             click.echo(f"      hop {group.hop}  {group.sentences[0].text}  [{group.sentences[0].chunk_id}]")
         if len(query.groups) > 6:
             click.echo(f"      and {len(query.groups) - 6} more facts, {query.evidence_tokens} tokens in all")
+
+
+def _build(templates: str, scale: int, seed: int | None, progress: Progress) -> World:
+    """Build a world: with its frozen suite where it has one and no other seed is asked for."""
+    from assay.bench.rb006.frozen_suite import build_suite_world, read_suite
+    from assay.bench.rb006.world import build_world
+
+    suite = read_suite(templates)
+    if suite is not None and seed in (None, suite.seed):
+        return build_suite_world(suite, scale, progress=progress)
+    return build_world(_DEFAULT_SEED if seed is None else seed, templates, scale, progress=progress)
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

@@ -1,7 +1,7 @@
 """The organisation simulator: facts in a state machine, text as their rendering, queries with gold sentences.
 
 streams        random streams by (seed, key): the base of reproducibility and growth
-templates      what a template set holds; `templates_dev` is the one of the dev world
+templates      what a template set holds; `templates_dev` for tuning, `templates_frozen` for the verdict
 facts          facts with validity and unique keys
 names          names and codes of all entities
 organisation   what a department consists of

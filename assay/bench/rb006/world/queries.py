@@ -10,7 +10,7 @@ from assay.bench.rb006.world.facts import FactKey
 from assay.bench.rb006.world.templates import TemplateSplit
 
 ImpossibleKind = Literal["", "listing", "version_diff", "out_of_scope", "long_evidence"]
-QuerySource = Literal["anchored", "adversarial"]
+QuerySource = Literal["anchored", "adversarial", "handwritten"]
 Injector = Literal["", "near_duplicate", "contradictory", "buried_identifier", "name_collision", "synonym_tail"]
 
 

@@ -22,6 +22,7 @@ _ANALYSER = Analyser("english")
 _MONTHS = frozenset(term for name in calendar.month_name if name for term in _ANALYSER.terms(name))
 _CHANGING = ("owner", "pager", "head", "lead", "budget")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WRITTEN_DAY = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(filter(None, calendar.month_name))}) (\d{{4}})\b")
 _MULTI_HOP = {"hop2": 2, "hop3": 3}
 
 
@@ -29,6 +30,16 @@ def content_words(text: str) -> frozenset[str]:
     """The stemmed words of a text that carry meaning: no stop words, numbers or months."""
     terms = _ANALYSER.query_terms(text)
     return frozenset(term for term in terms if len(term) > 1 and not term.isdigit() and term not in _MONTHS)
+
+
+def find_day(text: str) -> date | None:
+    """The day that a query names, as 2025-09-08 or as 8 September 2025."""
+    if iso := _ISO_DAY.search(text):
+        return date.fromisoformat(iso[0])
+    if written := _WRITTEN_DAY.search(text):
+        day, month, year = written.groups()
+        return date(int(year), list(calendar.month_name).index(month), int(day))
+    return None
 
 
 def find_query_faults(query: WorldQuery, library: DepartmentLibrary) -> list[str]:
@@ -79,7 +90,7 @@ def _find_time_faults(query: WorldQuery, library: DepartmentLibrary) -> list[str
     """Facts of a feasible query are valid on the day it names, or at the end of the simulation if it names none."""
     if not query.is_answerable:
         return []
-    named = _ISO_DAY.search(query.text)
-    day = date.fromisoformat(named[0]) if named else LAST_DAY
+    named = find_day(query.text)
+    day = named or LAST_DAY
     facts = (library.fact(group.fact) for group in query.groups if group.fact.attribute in _CHANGING or not named)
     return [f"{query.id}: {fact.key} is not valid on {day}" for fact in facts if not fact.is_valid(day)]

@@ -60,6 +60,11 @@ class TemplateSet:
                 yield from texts
 
 
+def split_words(text: str, mark: str | None = None) -> tuple[str, ...]:
+    """Split a list of words, or of phrases that a mark separates."""
+    return tuple(" ".join(word.split()) for word in text.split(mark))
+
+
 def number_templates(archetypes: Mapping[str, tuple[str, ...]], tuning_share: float = 0.6) -> tuple[QueryTemplate, ...]:
     """Turn archetype → texts into templates with ids; the first share of each archetype is for tuning."""
     return tuple(
@@ -83,19 +88,19 @@ def find_template_faults(templates: TemplateSet) -> list[str]:
         if len(set(texts)) < LEAST_TEMPLATES
     ]
     archetypes = {template.archetype for template in templates.queries}
+    wanted = {template.split for template in templates.queries} | {"heldout"}
     for archetype in sorted(archetypes):
         found = templates.queries_of(archetype)
         if len({template.text for template in found}) < LEAST_TEMPLATES:
             faults.append(f"query {archetype!r} has {len(found)} templates, fewer than {LEAST_TEMPLATES}")
-        if {template.split for template in found} != {"tuning", "heldout"}:
+        if {template.split for template in found} != wanted:
             faults.append(f"query {archetype!r} lacks tuning or held-out templates")
     splits: dict[str, set[str]] = {}
     for template in templates.queries:
         splits.setdefault(normalise_template(template.text), set()).add(template.split)
     faults += [f"query template {text!r} is in both splits" for text in sorted(splits) if len(splits[text]) > 1]
     shared = {normalise_template(text) for text in templates.document_texts()} & set(splits)
-    shared = {text for text in shared if text.replace("{}", "").strip()}
-    return faults + [f"template {text!r} serves documents and queries" for text in sorted(shared)]
+    return faults + [f"template {text!r} serves documents and queries" for text in sorted(shared) if _has_words(text)]
 
 
 def find_missing_parts(templates: TemplateSet, model: TemplateSet) -> list[str]:
@@ -129,7 +134,12 @@ def find_shared_templates(one: TemplateSet, other: TemplateSet) -> list[str]:
         {normalise_template(text) for text in (*texts.document_texts(), *(query.text for query in texts.queries))}
         for texts in (one, other)
     )
-    return sorted(mine & theirs)
+    return sorted(text for text in mine & theirs if _has_words(text))
+
+
+def _has_words(template: str) -> bool:
+    """Whether a normalised template has words of its own: "{ticket}" as a title has none to share."""
+    return bool(template.replace("{}", "").strip())
 
 
 def normalise_template(text: str) -> str:

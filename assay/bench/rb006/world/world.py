@@ -18,10 +18,11 @@ from assay.bench.rb006.world.simulation import simulate_department
 from assay.bench.rb006.world.suite import SuiteBuilder, WorldStage, list_issued_tickets
 from assay.bench.rb006.world.templates import TemplateSet, find_missing_parts, find_template_faults
 from assay.bench.rb006.world.templates_dev import DEV
+from assay.bench.rb006.world.templates_frozen import FROZEN
 from assay.errors import ConfigError, nearest
 from assay.types import Progress
 
-TEMPLATE_SETS: Mapping[str, TemplateSet] = {DEV.name: DEV}
+TEMPLATE_SETS: Mapping[str, TemplateSet] = {DEV.name: DEV, FROZEN.name: FROZEN}
 STAGES = (10_000, 50_000, 200_000)
 _REPORT_EVERY = 500
 

@@ -32,7 +32,7 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
         folder,
         documents=(chunk.as_record() for chunk in world.chunks(progress)),
         queries=[{"_id": query.id, "text": query.text, "metadata": _metadata(query, world)} for query in world.queries],
-        splits=rows,
+        splits={split: judged for split, judged in rows.items() if judged},
         evidence=[row for query in scoped for row in _evidence(query)],
         meta={
             "name": folder.name,

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-
-def _split(text: str, mark: str | None = None) -> tuple[str, ...]:
-    return tuple(" ".join(word.split()) for word in text.split(mark))
-
+from assay.bench.rb006.world.templates import split_words
 
 WORDS: Mapping[str, tuple[str, ...]] = {
-    "first": _split(
+    "first": split_words(
         """Amara Ben Carla Dmitri Elena Farid Greta Hugo Ines Jonas Keiko Lukas Mara Nadia Oskar Priya Quentin Rosa
         Samir Tessa Umar Vera Wanda Xavier Yara Zoltan Agnes Boris Celeste Dario Edith Fabio Gwen Hanna Ivo Jelena
         Karim Leona Milan Noor Olga Pavel Renata Sofia Tomas Ursula Viktor Wim Yusuf Zara Anton Bianca Clement Doris
         Emil Flora Gustav Helga Isak Judith Kasper Lydia Marek Nina Otto Petra Rafael Selma Theo Ulrike Valentin
         Willa Ayla Bruno"""
     ),
-    "last": _split(
+    "last": split_words(
         """Abara Bergström Castellano Dvorak Eriksen Fontaine Grubner Hashimoto Ivanova Jankowski Kovacs Lindqvist
         Moreau Novak Okafor Petrov Quispe Rossi Sandoval Takeda Ulrich Vasquez Weber Xiang Yilmaz Zimmer Adeyemi
         Brandt Coelho Danso Engel Ferreira Gallagher Holm Ibarra Jensen Kaplan Laurent Mbeki Nakamura Orlov Pereira
@@ -26,7 +23,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         Unger Vlahos Whitmore Antunes Bassi Carvalho Duarte Eklund Fischer Greco Halvorsen Ishikawa Juarez Kimura
         Lachance Madsen Nkosi"""
     ),
-    "domain": _split(
+    "domain": split_words(
         """Payments, Claims, Freight, Billing, Treasury, Catalogue, Underwriting, Returns, Loyalty, Fulfilment,
         Lending, Metering, Ticketing, Fleet, Warehouse, Pharmacy, Licensing, Subscriptions, Customs, Reinsurance,
         Grid, Tariff, Settlement, Procurement, Cargo, Admissions, Broadcast, Wholesale, Leasing, Recycling,
@@ -34,103 +31,103 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         Service, Port Logistics""",
         ",",
     ),
-    "function": _split(
+    "function": split_words(
         """Engineering, Operations, Analytics, Platform, Quality, Support, Compliance, Integration, Planning, Intake,
         Automation, Reporting, Research""",
         ",",
     ),
-    "service_first": _split(
+    "service_first": split_words(
         """amber cobalt copper crimson delta ember falcon garnet granite hazel indigo iron ivory jasper juniper kestrel
         larch lunar maple marble meadow mint nickel north oak ochre onyx opal otter pearl pine plover polar quartz
         quill raven reef river rowan russet sable saffron sage sierra silver slate solar spruce stone storm swift
         tawny teal thistle thorn timber topaz tundra umber velvet walnut willow winter zephyr"""
     ),
-    "service_last": _split(
+    "service_last": split_words(
         """ledger gateway relay broker router vault index beacon bridge buffer cache courier dispatcher engine exporter
         feeder forge funnel hub importer inbox journal keeper ladder lens loader locator mapper matcher meter mirror
         monitor notifier outbox parser planner poller portal prober proxy queue ranker reader recorder registry
         resolver sampler scanner scheduler scorer sender sorter splitter spooler store streamer syncer tagger
         tracker validator viewer watcher weaver writer"""
     ),
-    "project_first": _split(
+    "project_first": split_words(
         """Silent Bright Quiet Golden Distant Hidden Northern Open Hollow Rapid Still Broken Early Late Green Blue Tall
         Narrow Wide Clear Lone Twin Second Inner Outer Western Misty Frosted Long Gentle Steady Bold"""
     ),
-    "project_last": _split(
+    "project_last": split_words(
         """Harbour Lantern Meridian Orchard Compass Summit Estuary Causeway Terrace Viaduct Lighthouse Glacier Canyon
         Prairie Lagoon Monsoon Aurora Cascade Obelisk Parapet Pavilion Quarry Rampart Saddle Steppe Tideline Turret
         Upland Valley Windmill Anchor Bastion Carousel Delta Embassy Foundry Granary Headland Isthmus Junction
         Keystone Landing Mosaic Nocturne Outpost Passage Quadrant Reservoir Sanctuary Trellis Umbrella Verge Wharf
         Yardstick"""
     ),
-    "vendor_first": _split(
+    "vendor_first": split_words(
         """Norvane Alticor Brightwell Calderon Dexmoor Evenhall Ferrox Galewick Halcyra Inverness Jorvik Kelmar Luxtide
         Merrow Nimbrel Orwick Pellucid Quorra Rivendale Stratos Tarn Ubiqua Valence Wexford Xantho Yarrow Zentral
         Ashgrove Bluefen Corvid Driftwood Elmstead Foxglove Greyfriar Hartwell Ironbark"""
     ),
-    "vendor_last": _split(
+    "vendor_last": split_words(
         """Systems, Cloud, Partners, Networks, Solutions, Logistics, Software, Data, Labs, Consulting, Telecom,
         Hosting, Analytics, Security, Robotics, Print, Mobility, Instruments, Staffing, Media, Energy, Facilities,
         Payroll, Translations, Archives, Couriers, Metrics, Interactive, Controls, Optics, Forensics, Catering,
         Leasing, Training, Biometrics, Acoustics, Pumps, Signage, Textiles, Ceramics, Minerals, Hydraulics""",
         ",",
     ),
-    "city": _split(
+    "city": split_words(
         """Lisbon, Rotterdam, Gdansk, Valencia, Bergen, Trieste, Antwerp, Porto, Tallinn, Malmo, Ghent, Bilbao, Krakow,
         Leeds, Nantes, Graz, Tampere, Cork, Brno, Thessaloniki, Aarhus, Basel, Turin, Uppsala""",
         ",",
     ),
-    "location": _split(
+    "location": split_words(
         """Frankfurt, Dublin, Stockholm, Zurich, Montreal, Singapore, Osaka, Sydney, Mumbai, Ohio, Oregon, Sao Paulo,
         Warsaw, Milan, Madrid, Helsinki, Seoul, Jakarta, Nairobi, Cape Town""",
         ",",
     ),
-    "cluster_place": _split("ams dub fra hel mad mil osl par rix sin sof sto tll vie waw zrh"),
-    "role": _split(
+    "cluster_place": split_words("ams dub fra hel mad mil osl par rix sin sof sto tll vie waw zrh"),
+    "role": split_words(
         """backend developer, data analyst, release coordinator, test engineer, product manager, business analyst, site
         reliability engineer, database administrator, process designer, user researcher, technical writer, security
         engineer, operations planner, contract specialist, scrum master, support lead""",
         ",",
     ),
-    "approver": _split(
+    "approver": split_words(
         """line manager, regional controller, head of finance, security officer, legal counsel, people partner,
         procurement lead, works council, data protection officer, country director, travel desk, audit committee""",
         ",",
     ),
-    "purpose": _split(
+    "purpose": split_words(
         """address checks, text messages, card tokenisation, e-mail delivery, map tiles, document scanning, identity
         checks, currency rates, log archiving, fraud scoring, speech transcription, label printing, credit reports,
         translation, weather feeds, postal tracking""",
         ",",
     ),
-    "setting": _split(
+    "setting": split_words(
         """retry limit, batch size, page size, session timeout, worker count, cache lifetime, upload limit, polling
         interval, connection pool, queue depth, rate limit, lock timeout, thread pool, heartbeat interval, backoff
         ceiling, history window, preview length, search depth""",
         ",",
     ),
-    "symptom": _split(
+    "symptom": split_words(
         """slow page loads, missing confirmation mails, duplicate rows in the export, a blank dashboard, wrong totals,
         stuck uploads, failed logins, a looping redirect, stale prices, garbled umlauts, lost attachments, empty
         search results, frozen progress bars, rejected signatures, out of order events, truncated reports, broken
         thumbnails, timeouts at checkout, missing audit entries, double notifications""",
         ",",
     ),
-    "fix": _split(
+    "fix": split_words(
         """rebuilding the search index, rotating the certificate, clearing the message backlog, raising the memory
         limit, rolling back the last release, correcting the time zone, restoring the lookup table, renewing the
         token, disabling the faulty plug-in, repairing the nightly job, replacing a worn disk, updating the address
         book, restarting the worker pool, adding a missing column, pinning the driver, purging old sessions""",
         ",",
     ),
-    "cause": _split(
+    "cause": split_words(
         """an expired certificate, a full disk, a mistyped firewall rule, a deadlock in the database, a leap day bug, a
         runaway query, a faulty network card, an unannounced schema change, a cold cache after failover, a wrong
         feature flag, a loop between two retries, a lost power feed, a stale DNS entry, an overloaded message
         broker, a memory leak in the parser, a missing index on a large table""",
         ",",
     ),
-    "step": _split(
+    "step": split_words(
         """the first alert fired, the night shift opened a bridge call, traffic was moved to the second site, the error
         budget alarm went off, a rollback was started, the rollback was stopped, a database snapshot was taken, the
         write path was paused, the backlog began to shrink, a partner reported timeouts, the status page was
@@ -142,13 +139,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         trail was exported, the on-duty manager was woken""",
         ",",
     ),
-    "task": _split(
+    "task": split_words(
         """an alert for certificate expiry, a capacity test, a second approval for firewall changes, a dashboard for
         queue length, a runbook for failover, a limit on query runtime, a review of retry settings, a rehearsal of
         the restore, a check of power feeds, a cleanup of old flags""",
         ",",
     ),
-    "decision": _split(
+    "decision": split_words(
         """freeze schema changes during quarter close, move the weekly demo to the first floor, retire the legacy fax
         line, adopt trunk based development, pause hiring for contractors, archive mail older than seven years,
         share one test environment with the neighbouring team, drop support for the old browser, publish the roadmap
@@ -163,7 +160,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         shelves""",
         ",",
     ),
-    "item_filed": _split(
+    "item_filed": split_words(
         """the purchase order for the new racks, the warranty claim for the label printers, the fire inspection report,
         the insurance notice for the flooded basement, the export permit for the test devices, the audit request on
         badge logs, the lease amendment for the car park, the visa letter for the exchange engineer, the complaint
@@ -171,45 +168,45 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         tender for cleaning services""",
         ",",
     ),
-    "absent.service": _split(
+    "absent.service": split_words(
         """penetration test result, energy consumption, customer satisfaction score, recovery time objective,
         accessibility grade, data classification label""",
         ",",
     ),
-    "absent.project": _split(
+    "absent.project": split_words(
         """carbon footprint, insured sum, steering committee quorum, code of conduct, lessons learned score, working
         language""",
         ",",
     ),
-    "absent.vendor": _split(
+    "absent.vendor": split_words(
         "VAT number, credit rating, headcount, insurance certificate, stock ticker, complaints hotline", ","
     ),
-    "absent.person": _split(
+    "absent.person": split_words(
         "date of birth, home address, driving licence, union membership, dietary preference, emergency contact", ","
     ),
-    "ask.contract": _split("contract number, contract id, contract code", ","),
-    "ask.location": _split("data location, hosting city, server location, data centre city", ","),
-    "ask.contact": _split("representative, key account person, liaison", ","),
-    "ask.extension": _split("phone number, telephone number, internal number", ","),
-    "ask.number": _split("personnel id, employee id, personnel code", ","),
-    "ask.desk": _split("desk, seat, workplace", ","),
-    "ask.port": _split("network port, TCP port, port number", ","),
-    "ask.cluster": _split("cluster, cluster name, compute cluster", ","),
-    "ask.repository": _split("repository, git path, source repository", ","),
-    "ask.code": _split("booking code, time recording code, accounting code", ","),
-    "ask.pager": _split("pager key, on-call key, paging code", ","),
-    "via.service.vendor": _split("the supplier behind {start}, the outside firm that {start} leans on", ","),
-    "via.service.owner": _split("the person responsible for {start}, whoever maintains {start}", ","),
-    "via.service.dependency": _split("whatever {start} is built on, the component that {start} needs", ","),
-    "via.project.vendor": _split("the subcontractor on {start}, the external partner in {start}", ","),
-    "via.project.service": _split("the application that {start} renews, the software touched by {start}", ","),
-    "via.ticket.service": _split("the software named in {start}, the application that {start} is about", ","),
-    "weekday": _split("Monday Tuesday Wednesday Thursday Friday"),
-    "room": _split("Aspen Birch Cedar Dogwood Elder Fir Ginkgo Hornbeam Linden Magnolia Rowan Sequoia"),
-    "thing": _split(
+    "ask.contract": split_words("contract number, contract id, contract code", ","),
+    "ask.location": split_words("data location, hosting city, server location, data centre city", ","),
+    "ask.contact": split_words("representative, key account person, liaison", ","),
+    "ask.extension": split_words("phone number, telephone number, internal number", ","),
+    "ask.number": split_words("personnel id, employee id, personnel code", ","),
+    "ask.desk": split_words("desk, seat, workplace", ","),
+    "ask.port": split_words("network port, TCP port, port number", ","),
+    "ask.cluster": split_words("cluster, cluster name, compute cluster", ","),
+    "ask.repository": split_words("repository, git path, source repository", ","),
+    "ask.code": split_words("booking code, time recording code, accounting code", ","),
+    "ask.pager": split_words("pager key, on-call key, paging code", ","),
+    "via.service.vendor": split_words("the supplier behind {start}, the outside firm that {start} leans on", ","),
+    "via.service.owner": split_words("the person responsible for {start}, whoever maintains {start}", ","),
+    "via.service.dependency": split_words("whatever {start} is built on, the component that {start} needs", ","),
+    "via.project.vendor": split_words("the subcontractor on {start}, the external partner in {start}", ","),
+    "via.project.service": split_words("the application that {start} renews, the software touched by {start}", ","),
+    "via.ticket.service": split_words("the software named in {start}, the application that {start} is about", ","),
+    "weekday": split_words("Monday Tuesday Wednesday Thursday Friday"),
+    "room": split_words("Aspen Birch Cedar Dogwood Elder Fir Ginkgo Hornbeam Linden Magnolia Rowan Sequoia"),
+    "thing": split_words(
         """slides, figures, draft, agenda, checklist, screenshots, survey, mock-up, glossary, timeline, handout,
         spreadsheet, floor plan, wording, diagram, notes""",
         ",",
     ),
-    "mood": _split("calm busy uneven productive short lively slow tense cheerful ordinary"),
+    "mood": split_words("calm busy uneven productive short lively slow tense cheerful ordinary"),
 }
