@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Final
 
-from assay.bench.rb006.world import STAGES, World, build_world
+from assay.bench.rb006.world import STAGES, Base, World, build_world
 from assay.bench.rb006.world.queries import WorldQuery
 from assay.errors import ConfigError
 from assay.types import Progress
@@ -54,10 +54,16 @@ def read_suite(name: str) -> FrozenSuite | None:
 
 
 def build_suite_world(
-    suite: FrozenSuite, scale: int, *, stages: Sequence[int] = STAGES, progress: Progress | None = None
+    suite: FrozenSuite,
+    scale: int,
+    *,
+    stages: Sequence[int] = STAGES,
+    base: Base = "simulated",
+    progress: Progress | None = None,
 ) -> World:
     """Build the world of a frozen suite, and check that its queries are the frozen ones."""
-    world = attach_handwritten(build_world(suite.seed, suite.templates, scale, stages=stages, progress=progress), suite)
+    built = build_world(suite.seed, suite.templates, scale, stages=stages, base=base, progress=progress)
+    world = attach_handwritten(built, suite)
     found = digest_queries(world.queries)
     if found != suite.sha256:
         raise ConfigError(

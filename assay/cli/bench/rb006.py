@@ -12,7 +12,7 @@ from assay.cli.failures import CommandGroup
 from assay.cli.options import json_option
 
 if TYPE_CHECKING:
-    from assay.bench.rb006.world import World
+    from assay.bench.rb006.world import Base, World
     from assay.types import Progress
 
 RB006_COMMANDS: Mapping[str, str] = {
@@ -47,6 +47,13 @@ _WORLD_OPTIONS = (
         help="Another seed simulates another organisation.  [default: the seed of the frozen suite, else 6]",
     ),
 )
+_BASE_OPTION = click.option(
+    "--base",
+    type=click.Choice(["simulated", "real"]),
+    default="simulated",
+    show_default=True,
+    help="real: handbook, mail, changelog and proposal text from $ASSAY_DATA around the documents that queries need.",
+)
 _DEFAULT_SEED = 6
 
 
@@ -54,9 +61,15 @@ _DEFAULT_SEED = 6
 @_WORLD_OPTIONS[0]
 @_WORLD_OPTIONS[1]
 @_WORLD_OPTIONS[2]
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The dataset.  [default: WORLD-SCALE]")
+@_BASE_OPTION
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The dataset.  [default: WORLD-SCALE]",
+)
 @json_option
-def build(templates: str, scale: str, seed: int | None, out: Path | None, as_data: bool) -> None:
+def build(templates: str, scale: str, seed: int | None, base: Base, out: Path | None, as_data: bool) -> None:
     """Write a simulated organisation as a dataset: documents, 300 queries, and the sentences that answer them.
 
     Facts come from a state machine over 24 months, and the text is a rendering of them, so the answer to every query is
@@ -70,9 +83,9 @@ def build(templates: str, scale: str, seed: int | None, out: Path | None, as_dat
     from assay.cli.terminal import format_json
     from assay.errors import AssayError
 
-    folder = out or Path(f"{templates}-{scale}")
+    folder = out or Path(f"{templates}-{scale}" + ("-real" if base == "real" else ""))
     with progress_bars() as bar:
-        world = _build(templates, SCALES[scale], seed, bar.step)
+        world = _build(templates, SCALES[scale], seed, bar.step, base)
         faults = verify(world, corpus=False)
         if faults:
             raise AssayError(f"the world breaks {len(faults)} of its rules, first: {faults[0]}", "take another --seed")
@@ -108,15 +121,15 @@ def sample(templates: str, scale: str, seed: int | None, count: int) -> None:
             click.echo(f"      and {len(query.groups) - 6} more facts, {query.evidence_tokens} tokens in all")
 
 
-def _build(templates: str, scale: int, seed: int | None, progress: Progress) -> World:
+def _build(templates: str, scale: int, seed: int | None, progress: Progress, base: Base = "simulated") -> World:
     """Build a world: with its frozen suite where it has one and no other seed is asked for."""
     from assay.bench.rb006.frozen_suite import build_suite_world, read_suite
     from assay.bench.rb006.world import build_world
 
     suite = read_suite(templates)
     if suite is not None and seed in (None, suite.seed):
-        return build_suite_world(suite, scale, progress=progress)
-    return build_world(_DEFAULT_SEED if seed is None else seed, templates, scale, progress=progress)
+        return build_suite_world(suite, scale, base=base, progress=progress)
+    return build_world(_DEFAULT_SEED if seed is None else seed, templates, scale, base=base, progress=progress)
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

@@ -13,6 +13,7 @@ library        departments on demand, indexed from fact to sentence
 queries        queries, evidence groups and the allocation of a suite
 binders        facts and words for feasible queries; `binders_impossible` for impossible ones
 query_rules    the rules that each query obeys
+real_text      real text as the body of a corpus; `carriers` finds the documents that are mixed into it
 suite          builds the queries
 world          `build_world`, `verify`
 writer         `write_world`: a dataset folder
@@ -24,12 +25,13 @@ write_world(world, Path("world-10k"))
 from __future__ import annotations
 
 from assay.bench.rb006.world.templates import TemplateSet, find_shared_templates
-from assay.bench.rb006.world.world import STAGES, TEMPLATE_SETS, World, build_world, verify
+from assay.bench.rb006.world.world import STAGES, TEMPLATE_SETS, Base, World, build_world, verify
 from assay.bench.rb006.world.writer import write_world
 
 __all__ = [
     "STAGES",
     "TEMPLATE_SETS",
+    "Base",
     "TemplateSet",
     "World",
     "build_world",

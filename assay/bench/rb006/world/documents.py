@@ -53,7 +53,7 @@ class WorldChunk:
     id: str
     title: str
     section: str
-    day: date
+    day: date | None
     version: str
     text: str
     tokens: int
@@ -61,5 +61,6 @@ class WorldChunk:
 
     def as_record(self) -> dict[str, Any]:
         """The line of corpus.jsonl: text and header, nothing of the generator."""
-        meta = {"date": self.day.isoformat(), **({"version": self.version} if self.version else {})}
+        day = {"date": self.day.isoformat()} if self.day else {}
+        meta = {**day, **({"version": self.version} if self.version else {})}
         return {"_id": self.id, "title": self.title, "section": self.section, "text": self.text, "metadata": meta}

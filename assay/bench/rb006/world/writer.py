@@ -38,6 +38,7 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
             "name": folder.name,
             "maker": MAKER,
             "label": "synthetic",
+            "base": world.base,
             "seed": world.seed,
             "scale": world.scale,
             "stages": {stage.name: stage.chunks for stage in world.stages},
@@ -46,6 +47,7 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
             "tags": dict(sorted(Counter(tag for query in world.queries for tag in query.tags).items())),
             "impossible": dict(sorted(Counter(query.kind for query in world.queries if query.kind).items())),
             "in_scope": len(scoped),
+            **({} if world.body is None else {"real_text": world.body.describe()}),
         },
     )
 

@@ -1,0 +1,126 @@
+"""A world on real text: the documents that queries need, mixed into handbooks, mails, release notes and proposals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from assay.bench.datasets import DatasetError
+from assay.bench.rb006.world import World, build_world, verify, write_world
+from assay.bench.rb006.world.carriers import document_of
+from assay.bench.rb006.world.real_text import SOURCE_GROUPS, RealBody
+from assay.bench.rb006.world.renderer import LEAST_TOKENS, MOST_TOKENS
+from assay.errors import AssayError, ConfigError
+from tests.bench.rb006.small_world import SEED, STAGES
+
+SENTENCE = "Sentence {n} of this page says once more that nobody can know everything about the {topic} of the house."
+
+
+def _write_dataset(folder: Path, documents: int, sentences: int) -> None:
+    folder.mkdir(parents=True)
+    rows = []
+    for number in range(documents):
+        text = "# A heading\n\n" + "\n\n".join(
+            SENTENCE.format(n=place, topic=f"{folder.name} {number}") for place in range(sentences)
+        )
+        meta = {"version": f"v{number // 4}", "date": "2024-03-01"}
+        rows.append({"_id": str(number), "title": f"Page {number}: notes", "text": text, "metadata": meta})
+    corpus = "\n".join(map(json.dumps, rows)) + "\n"
+    (folder / "corpus.jsonl").write_text(corpus)
+    digest = hashlib.sha256(corpus.encode()).hexdigest()
+    meta = {"source": f"made@{folder.name}", "sha256": {"corpus.jsonl": digest}}
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "data"
+    for name in (name for group in SOURCE_GROUPS for name in group):
+        _write_dataset(home / name, 60, 120)
+    monkeypatch.setenv("ASSAY_DATA", str(home))
+    return home
+
+
+def _build(scale: int) -> World:
+    return build_world(SEED, "dev", scale, stages=STAGES, base="real")
+
+
+def test_a_larger_scale_begins_with_the_smaller_one(data: Path) -> None:
+    small = [chunk.as_record() for chunk in _build(STAGES[0]).chunks()]
+    large = [chunk.as_record() for chunk in _build(STAGES[1]).chunks()]
+    assert (len(small), len(large)) == STAGES[:2]
+    assert large[: len(small)] == small
+    assert len({row["_id"] for row in large}) == len(large)
+
+
+def test_every_rule_holds_and_real_text_is_there(data: Path) -> None:
+    world = _build(STAGES[0])
+    assert verify(world) == []
+    chunks = list(world.chunks())
+    real = [chunk for chunk in chunks if chunk.id.startswith("r")]
+    assert len(real) > len(chunks) / 4
+    assert real[0].section == "A heading"
+    assert real[0].as_record()["metadata"]["date"] == "2024-03-01"
+    assert all(LEAST_TOKENS <= chunk.tokens <= MOST_TOKENS for chunk in chunks)
+
+
+def test_contradictions_and_what_out_of_scope_queries_name_are_there(data: Path) -> None:
+    world = _build(STAGES[-1])
+    texts = {chunk.id: f"{chunk.title} {chunk.text}" for chunk in world.chunks()}
+    documents = {document_of(name) for name in texts}
+    for query in world.queries:
+        if not query.is_answerable:
+            continue
+        for group in query.groups:
+            assert {s.chunk_id for s in (*group.sentences, *world.library.conflicts(group.fact))} <= texts.keys()
+    asked = [query for query in world.queries if query.archetype == "oos_attribute"]
+    everything = "\n".join(texts.values())
+    labels = {label for department in world.library.departments() for label in department.state.labels.values()}
+    for query in asked:
+        assert any(label in query.text and label in everything for label in labels), query.text
+    assert len(documents) < len(texts)
+
+
+def test_the_queries_do_not_depend_on_the_base(data: Path) -> None:
+    assert _build(STAGES[0]).queries == build_world(SEED, "dev", STAGES[0], stages=STAGES).queries
+
+
+def test_the_sources_stand_in_the_meta(data: Path, tmp_path: Path) -> None:
+    meta = write_world(_build(STAGES[0]), tmp_path / "world")
+    assert meta["base"] == "real"
+    assert meta["real_text"]["peps"]["source"] == "made@peps"
+    assert len(meta["real_text"]["keps"]["corpus"]) == 64
+
+
+def test_a_scale_between_the_stages_is_refused(data: Path) -> None:
+    with pytest.raises(ConfigError, match="not 7000"):
+        _build(7_000)
+
+
+def test_too_little_real_text_is_an_error(data: Path) -> None:
+    for name in (name for group in SOURCE_GROUPS for name in group):
+        (data / name / "corpus.jsonl").write_text('{"_id": "1", "title": "One", "text": "Short."}\n')
+    with pytest.raises(AssayError, match="real text is enough for"):
+        list(_build(STAGES[0]).chunks())
+
+
+def test_a_missing_dataset_is_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_DATA", str(data.parent))
+    with pytest.raises(DatasetError, match="gitlab_handbook"):
+        _build(STAGES[0])
+
+
+@pytest.mark.skipif(
+    not (Path(os.environ.get("ASSAY_DATA", "/nowhere")) / "gitlab_handbook").is_dir(), reason="needs the real datasets"
+)
+def test_chunks_of_the_real_datasets() -> None:
+    chunks = list(islice(RealBody.find().chunks(), 400))
+    assert len({chunk.id for chunk in chunks}) == 400
+    assert all(LEAST_TOKENS <= chunk.tokens <= MOST_TOKENS for chunk in chunks)
+    assert len({chunk.title for chunk in chunks}) > 3
+    assert not any("](http" in chunk.text for chunk in chunks)
