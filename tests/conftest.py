@@ -13,5 +13,9 @@ from tests.servers import database, postgres
 
 __all__ = ["any_store", "database", "graph_stores", "postgres", "vector_store"]
 
+# Nothing that the person who runs the tests allows, or configures, reaches a test.
+os.environ.pop("ASSAY_ALLOW", None)
+os.environ["XDG_CONFIG_HOME"] = os.devnull
+
 settings.register_profile("assay", deadline=None, derandomize="ASSAY_EXPLORE" not in os.environ)
 settings.load_profile("assay")

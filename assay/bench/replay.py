@@ -15,6 +15,7 @@ from assay.bench.datasets import load_splits
 from assay.bench.host import describe_instructions
 from assay.bench.messages import degradations, failures, why
 from assay.bench.receipt import Receipt, ReceiptError
+from assay.bench.receipt_effects import dataset_effects, embedder_effects, require_allowed, system_effects
 from assay.bench.runner import Bench, RunPlan
 from assay.bench.systems import from_spec
 from assay.bench.workspace import IndexSettings, prepare
@@ -126,6 +127,7 @@ def _replay_group(
     splits: dict[str, list[Key]] = {}
     for key, receipt in members.items():
         splits.setdefault(receipt.canonical["dataset"]["split"], []).append(key)
+    require_allowed([*dataset_effects(group.source), *embedder_effects(group.settings.embedder)])
     datasets = load_splits(group.source, list(splits))
     with prepare(datasets[0], group.settings, progress) as workspace:
         for dataset, keys in zip(datasets, splits.values(), strict=True):
@@ -140,6 +142,7 @@ def _replay_one(receipt: Receipt, bench: Bench, findings: Sequence[Finding], pro
     plan = RunPlan(tuple(canonical["scores"]), canonical["depth"], canonical["seed"], "abstention" in canonical)
     try:
         system = from_spec(canonical["system"]["name"], canonical["system"]["spec"])
+        require_allowed(system_effects(system))
     except AssayError as error:  # a component or an extra that is not installed
         return ReceiptReplay(receipt, None, (error.message,))
     planned = bench.with_plan(plan)

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "judge": "assay.cli.commands.judge:judge",
     "pipeline": "assay.cli.commands.pipeline:pipeline",
     "components": "assay.cli.commands.components:components",
+    "allow": "assay.cli.commands.allow:allow",
     "mcp": "assay.cli.commands.mcp:mcp",
     "model": "assay.cli.commands.model:model",
     "bank": "assay.cli.commands.bank:bank",

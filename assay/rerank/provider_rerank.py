@@ -22,6 +22,7 @@ from assay.rerank.providers.response import ProviderScores
 from assay.rerank.providers.table import PROVIDERS, ProviderFormat
 from assay.rerank.providers.transport import ProviderError
 from assay.types import Note, Part, Query, Range, Ranking
+from assay.util.permissions import Effect, describe_cure, find_forbidden, host_effect
 
 MODES = ("cross-encoder", "lightweight", "none")
 SCALES = ("", "unit", "logit")
@@ -43,11 +44,13 @@ class ProviderRerank:
     `provider` is a row of the table in docs/rerankers.md; an empty `endpoint`, `model`, `key_env` or `scale` takes that
     row's. A judgement on the scale "unit" is clipped to [0, 1]; a "logit" passes a sigmoid.
 
-    The key is read from the environment variable `key_env` when the stage runs; it is stored and shown nowhere. Without
-    a key, a provider that needs one is not asked: late interaction with `local_model` reranks instead (as it does for
-    the provider "local", with its own blend), or the fallback if that model is not installed. The fallback also applies
-    when a provider fails, exceeds `timeout_s` seconds for one try or `deadline_s` for all, or the query has no text.
-    A provider that fails repeatedly is not asked for a while. Notes say what happened, and no candidate is lost.
+    The key is read from the environment variable `key_env` when the stage runs; it is stored and shown nowhere. A
+    provider is asked only if the user allows its host and, where it needs a key, that variable: a key in the
+    environment alone sends nothing. Without permission or key it is not asked: late interaction with `local_model`
+    reranks instead (as it does for the provider "local", with its own blend), or the fallback if that model is not
+    installed. The fallback also applies when a provider fails, exceeds `timeout_s` seconds for one try or `deadline_s`
+    for all, or the query has no text. A provider that fails repeatedly is not asked for a while. Notes say what
+    happened, and no candidate is lost.
     Needs and gives unit scores.
     """
 
@@ -102,6 +105,14 @@ class ProviderRerank:
         else:
             Endpoint(self.endpoint or row.url, self.key_env or row.key_env)
 
+    def effects(self) -> tuple[Effect, ...]:
+        """The provider's host and the variable of its key; nothing where no provider is asked."""
+        row = PROVIDERS[self.provider]
+        if self.mode != "cross-encoder" or row.wire is None:
+            return ()
+        variable = self.key_env or row.key_env
+        return (host_effect(self.endpoint or row.url), *((Effect("variable", variable),) if variable else ()))
+
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not len(ranking) or self.mode == "none":
             return ranking
@@ -132,11 +143,18 @@ class ProviderRerank:
 
     def _rerank_remotely(self, query: Query, ranking: Ranking, snapshot: Snapshot, target: ProviderTarget) -> Ranking:
         try:
-            key = read_key(target.key_env)
-            if not key and PROVIDERS[self.provider].needs_key:
+            key, needs_key = read_key(target.key_env), PROVIDERS[self.provider].needs_key
+            if not key and needs_key:
                 # Running without a key is a choice, so this is no degradation; a missing local model is.
                 why = f"{target} was not asked: no key in {target.key_env}"
                 return self._rerank_locally(query, ranking, snapshot, Note("info", why))
+            forbidden = find_forbidden(self.effects())
+            if any(effect.kind == "host" or needs_key for effect in forbidden):
+                why = f"{target} was not asked: not allowed to {forbidden[0].sentence}"
+                note = Note("info", why, cure=describe_cure(forbidden))
+                return self._rerank_locally(query, ranking, snapshot, note)
+            if forbidden:  # the host is allowed and needs no key, so the variable stays unread
+                key = ""
             texts = [chunk.indexed_text if chunk else "" for chunk in chunks_of(top(ranking, self.pool), snapshot)]
             places = np.array([place for place, text in enumerate(texts) if text.strip()], np.intp)
             if not len(places):

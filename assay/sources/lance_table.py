@@ -17,6 +17,7 @@ from assay.protocols import Snapshot
 from assay.sources.lance_sql import Kind, TableColumns
 from assay.sources.listing import SourceHit, build_result
 from assay.types import Chunk, Query, Range, Ranking
+from assay.util.permissions import Effect, address_effects, require
 
 Row = Mapping[str, Any]
 
@@ -58,6 +59,9 @@ class LanceTable:
     @property
     def wants(self) -> frozenset[str]:
         return frozenset({"vector"}) if self.mode == "vector" else frozenset()
+
+    def effects(self) -> tuple[Effect, ...]:
+        return address_effects(self.path)
 
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0) if self.mode == "vector" else Range("raw", 0.0, math.inf)
@@ -158,6 +162,7 @@ def _check_there(path: str) -> None:
 
 
 async def _open(source: LanceTable) -> Any:
+    require(*source.effects())
     _check_there(source.path)
     lancedb = _lancedb()
     try:

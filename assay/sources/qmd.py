@@ -21,6 +21,7 @@ from assay.protocols import Snapshot
 from assay.sources.listing import build_result, reject_filters
 from assay.sources.qmd_rows import Doc, Id, Mode, one_line, parse_hits
 from assay.types import Query, Range, Ranking
+from assay.util.permissions import Effect, require
 
 MOST_BYTES = 8_000_000
 TIMEOUT_S = 120.0
@@ -37,7 +38,8 @@ class Qmd:
     `command` is the program, on the path or with its own. A find goes by its `file` (unique) or its `docid` (a hash of
     its content); its document is the `file`, or with doc = "stem" the file's name without folder and suffix, so that
     `sessions/s1.md` is the document s1 of another source. Scores are QMD's, in [0, 1] to two decimals; its order is
-    kept where they tie. Past its cap the process is killed, with all that it started.
+    kept where they tie. Past its cap the process is killed, with all that it started. The program is started only if
+    the user allows it (`assay allow program:qmd`).
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -52,6 +54,9 @@ class Qmd:
     def __post_init__(self) -> None:
         if not self.command.strip():
             raise ConfigError("qmd.command is empty", 'command = "qmd"')
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (Effect("program", self.command),)
 
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0)
@@ -88,6 +93,7 @@ class QmdProcess:
         text = one_line(self._query.text)
         if not text.strip():
             return build_result("qmd", [], "unit", self._k)
+        require(*self._source.effects())
         out, err, code = self._run(self._source.arguments(text, self._k))
         if code != 0:
             message = " ".join(err.decode("utf-8", "replace").split())[-200:]

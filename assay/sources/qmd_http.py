@@ -17,6 +17,7 @@ from assay.protocols import Snapshot
 from assay.sources.listing import build_result, reject_filters
 from assay.sources.qmd_rows import Doc, Id, Mode, one_line, parse_hits
 from assay.types import Query, Range, Ranking
+from assay.util.permissions import Effect, host_effect, require
 
 MOST_BYTES = 8_000_000
 SEARCHES = {"search": ("lex",), "vsearch": ("vec",), "query": ("lex", "vec")}
@@ -30,7 +31,8 @@ class QmdHttp:
     """`POST <url>/query {"searches": [{"type", "query"}], "limit", "collections"}` of QMD's own server.
 
     Modes as on the command line: "search" sends a `lex` search, "vsearch" a `vec` one, "query" both. Finds, scores and
-    order as with `qmd`. Past its cap the connection is closed.
+    order as with `qmd`. Past its cap the connection is closed. The server is asked only if the user allows its host
+    (`assay allow host:localhost`).
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -52,6 +54,9 @@ class QmdHttp:
             good = False
         if not good:
             raise ConfigError(f"qmd_http.url = {self.url!r} is no address", 'url = "http://localhost:8181"')
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (host_effect(self.url),)
 
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0)
@@ -81,6 +86,7 @@ class QmdRequest:
         text = one_line(self._query.text).strip()
         if not text:
             return build_result("qmd", [], "unit", self._k)
+        require(*self._source.effects())
         status, answer = self._post(json.dumps(self._source.body(text, self._k)).encode())
         if status != http.client.OK:
             message_text = " ".join(answer[:200].decode("utf-8", "replace").split())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.backend.addresses import redact_password
+from assay.config.effects import find_effects
 from assay.config.load import load
 from assay.config.preflight import check_scales
 from assay.engine.foreign_chunks import SourceResult, source_result
@@ -17,6 +18,7 @@ from assay.kb import open as open_kb
 from assay.protocols import Snapshot
 from assay.sources.open_cache import open_once
 from assay.types import Query, Range, Ranking
+from assay.util.permissions import Effect, address_effects, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,10 @@ class AnotherStore:
             raise ConfigError(f"store.pipeline {self.pipeline!r} has a {timed[0]}", "give this leg itself a cap_ms")
         return check_scales(pipeline)[-1][2]
 
+    def effects(self) -> tuple[Effect, ...]:
+        """The host of a store that is not on this machine, and what its own pipeline would do."""
+        return (*address_effects(self.path), *(effect for _, effect in find_effects(load(self.pipeline))))
+
     def prepare(self) -> None:
         """Open the store and load its model."""
         with contextlib.suppress(ModelError):  # the search reports it, and goes on with words
@@ -67,4 +73,5 @@ class AnotherStore:
         return source_result(ranking, view.chunks(view.rows(ranking.ids)))
 
     def _base(self) -> KnowledgeBase:
+        require(*address_effects(self.path))
         return open_once(("store", self.path), lambda: open_kb(self.path, create=False))

@@ -4,6 +4,9 @@ import pytest
 
 from assay.rerank.providers import transport
 from assay.rerank.providers.table import PROVIDERS
+from tests.permissions import allow_test_servers
+
+__all__ = ["allow_test_servers"]
 
 
 @pytest.fixture(autouse=True)

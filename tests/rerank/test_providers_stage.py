@@ -250,3 +250,40 @@ def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(settings):
     with pytest.raises(ConfigError) as caught:
         ProviderRerank(**settings)
     assert "secret" not in str(caught.value)
+
+
+def test_a_key_in_the_environment_alone_sends_nothing(monkeypatch):
+    """Everything is set up but the permission: the local path answers, and the note says what would allow it."""
+    monkeypatch.setattr(client, "BREAKERS", Breakers(lambda: 0.0))
+    monkeypatch.setenv("TEST_RERANK_KEY", KEY)
+    server = Server()
+    step = ProviderRerank(endpoint=server.url("jina"), key_env="TEST_RERANK_KEY", local_model="none")
+    try:
+        for allowed in ("", "host:127.0.0.1", "variable:TEST_RERANK_KEY", "host:localhost,variable:TEST_RERANK_KEY"):
+            monkeypatch.setenv("ASSAY_ALLOW", allowed)
+            notes = step.apply(QUERIES[0], GIVEN, sample_snapshot()).notes
+            assert server.requests == []
+            assert any("was not asked: not allowed to" in note.text for note in notes)
+        monkeypatch.setenv("ASSAY_ALLOW", "")
+        note = step.apply(QUERIES[0], GIVEN, sample_snapshot()).notes[0]
+        assert note.cure.endswith("assay allow host:127.0.0.1 variable:TEST_RERANK_KEY")
+        monkeypatch.setenv("ASSAY_ALLOW", "host:127.0.0.1,variable:TEST_RERANK_KEY")
+        step.apply(QUERIES[0], GIVEN, sample_snapshot())
+        assert len(server.requests) == 1
+    finally:
+        server.close()
+
+
+def test_an_allowed_host_without_its_variable_gets_no_key(monkeypatch):
+    """A server that needs no key is asked, but the key of a variable that is not allowed stays here."""
+    monkeypatch.setattr(client, "BREAKERS", Breakers(lambda: 0.0))
+    monkeypatch.setenv("ASSAY_ALLOW", "host:127.0.0.1")
+    monkeypatch.setenv("TEST_RERANK_KEY", KEY)
+    server = Server()
+    try:
+        step = ProviderRerank(provider="tei", endpoint=server.url("tei"), key_env="TEST_RERANK_KEY")
+        step.apply(QUERIES[0], GIVEN, sample_snapshot())
+        assert len(server.requests) == 1
+        assert KEY not in str(server.headers)
+    finally:
+        server.close()

@@ -15,6 +15,9 @@ import pytest
 
 from assay.engine import deadline_executor as deadlines
 from assay.sources.open_cache import close_all
+from tests.permissions import allow_test_servers
+
+__all__ = ["allow_test_servers"]
 
 ROWS = [
     {

@@ -38,24 +38,38 @@ def show(name: str, resolved: bool) -> None:
 def check(name: str, as_data: bool) -> None:
     """Say what preflight thinks of a pipeline; exits with 2 when it cannot work.
 
-    Nothing is searched. Scales are propagated from step to step, thresholds are compared with the scores that can reach
+    It lists every program that the pipeline would start, every host that it would contact and every environment
+    variable that it would read, and whether you allow it (`assay allow`). Nothing is searched. Scales are propagated
+    from step to step, thresholds are compared with the scores that can reach
     them, and every leg is tried alone: can what only it finds enter the answer?
     """
     from dataclasses import asdict
 
     from assay.cli.terminal import format_json, sanitize
+    from assay.config.effects import find_effects
     from assay.config.load import load
     from assay.config.preflight import check_scales, enough_weight, only_fills, preflight
+    from assay.util.permissions import find_forbidden
 
     pipeline = load(name)
+    effects = [
+        {"where": where, "effect": str(effect), "allowed": not find_forbidden([effect])}
+        for where, effect in find_effects(pipeline)
+    ]
     findings, legs = preflight(pipeline), [plan.name for plan in pipeline.legs]
     if as_data:
         rows = [asdict(finding) for finding in findings]
-        click.echo(format_json({"name": pipeline.name, "digest": pipeline.digest, "findings": rows}, indent=2))
+        facts = {"name": pipeline.name, "digest": pipeline.digest, "findings": rows, "effects": effects}
+        click.echo(format_json(facts, indent=2))
     else:
         click.echo(f"{click.style(sanitize(pipeline.name), bold=True)} {click.style(pipeline.digest[:12], dim=True)}")
         for step, _, scores in check_scales(pipeline):
             click.echo(f"  {sanitize(step):<16} gives {scores.scale} scores from {scores.lo:.4g} to {scores.hi:.4g}")
+        for effect in effects:
+            allowed = (
+                click.style("allowed", fg="green") if effect["allowed"] else click.style("not allowed", fg="yellow")
+            )
+            click.echo(f"  {sanitize(str(effect['where']))} needs {sanitize(str(effect['effect']))}: {allowed}")
         for finding in findings:
             colour = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.level]
             level = click.style(finding.level, fg=colour, bold=True)

@@ -13,7 +13,7 @@ RIGHT, FALSE_REFUSAL, FALSE_ATTEMPT = 1.0, -1.0, -2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DetectionDecision:
     """What is true of a query and what the detector said; an empty kind means that it can be answered."""
 
     truth: str
@@ -40,14 +40,14 @@ class DetectionResult:
     kind_right: float | None
 
 
-def detect(decisions: Sequence[Decision]) -> DetectionResult:
+def detect(decisions: Sequence[DetectionDecision]) -> DetectionResult:
     """Score a detector over all queries."""
     return _score(
         [decision for decision in decisions if decision.said], [decision for decision in decisions if decision.truth]
     )
 
 
-def detect_by_kind(decisions: Sequence[Decision]) -> dict[str, DetectionResult]:
+def detect_by_kind(decisions: Sequence[DetectionDecision]) -> dict[str, DetectionResult]:
     """Score every kind apart.
 
     The precision of a kind is over the queries that were given this kind: is the query impossible at all? Its recall is
@@ -63,7 +63,7 @@ def detect_by_kind(decisions: Sequence[Decision]) -> dict[str, DetectionResult]:
     }
 
 
-def expected_utility(decisions: Sequence[Decision]) -> float:
+def expected_utility(decisions: Sequence[DetectionDecision]) -> float:
     """The mean utility of the decisions, between -2 and 1."""
     if not decisions:
         raise StatisticsError("no decision, no utility", "score at least one query")
@@ -74,7 +74,7 @@ def expected_utility(decisions: Sequence[Decision]) -> float:
     return total / len(decisions)
 
 
-def _score(called: Sequence[Decision], impossible: Sequence[Decision]) -> DetectionResult:
+def _score(called: Sequence[DetectionDecision], impossible: Sequence[DetectionDecision]) -> DetectionResult:
     precision = sum(bool(decision.truth) for decision in called) / len(called) if called else None
     found = [decision for decision in impossible if decision.said]
     recall = len(found) / len(impossible) if impossible else None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.rb006.measures.curves import area_under_budget, budget_at_parity
-from assay.bench.rb006.measures.detection import Decision, detect, detect_by_kind, expected_utility
+from assay.bench.rb006.measures.detection import DetectionDecision, detect, detect_by_kind, expected_utility
 from assay.bench.rb006.measures.race import compare_race, compare_race_by_stratum, strata_won
 from assay.bench.rb006.measures.survival import correlate_survival, mean_ranks, routing_survival, spearman
 from assay.bench.stats import StatisticsError
@@ -85,13 +85,13 @@ def test_the_race_must_beat_both_paths() -> None:
 
 def test_detection_by_hand() -> None:
     decisions = [
-        Decision("listing", "listing"),
-        Decision("listing", "diff"),
-        Decision("listing", ""),
-        Decision("out_of_scope", "out_of_scope"),
-        Decision("", "listing"),
-        Decision("", ""),
-        Decision("", ""),
+        DetectionDecision("listing", "listing"),
+        DetectionDecision("listing", "diff"),
+        DetectionDecision("listing", ""),
+        DetectionDecision("out_of_scope", "out_of_scope"),
+        DetectionDecision("", "listing"),
+        DetectionDecision("", ""),
+        DetectionDecision("", ""),
     ]
     whole = detect(decisions)
     assert (whole.called, whole.impossible) == (4, 4)
@@ -106,10 +106,10 @@ def test_detection_by_hand() -> None:
 
 
 def test_a_detector_that_says_nothing_has_no_precision() -> None:
-    result = detect([Decision("listing", ""), Decision("", "")])
+    result = detect([DetectionDecision("listing", ""), DetectionDecision("", "")])
     assert (result.precision, result.recall, result.f1, result.kind_right) == (None, 0.0, None, None)
-    assert detect([Decision("", "listing")]).recall is None
-    assert detect([Decision("listing", ""), Decision("", "diff")]).f1 == 0.0
+    assert detect([DetectionDecision("", "listing")]).recall is None
+    assert detect([DetectionDecision("listing", ""), DetectionDecision("", "diff")]).f1 == 0.0
     with pytest.raises(StatisticsError):
         expected_utility([])
 
