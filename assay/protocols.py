@@ -177,6 +177,10 @@ class EntityPostings(Protocol):
         """How many live rows hold each entity."""
         ...
 
+    def are_names(self, entities: Rows) -> NDArray[np.bool_]:
+        """Which are names or identifiers, not links and not pairs of plain words."""
+        ...
+
     def query_entities(self, text: str) -> Rows:
         """The entities that a query names."""
         ...

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import Check, ErasureReport
-from assay.backend.local import derived
+from assay.backend.contract import Check, ErasureReport, SummaryReport
+from assay.backend.local import derived, tree_summaries
 from assay.backend.local import forget as local_forget
 from assay.backend.local.health import health, sweep
 from assay.backend.local.snapshot import LocalSnapshot
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
+from assay.embed.chat import ChatModel
 from assay.errors import Reason, StoreError
 from assay.index.generation import Generation, build_generation
 from assay.index.similarity import Bm25Similarity
@@ -350,6 +351,9 @@ class LocalBackend:
     def build_tree_of(self, generation: Generation, progress: Progress) -> None:
         with _translate_index_errors():
             generation.tree(self.store, self.analyser, self._similarity, self.tree_settings, progress)
+
+    def write_summaries(self, chat: ChatModel, progress: Progress = lambda *_: None) -> SummaryReport:
+        return tree_summaries.write_summaries(self, chat, progress)
 
     no_vectors = None
 

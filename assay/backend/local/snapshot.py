@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.local.tree import LocalTreeSource, open_tree
+from assay.backend.local.tree import LocalTreeSource, open_summaries, open_tree
 from assay.backend.shared.bm25 import LexicalView, score_rows, search
 from assay.backend.shared.entity_postings import GraphEntities
 from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
@@ -203,6 +203,7 @@ class LocalSnapshot:
             self._tail_size,
             lambda query, weighting: self._query_terms(query, weighting)[0],
             lambda query: _all(self._visible(query), self._start + self._tail_size),
+            open_summaries(self._store),
         )
         return open_tree(source, self._view, self._open_tree_index, self._tree_settings)
 

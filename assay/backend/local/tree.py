@@ -22,15 +22,19 @@ from assay.index.tail import Tail
 from assay.index.tree.builder import TreeRows, build_tree
 from assay.index.tree.index import TreeIndex
 from assay.index.tree.layout import TreeSettings
+from assay.index.tree.summary_cache import SummaryCache
 from assay.index.words import WordIndex
 from assay.index.words_builder import WordIndexBuilder
 from assay.protocols import EntityPostings, TermWeighting
+from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Floats, Query, Rows, Vectors
 from assay.where import Mask
 
 if TYPE_CHECKING:
     from assay.backend.local.snapshot import LocalSnapshot
+
+SUMMARIES = "summaries.sqlite"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class LocalTreeSource:
     tail_size: int
     terms: Callable[[Query, TermWeighting], QueryTerms]
     visible: Callable[[Query], Mask]
+    texts: SummaryCache | None
 
     @property
     def digest(self) -> str:
@@ -73,6 +78,9 @@ class LocalTreeSource:
         size = self.generation.size if self.generation else 0
         old = np.zeros((size, 0), np.float32) if vectors is None else vectors.matrix
         return [old, self.tail.vectors(self.tail_size)]
+
+    def summary_text(self, sentences: Sequence[str]) -> str:
+        return self.texts.get(sentences) if self.texts and sentences else ""
 
     def field_values(self, name: str, rows: Rows) -> list[str]:
         """The values of a text field in these rows, each once."""
@@ -123,3 +131,20 @@ def open_tree(
     index = get_index()
     leaves = source.tail.tree(index).read_up_to(source.tail.chunks, source.tail.vectors(source.tail_size))
     return SnapshotTree(index, view, source, leaves)
+
+
+def open_summaries(store: SqliteStore, model: str | None = None) -> SummaryCache | None:
+    """Return the summaries that a language model wrote for this store; None when none was ever asked.
+
+    The file is in the store's folder, so that it is deleted with the store.
+    """
+    model = model or store.setting("tree_summaries")
+    return SummaryCache(store.folder / SUMMARIES, model) if model else None
+
+
+def remove_summaries(store: SqliteStore) -> bool:
+    """Delete what a language model wrote: it may tell of chunks that are erased. False when there is nothing."""
+    paths = list(store.folder.glob(f"{SUMMARIES}*"))
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return bool(paths)

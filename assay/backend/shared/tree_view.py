@@ -43,6 +43,9 @@ class TreeSource(Protocol):
     def query_terms(self, query: Query, weighting: TermWeighting) -> QueryTerms: ...
     def visible(self, query: Query) -> Mask: ...
     def vector_blocks(self) -> Sequence[Vectors]: ...
+    def summary_text(self, sentences: Sequence[str]) -> str:
+        """What a language model wrote for a node with these sentences; "" where there is nothing."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,7 @@ class SnapshotTree:
         return np.concatenate([owners, new_owners])[by_node], np.concatenate([rows, new])[by_node]
 
     def summary_vectors(self, nodes: Rows) -> Vectors:
-        owners, rows = self._payloads.summary_rows(nodes)
+        owners, rows = self.payloads.summary_rows(nodes)
         sums = np.zeros((len(nodes), self.index.sums.shape[1]))
         vectors = self.source.vectors(rows)[:, : sums.shape[1]].astype(np.float64)
         np.add.at(sums, owners, vectors)
@@ -201,8 +204,8 @@ class SnapshotTree:
     # -- payloads
 
     def payload(self, node: int) -> NodePayload:
-        return self._payloads.read(node)
+        return self.payloads.read(node)
 
     @cached_property
-    def _payloads(self) -> PayloadReader:
+    def payloads(self) -> PayloadReader:
         return PayloadReader(self)
