@@ -175,7 +175,7 @@ class LocalBackend:
             dim=self._dim,
             no_vectors=self._no_vectors,
             similarity=self._similarity,
-            tree_settings=self.tree_settings,
+            tree_settings=self.store.setting("tree") or {},
         )
 
     def _past(self, version: int) -> LocalSnapshot:

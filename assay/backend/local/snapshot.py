@@ -6,6 +6,7 @@ Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail'
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -59,7 +60,7 @@ class LocalSnapshot:
         dim: int,
         no_vectors: Reason,
         similarity: Bm25Similarity,
-        tree_settings: TreeSettings,
+        tree_settings: Mapping[str, Any],
     ) -> None:
         self._store = store
         self._generation = generation
@@ -91,7 +92,7 @@ class LocalSnapshot:
         content = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
         return hashlib.sha256(
             f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}"
-            f"{self._tree_settings.digest_suffix}".encode()
+            f"{_describe_tree(self._tree_settings)}".encode()
         ).hexdigest()
 
     @cached_property
@@ -205,11 +206,12 @@ class LocalSnapshot:
             lambda query: _all(self._visible(query), self._start + self._tail_size),
             open_summaries(self._store),
         )
-        return open_tree(source, self._view, self._open_tree_index, self._tree_settings)
+        settings = TreeSettings.from_json(self._tree_settings)
+        return open_tree(source, self._view, lambda: self._open_tree_index(settings), settings)
 
-    def _open_tree_index(self) -> TreeIndex:
+    def _open_tree_index(self, settings: TreeSettings) -> TreeIndex:
         assert self._generation is not None
-        return self._generation.tree(self._store, self.analyser, self._similarity, self._tree_settings)
+        return self._generation.tree(self._store, self.analyser, self._similarity, settings)
 
     def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""
@@ -395,3 +397,8 @@ class LocalSnapshot:
 
 def _all(mask: Mask | None, size: int) -> Mask:
     return np.ones(size, np.bool_) if mask is None else mask
+
+
+def _describe_tree(settings: Mapping[str, Any]) -> str:
+    """What a digest covers of the tree's settings; "" for the defaults."""
+    return f"|tree={json.dumps(settings, sort_keys=True)}" if settings else ""

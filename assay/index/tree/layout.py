@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
@@ -69,19 +68,16 @@ class TreeSettings:
         """The settings that a store remembers; the defaults where it has none. ConfigError for unknown names."""
         stored = stored or {}
         if unknown := sorted(stored.keys() - {field.name for field in fields(cls)}):
-            raise ConfigError(f"tree: unknown setting {unknown[0]!r}", "assay tree build sets them anew")
+            raise ConfigError(
+                f"the store's tree has a setting {unknown[0]!r} that this version does not know",
+                "update assay, or build the tree anew: assay tree build --defaults",
+            )
         return cls(**stored)
 
     def to_json(self) -> dict[str, Any]:
         """What a store remembers: only what differs from the defaults."""
         usual = asdict(TreeSettings())
         return {name: value for name, value in asdict(self).items() if value != usual[name]}
-
-    @property
-    def digest_suffix(self) -> str:
-        """What a snapshot's digest covers of the settings; "" for the defaults."""
-        changed = self.to_json()
-        return f"|tree={json.dumps(changed, sort_keys=True)}" if changed else ""
 
     @property
     def leaf_target(self) -> int:
