@@ -16,7 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Reason
-from assay.types import Chunk, Excerpt, Floats, Ids, Note, Part, Query, Range, Ranking, Rows, Vector, Vectors
+from assay.types import (
+    Chunk,
+    Excerpt,
+    Floats,
+    Ids,
+    Ints,
+    NodePayload,
+    Note,
+    Part,
+    Query,
+    Range,
+    Ranking,
+    Rows,
+    Vector,
+    Vectors,
+)
 from assay.where import Filter
 
 
@@ -54,7 +69,7 @@ class Snapshot(Protocol):
 
     Every look-up obeys `query.where`, `query.scope` and `query.at` while it searches, so a list is never
     short while matching chunks exist. What a backend cannot do is absent from `capabilities`
-    ("lexical", "dense", "exact", "graph"), and asking for it raises StoreError.
+    ("lexical", "dense", "exact", "graph", "tree"), and asking for it raises StoreError.
     """
 
     @property
@@ -146,6 +161,108 @@ class GraphSnapshot(Protocol):
 
 
 @runtime_checkable
+class EntityPostings(Protocol):
+    """The cross-links of a snapshot: the entities of its graph (names, identifiers, word pairs, links) with the live
+    rows that hold them. Entities are numbers of this snapshot; those too rare or too frequent to link are left out."""
+
+    def entities_of(self, rows: Rows) -> tuple[Rows, Rows]:
+        """(place in `rows`, entity) of every entity that these rows hold."""
+        ...
+
+    def rows_of(self, entities: Rows, query: Query | None = None) -> tuple[Rows, Rows]:
+        """(place in `entities`, row) of every live row, that a query may see, with one of these entities."""
+        ...
+
+    def frequency(self, entities: Rows) -> Rows:
+        """How many live rows hold each entity."""
+        ...
+
+    def are_names(self, entities: Rows) -> NDArray[np.bool_]:
+        """Which are names or identifiers, not links and not pairs of plain words."""
+        ...
+
+    def query_entities(self, text: str) -> Rows:
+        """The entities that a query names."""
+        ...
+
+    def name(self, entity: int) -> str: ...
+
+
+@runtime_checkable
+class EntitySnapshot(Protocol):
+    """A snapshot that can follow cross-links (capability "graph")."""
+
+    def entities(self) -> EntityPostings: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowScores:
+    """Both scores of every live row that a query may see, rows ascending. A cosine is exact to about 1e-4, the same
+    on every machine, and 0 without a vector. `ideal` is the best BM25 score that a row could have."""
+
+    rows: Rows
+    bm25: Floats
+    cosine: Floats
+    ideal: float
+
+
+class TreeView(Protocol):
+    """The tree of a snapshot (docs/tree.md). Nodes are numbers, level by level: 0 is the root, the children of a node
+    are consecutive, all leaves are last. An empty store has no nodes."""
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def parent(self) -> Ints: ...
+    @property
+    def level(self) -> Ints: ...
+    @property
+    def first_child(self) -> Ints: ...
+    @property
+    def child_count(self) -> Ints: ...
+    @property
+    def leaf_of_row(self) -> Ints:
+        """The leaf of every row of the snapshot, new ones included; -1 for a dead row."""
+        ...
+
+    @property
+    def second_leaf_of_row(self) -> Ints: ...
+    @property
+    def centroids(self) -> Vectors: ...
+    def children(self, node: int) -> range: ...
+    def rows(self, node: int) -> Rows:
+        """The live rows below a node, ascending."""
+        ...
+
+    def prototypes(self, nodes: Rows) -> tuple[Rows, Rows, Vectors]:
+        """(place in `nodes`, row, unit vector) of live rows that stand for these nodes."""
+        ...
+
+    def impacts(self, nodes: Rows, query: Query, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Floats:
+        """For each node (line) and each term of the query (column, in the order of `lexical`'s parts) an upper bound
+        of the term's contribution to any live row below: no row scores more than its line's sum."""
+        ...
+
+    def summary_vectors(self, nodes: Rows) -> Vectors:
+        """For each node the direction of the rows whose sentences summarise it; zero without vectors."""
+        ...
+
+    def payload(self, node: int) -> NodePayload: ...
+    def row_scores(self, query: Query, weighting: TermWeighting = DEFAULT_WEIGHTING) -> RowScores: ...
+
+
+@runtime_checkable
+class TreeSnapshot(Protocol):
+    """A snapshot with the capability "tree"."""
+
+    def tree(self) -> TreeView: ...
+
+
+@runtime_checkable
 class PredictsNext(Protocol):
     """A snapshot with a next-vector model (the vector cascade)."""
 
@@ -170,7 +287,7 @@ class Backend(Protocol):
 
 class Component(Protocol):
     """`needs` lists what the pipeline must prepare: "vector" (the query's), "lexical", "dense", "exact",
-    "graph"."""
+    "graph", "tree"."""
 
     needs: ClassVar[frozenset[str]]
 

@@ -276,3 +276,35 @@ class Range:
     scale: Scale
     lo: float
     hi: float
+
+
+@dataclass(frozen=True, slots=True)
+class SummarySentence:
+    """A sentence of a node's summary, and the row whose chunk says it."""
+
+    row: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodePayload:
+    """What a node of the tree says about the live chunks below it.
+
+    keywords    words that tell it from its siblings, heaviest first
+    summary     sentences of its chunks, best first
+    text        a summary by a language model; "" where there is none
+    entities    names and identifiers that distinguish it, as the graph writes them, heaviest first
+    chunks      how many chunks, and how many `tokens` they have together
+    dates       the earliest and the latest creation time, in seconds since 1970; None where no chunk is dated
+    versions    the values of the metadata field `version`, sorted
+    """
+
+    node: int
+    keywords: tuple[str, ...]
+    summary: tuple[SummarySentence, ...]
+    text: str
+    entities: tuple[str, ...]
+    chunks: int
+    tokens: int
+    dates: tuple[float, float] | None
+    versions: tuple[str, ...]

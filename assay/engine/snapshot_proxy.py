@@ -8,7 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import Reason, StoreError
-from assay.protocols import DEFAULT_WEIGHTING, GraphSnapshot, Matches, Snapshot, TermWeighting, WalkSettings
+from assay.protocols import (
+    DEFAULT_WEIGHTING,
+    EntityPostings,
+    EntitySnapshot,
+    GraphSnapshot,
+    Matches,
+    Snapshot,
+    TermWeighting,
+    TreeSnapshot,
+    TreeView,
+    WalkSettings,
+)
 from assay.types import Chunk, Floats, Ids, Query, Rows, Vectors
 
 
@@ -52,6 +63,16 @@ class SnapshotProxy:
 
     def spelling(self, text: str, key: str) -> str:
         return self.inner.spelling(text, key) if isinstance(self.inner, GraphSnapshot) else key
+
+    def entities(self) -> EntityPostings:
+        if not isinstance(self.inner, EntitySnapshot):
+            raise StoreError("this store has no cross-links", "use a store in a folder")
+        return self.inner.entities()
+
+    def tree(self) -> TreeView:
+        if not isinstance(self.inner, TreeSnapshot):
+            raise StoreError("this store has no tree", "use a store in a folder")
+        return self.inner.tree()
 
     def rows(self, ids: Ids) -> Rows:
         return self.inner.rows(ids)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.engine.chunk_columns import NUMBERS, kind_of
 from assay.index.strings import StringColumn
-from assay.types import Floats
+from assay.types import Floats, Rows
 from assay.where import Mask, Value
 
 _OPS: Mapping[str, Any] = {
@@ -91,6 +91,15 @@ class FilterColumns:
             rows, values = self._entries(field, "number")
             out[rows[::-1]] = values[::-1]
         return out
+
+    def texts(self, field: str, rows: Rows) -> set[str]:
+        """Return the text values that a field has in these rows."""
+        if "text" not in self._directory.get(field, {}):
+            return set()
+        holding, codes = self._entries(field, "text")
+        among = np.zeros(self.size, np.bool_)
+        among[rows] = True
+        return {self._words(field).at(code) for code in np.unique(codes[among[holding]]).tolist()}
 
     def _words(self, field: str) -> StringColumn:
         key = f"{field}/words"

@@ -9,11 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shutil
-import tempfile
-import threading
-import weakref
 from array import array
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,16 +22,21 @@ from assay.index.columns import FilterColumns
 from assay.index.columns_builder import ColumnsBuilder
 from assay.index.graph import GraphIndex
 from assay.index.graph_builder import GraphRows, build_graph
+from assay.index.lazy_index import LazyIndex
 from assay.index.row_blocks import BLOCK, IndexTask, read_blocks, read_seqs
+from assay.index.similarity import Bm25Similarity
 from assay.index.strings import StringColumn, StringColumnWriter
+from assay.index.tree.builder import TreeRows, build_tree
+from assay.index.tree.index import TreeIndex
+from assay.index.tree.layout import TreeSettings
 from assay.index.vectors import VectorIndex
 from assay.index.vectors_builder import IVF_FROM, build_vectors
 from assay.index.words import TANTIVY_FROM, WordIndex
 from assay.index.words_builder import WordIndexBuilder
-from assay.store.locks import SharedFileLock, lock_file
+from assay.store.locks import SharedFileLock
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
-from assay.types import Progress
+from assay.types import Chunk, Progress
 
 FORMAT = 2
 
@@ -53,8 +55,8 @@ class Generation:
         self.last_seq: int = self.manifest["last_seq"]
         self.size: int = self.manifest["chunks"]
         self.digest: str = self.manifest["digest"]
-        self._graph: GraphIndex | None = None
-        self._graph_lock = threading.Lock()
+        self._graph: LazyIndex[GraphIndex] = LazyIndex(folder / "graph")
+        self._tree: LazyIndex[TreeIndex] = LazyIndex(folder / "tree")
 
     @cached_property
     def ids(self) -> StringColumn:
@@ -84,34 +86,53 @@ class Generation:
 
     @property
     def graph_folder(self) -> Path:
-        return self.folder / "graph"
+        return self._graph.folder
 
     def graph(self, store: SqliteStore, analyser: Analyser, progress: Progress = lambda *_: None) -> GraphIndex:
         """Return the graph of these rows; the first call builds it, and other callers wait for that.
 
         It is derived from the rows and the analyser alone, so it changes no digest.
         """
-        with self._graph_lock:
-            if self._graph is None:
-                self._graph = self._open_graph(store, analyser, progress)
-            return self._graph
-
-    def _open_graph(self, store: SqliteStore, analyser: Analyser, progress: Progress) -> GraphIndex:
-        with contextlib.suppress(OSError, ValueError):
-            return GraphIndex(self.graph_folder)
-        if store.readonly:
-            temporary = tempfile.mkdtemp(prefix="assay-graph-")
-            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
-            return build_graph(self._graph_rows(store), Path(temporary) / "graph", analyser, progress)
-        with lock_file(self.folder / ".graph.lock"):
-            with contextlib.suppress(OSError, ValueError):
-                return GraphIndex(self.graph_folder)  # built by another process meanwhile
-            return build_graph(self._graph_rows(store), self.graph_folder, analyser, progress)
+        return self._graph.get(
+            store.readonly,
+            GraphIndex,
+            lambda folder: build_graph(self._graph_rows(store), folder, analyser, progress),
+        )
 
     def _graph_rows(self, store: SqliteStore) -> GraphRows:
         """Return these rows as input of the graph builder."""
         words = self.words
         return GraphRows(store, store.folder, self.folder, words.size, lambda term: words.frequency(words.term(term)))
+
+    @property
+    def tree_folder(self) -> Path:
+        return self._tree.folder
+
+    def tree(
+        self,
+        store: SqliteStore,
+        analyser: Analyser,
+        similarity: Bm25Similarity,
+        settings: TreeSettings,
+        progress: Progress = lambda *_: None,
+    ) -> TreeIndex:
+        """Return the tree of these rows; the first call, or the first with other settings, builds it."""
+        rows = self.tree_rows(store, analyser, similarity)
+        return self._tree.get(
+            store.readonly,
+            lambda folder: TreeIndex(folder, self.words, self.digest, settings),
+            lambda folder: build_tree(rows, folder, settings, progress),
+            lambda index: index.settings == settings,
+        )
+
+    def tree_rows(self, store: SqliteStore, analyser: Analyser, similarity: Bm25Similarity) -> TreeRows:
+        """Return these rows as input of the tree builder."""
+
+        def read(numbers: Sequence[int]) -> list[Chunk]:
+            return [row.chunk for row in store.rows(self.seqs[list(numbers)].tolist())]
+
+        matrix = np.zeros((self.size, 0), np.float32) if self.vectors is None else self.vectors.matrix
+        return TreeRows(matrix, self.words, read, analyser, similarity, self.digest)
 
 
 def build_generation(

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from assay.engine.chunk_columns import ChunkColumns
 from assay.index.graph import GraphIndex
 from assay.index.tail_graph import TailGraph
+from assay.index.tail_tree import TailTree
+from assay.index.tree.index import TreeIndex
 from assay.store.rows import ChunkRow
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Vector, Vectors
@@ -40,6 +42,7 @@ class Tail:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._vectors = np.zeros((64, dim), np.float32)
         self._graph: TailGraph | None = None
+        self._trees: dict[str, TailTree] = {}
         self._graph_lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -80,6 +83,13 @@ class Tail:
             if self._graph is None:
                 self._graph = TailGraph(known, self._analyser.language)
             return self._graph
+
+    def tree(self, known: TreeIndex) -> TailTree:
+        """Return the leaves of the tail's rows in a tree of its generation."""
+        with self._graph_lock:
+            if known.digest not in self._trees:
+                self._trees = {known.digest: TailTree(known)}
+            return self._trees[known.digest]
 
     def vectors(self, size: int) -> Vectors:
         return self._vectors[:size]

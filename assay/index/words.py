@@ -56,6 +56,25 @@ class WordIndex:
         start, end = self._span(term)
         return self._rows[start:end], self._counts[start:end]
 
+    @property
+    def vocabulary(self) -> int:
+        """The number of terms."""
+        return len(self._terms)
+
+    def text(self, term: int) -> str:
+        """Return a term by its number."""
+        return self._terms.at(term)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Rows, NDArray[np.int32], NDArray[np.uint16]]]:
+        """Yield the postings of all terms in blocks of whole terms with about `size` postings: the first term, where
+        the postings of each term begin in the block, rows, counts."""
+        first = 0
+        while first < len(self._terms):
+            end = max(first + 1, int(np.searchsorted(self._start, self._start[first] + size, side="right")) - 1)
+            span = slice(int(self._start[first]), int(self._start[end]))
+            yield first, self._start[first : end + 1] - self._start[first], self._rows[span], self._counts[span]
+            first = end
+
     def counts(self, terms: Sequence[int], rows: NDArray[np.int32]) -> NDArray[np.uint16]:
         """Return how often each term occurs in each of these rows: one line per term."""
         places = np.empty((len(terms), len(rows)), np.int64)

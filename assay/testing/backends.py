@@ -211,7 +211,7 @@ def _scores(snapshot: Snapshot, found: Matches) -> dict[str, float]:
 
 def _check_lacking(snapshot: Snapshot, where: str) -> None:
     """What a backend cannot do it explains and refuses; it never answers with an empty list."""
-    for capability in ("lexical", "dense", "exact", "graph"):
+    for capability in ("lexical", "dense", "exact", "graph", "tree"):
         lacking = capability not in snapshot.capabilities
         _expect(bool(snapshot.lacks(capability)) == lacking, f"{where}: lacks({capability!r}) is wrong")
     if "dense" not in snapshot.capabilities:

@@ -12,15 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import Check, ErasureReport
+from assay.backend.contract import Check, ErasureReport, SummaryReport
+from assay.backend.local import derived, tree_summaries
 from assay.backend.local import forget as local_forget
 from assay.backend.local.health import health, sweep
 from assay.backend.local.snapshot import LocalSnapshot
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
+from assay.embed.chat import ChatModel
 from assay.errors import Reason, StoreError
 from assay.index.generation import Generation, build_generation
 from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
+from assay.index.tree.layout import TreeSettings
 from assay.index.vectors_builder import IVF_FROM
 from assay.index.words import TANTIVY_FROM
 from assay.store.db_errors import translate_errors
@@ -172,6 +175,7 @@ class LocalBackend:
             dim=self._dim,
             no_vectors=self._no_vectors,
             similarity=self._similarity,
+            tree_settings=self.store.setting("tree") or {},
         )
 
     def _past(self, version: int) -> LocalSnapshot:
@@ -294,8 +298,7 @@ class LocalBackend:
             while (self.folder / name).exists():  # never write into a folder that may be in use
                 name, times = f"{version:08d}-{times}", times + 1
             built = self._index(version, self.folder / name, progress)
-            if before is not None and (self.folder / before / "graph").is_dir():
-                self._build_graph(built, progress)  # it is in use: the first query must not wait for it
+            derived.build_as_before(self, None if before is None else self.folder / before, built, progress)
             with self.store.write("compact") as writer:
                 writer.set("generation", name)
             _remove_unused(self.folder, [name])
@@ -316,8 +319,7 @@ class LocalBackend:
 
     @property
     def graph_due(self) -> bool:
-        generation = self.generation
-        return generation is not None and generation.size > MOST_TAIL and not generation.graph_folder.is_dir()
+        return derived.is_graph_due(self)
 
     def build_graph(self, progress: Progress = lambda *_: None) -> int:
         """Build the graph of the current generation now, instead of for the first question; how many chunks it covers.
@@ -327,12 +329,31 @@ class LocalBackend:
         generation = self.generation
         if generation is None:
             return 0
-        self._build_graph(generation, progress)
+        self.build_graph_of(generation, progress)
         return generation.size
 
-    def _build_graph(self, generation: Generation, progress: Progress) -> None:
+    def build_graph_of(self, generation: Generation, progress: Progress) -> None:
         with _translate_index_errors():
             generation.graph(self.store, self.analyser, progress)
+
+    @property
+    def tree_settings(self) -> TreeSettings:
+        return TreeSettings.from_json(self.store.setting("tree"))
+
+    @property
+    def tree_due(self) -> bool:
+        return derived.is_tree_due(self)
+
+    def build_tree(self, settings: TreeSettings | None = None, progress: Progress = lambda *_: None) -> int:
+        """Build the tree of the current generation now; new settings are saved. How many chunks it covers."""
+        return derived.build_tree_now(self, settings or self.tree_settings, progress)
+
+    def build_tree_of(self, generation: Generation, progress: Progress) -> None:
+        with _translate_index_errors():
+            generation.tree(self.store, self.analyser, self._similarity, self.tree_settings, progress)
+
+    def write_summaries(self, chat: ChatModel, progress: Progress = lambda *_: None) -> SummaryReport:
+        return tree_summaries.write_summaries(self, chat, progress)
 
     no_vectors = None
 

@@ -6,6 +6,7 @@ Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail'
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -13,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from assay.backend.local.tree import LocalTreeSource, open_summaries, open_tree
 from assay.backend.shared.bm25 import LexicalView, score_rows, search
+from assay.backend.shared.entity_postings import GraphEntities
 from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
 from assay.backend.shared.filter_cache import FilterCache
 from assay.backend.shared.filters import SnapshotColumns
@@ -21,11 +24,14 @@ from assay.backend.shared.graph_search import search_graph
 from assay.backend.shared.graph_view import GraphView
 from assay.backend.shared.query_terms import QueryTerms
 from assay.backend.shared.top_k import require_query_vector, top_k
+from assay.backend.shared.tree_view import SnapshotTree
 from assay.engine.chunk_columns import NUMBERS, number_of
 from assay.errors import Reason
 from assay.index.generation import Generation
 from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
+from assay.index.tree.index import TreeIndex
+from assay.index.tree.layout import TreeSettings
 from assay.index.vectors import exact_scores
 from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting, WalkSettings
 from assay.store.sqlite import SqliteStore
@@ -54,6 +60,7 @@ class LocalSnapshot:
         dim: int,
         no_vectors: Reason,
         similarity: Bm25Similarity,
+        tree_settings: Mapping[str, Any],
     ) -> None:
         self._store = store
         self._generation = generation
@@ -67,6 +74,7 @@ class LocalSnapshot:
         self._dim = dim
         self._no_vectors = no_vectors
         self._similarity = similarity
+        self._tree_settings = tree_settings
         self._start = generation.size if generation else 0
         self._masks: FilterCache[tuple[Mask | None, Mask]] = FilterCache()
 
@@ -83,7 +91,8 @@ class LocalSnapshot:
         )
         content = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
         return hashlib.sha256(
-            f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}".encode()
+            f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}"
+            f"{_describe_tree(self._tree_settings)}".encode()
         ).hexdigest()
 
     @cached_property
@@ -92,7 +101,7 @@ class LocalSnapshot:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return frozenset({"lexical", "exact", "graph", *(("dense",) if self._dim else ())})
+        return frozenset({"lexical", "exact", "graph", "tree", *(("dense",) if self._dim else ())})
 
     def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
@@ -170,8 +179,7 @@ class LocalSnapshot:
 
     def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
         """Rows that a walk over names, identifiers, word pairs and links reaches (backend/shared/graph_search.py)."""
-        old, new = self._allowed(query)
-        allowed = None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
+        allowed = self._visible(query)
         return search_graph(self._graph_view, query, walk, allowed, lambda rows, score: self._best(rows, score, k))
 
     @cached_property
@@ -179,6 +187,31 @@ class LocalSnapshot:
         graph = self._generation.graph(self._store, self.analyser) if self._generation else None
         tail = self._tail.graph(graph)
         return GraphView(graph, tail, self._tail.chunks, self._dead, self._tail_live, self.analyser.language)
+
+    def entities(self) -> GraphEntities:
+        return GraphEntities(self._graph_view, self._visible)
+
+    def tree(self) -> SnapshotTree:
+        """The tree of these rows; the first call builds it, unless it was built ahead."""
+        return self._tree
+
+    @cached_property
+    def _tree(self) -> SnapshotTree:
+        source = LocalTreeSource(
+            self,
+            self._generation,
+            self._tail,
+            self._tail_size,
+            lambda query, weighting: self._query_terms(query, weighting)[0],
+            lambda query: _all(self._visible(query), self._start + self._tail_size),
+            open_summaries(self._store),
+        )
+        settings = TreeSettings.from_json(self._tree_settings)
+        return open_tree(source, self._view, lambda: self._open_tree_index(settings), settings)
+
+    def _open_tree_index(self, settings: TreeSettings) -> TreeIndex:
+        assert self._generation is not None
+        return self._generation.tree(self._store, self.analyser, self._similarity, settings)
 
     def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""
@@ -210,6 +243,11 @@ class LocalSnapshot:
 
     def _allowed(self, query: Query) -> tuple[Mask | None, Mask]:
         return self._eligible(query.where, query.at, query.scope)
+
+    def _visible(self, query: Query) -> Mask | None:
+        """Live rows that the query may see; None for all rows."""
+        old, new = self._allowed(query)
+        return None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
 
     def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
         if at is not None and at >= self._newest:
@@ -359,3 +397,8 @@ class LocalSnapshot:
 
 def _all(mask: Mask | None, size: int) -> Mask:
     return np.ones(size, np.bool_) if mask is None else mask
+
+
+def _describe_tree(settings: Mapping[str, Any]) -> str:
+    """What a digest covers of the tree's settings; "" for the defaults."""
+    return f"|tree={json.dumps(settings, sort_keys=True)}" if settings else ""

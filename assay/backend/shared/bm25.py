@@ -145,6 +145,23 @@ def score_rows(view: LexicalView, query: QueryTerms, rows: Rows) -> ScoredRows:
     return ScoredRows.from_contributions(rows, contributions, weighted.ideal)
 
 
+def score_all(view: LexicalView, query: QueryTerms) -> tuple[Floats, float]:
+    """The score of every row, generation and tail, dead ones too, and the best score a row could have."""
+    weighted = _WeightedTerms.read(view, query, 0)
+    start = view.words.size if view.words else 0
+    scores = np.zeros(start + view.tail_size)
+    for term, number, weight in zip(query.terms, weighted.numbers, weighted.weights.tolist(), strict=True):
+        if view.words:
+            rows, counts = view.words.postings(number)
+            damped = view.similarity.damping(view.words.lengths[rows].astype(np.float64), view.average)
+            scores[rows] += weight * view.similarity.saturation(counts.astype(np.float64), damped)
+        if view.tail_size:
+            positions, tail_counts = view.tail.postings(term, view.tail_size)
+            damped = view.similarity.damping(view.tail_lengths[positions], view.average)
+            scores[positions + start] += weight * view.similarity.saturation(tail_counts, damped)
+    return scores, weighted.ideal
+
+
 @dataclass(frozen=True, slots=True)
 class _WeightedTerms:
     """The terms of a query with their numbers in the generation, their boosts (how much a repeated word counts), their

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,13 +56,42 @@ def find_families(
 
     Memory: 480 bytes for each distinct masked text and its copy while they are put together, 16 for each text.
     """
+    return group_families(texts, threshold, shingle, seed, progress, total).families
+
+
+class FamilyGroups(NamedTuple):
+    """The family of each text (the smallest row in it), and for each distinct masked text its mark and its family."""
+
+    families: Rows
+    marks: NDArray[np.uint64]
+    mark_families: Rows
+
+
+def group_families(
+    texts: Iterable[str],
+    threshold: float = THRESHOLD,
+    shingle: int = SHINGLE,
+    seed: int = 1,
+    progress: Progress = lambda *_: None,
+    total: int = 0,
+) -> FamilyGroups:
+    """Return the families of texts (see `find_families`) with the marks by which `mark_text` finds them again."""
     distinct, digests, signatures = _sign_texts(texts, MinHasher(_BANDS * _BAND_HASHES, shingle, seed), progress, total)
     joined = _join_near(signatures, digests, threshold, progress)
     labels = joined[distinct]
     first = np.full(len(digests), len(labels), np.int64)
     np.minimum.at(first, labels, np.arange(len(labels)))
-    families: Rows = first[labels]
-    return families
+    marks = np.array([int.from_bytes(digest[:8], "little") for digest in digests], np.uint64)
+    return FamilyGroups(first[labels], marks, first[joined])
+
+
+def mark_text(text: str) -> int:
+    """Return the mark of a text: texts with equal masked tokens have equal marks."""
+    return int.from_bytes(_digest_tokens(split_masked(mask_text(text)))[:8], "little")
+
+
+def _digest_tokens(tokens: list[str]) -> bytes:
+    return hashlib.blake2b("\0".join(tokens).encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def _sign_texts(
@@ -77,7 +107,7 @@ def _sign_texts(
         places = np.empty(len(block), np.int64)
         for place, text in enumerate(block):
             tokens = split_masked(mask_text(text))
-            digest = hashlib.blake2b("\0".join(tokens).encode(errors="surrogatepass"), digest_size=16).digest()
+            digest = _digest_tokens(tokens)
             if digest not in numbers:
                 numbers[digest] = len(numbers)
                 fresh.append(tokens)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +13,14 @@ from assay.errors import ConfigError
 from assay.types import Rows, Vectors
 
 Nodes = NDArray[np.int32]  # numbers of nodes
+Summaries = Literal["contrastive", "generic"]
 MAX_REPLICATION = 1.5
+_CURE = "the defaults are 16 children, 3 levels, leaves of 64 to 128 chunks, contrastive summaries"
 
 
 @dataclass(frozen=True, slots=True)
 class TreeSettings:
-    """The shape of a tree.
+    """The settings of a tree: its shape, and what its nodes say.
 
     branching       the most children of a node
     levels          levels below the root, the last of which are the leaves; more where `branching ** levels` leaves
@@ -26,6 +30,9 @@ class TreeSettings:
     second_margin   rows whose cosine to another leaf is within so much of the cosine to their own get a second leaf;
                     0 turns it off
     replication     the most places of all rows together, as a multiple of the number of rows
+    seed            of the clustering
+    summaries       "contrastive": keywords and sentences that tell a node from its siblings; "generic": those that are
+                    frequent in it and rare in the store
     """
 
     branching: int = 16
@@ -34,6 +41,8 @@ class TreeSettings:
     leaf_cap: int = 128
     second_margin: float = 0.0
     replication: float = MAX_REPLICATION
+    seed: int = 1
+    summaries: Summaries = "contrastive"
 
     def __post_init__(self) -> None:
         for wrong, message in (
@@ -44,13 +53,31 @@ class TreeSettings:
                 f"tree: leaf_min = {self.leaf_min} is not between 1 and leaf_cap = {self.leaf_cap}",
             ),
             (not self.second_margin >= 0.0, f"tree: second_margin = {self.second_margin} is negative"),
+            (self.seed < 0, f"tree: seed = {self.seed} is negative"),
+            (self.summaries not in get_args(Summaries), f"tree: summaries = {self.summaries!r} is unknown"),
             (
                 not 1.0 <= self.replication <= MAX_REPLICATION,
                 f"tree: replication = {self.replication} is not between 1 and {MAX_REPLICATION}",
             ),
         ):
             if wrong:
-                raise ConfigError(message, "the defaults are 16 children, 3 levels and leaves of 64 to 128 chunks")
+                raise ConfigError(message, _CURE)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any] | None) -> TreeSettings:
+        """The settings that a store remembers; the defaults where it has none. ConfigError for unknown names."""
+        stored = stored or {}
+        if unknown := sorted(stored.keys() - {field.name for field in fields(cls)}):
+            raise ConfigError(
+                f"the store's tree has a setting {unknown[0]!r} that this version does not know",
+                "update assay, or build the tree anew: assay tree build --defaults",
+            )
+        return cls(**stored)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a store remembers: only what differs from the defaults."""
+        usual = asdict(TreeSettings())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
     @property
     def leaf_target(self) -> int:

@@ -41,7 +41,7 @@ def assign_rows(
     names, labels = np.unique(families[~known], return_inverse=True)
     grid = to_grid(vectors[~known])
     sums = to_grid(sum_by_label(grid, np.ones(len(grid), np.int64), labels, len(names)))
-    nearest = _find_nearest_leaves(layout, sums)
+    nearest = find_nearest_leaves(layout, sums)
     for label in np.flatnonzero(nearest < 0):
         nearest[label] = _find_emptiest(layout, sizes)
         sizes[nearest[label]] += np.count_nonzero(labels == label)
@@ -50,7 +50,7 @@ def assign_rows(
     return RowAssignment(leaves.astype(np.int32), np.flatnonzero(sizes > settings.leaf_cap))
 
 
-def _find_nearest_leaves(layout: TreeLayout, points: GridVectors) -> Rows:
+def find_nearest_leaves(layout: TreeLayout, points: GridVectors) -> Rows:
     """Return the leaf with the most similar centroid; -1 for a zero vector, or where no leaf has a centroid."""
     leaves = layout.leaves()
     leaves = leaves[layout.centroids[leaves].any(axis=1)]

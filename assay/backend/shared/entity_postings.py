@@ -1,0 +1,38 @@
+"""Cross-links over a graph view: the entities of rows, and the live rows of entities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.backend.shared.graph_view import GraphView
+from assay.types import Query, Rows
+from assay.where import Mask
+
+
+@dataclass(frozen=True)
+class GraphEntities:
+    """Implements `protocols.EntityPostings`. `allowed` returns which rows a query may see; None: every live one."""
+
+    view: GraphView
+    allowed: Callable[[Query], Mask | None]
+
+    def entities_of(self, rows: Rows) -> tuple[Rows, Rows]:
+        return self.view.things_of(rows)
+
+    def rows_of(self, entities: Rows, query: Query | None = None) -> tuple[Rows, Rows]:
+        return self.view.rows_of(entities, self.allowed(query or Query()))
+
+    def frequency(self, entities: Rows) -> Rows:
+        return self.view.frequency[entities]
+
+    def are_names(self, entities: Rows) -> Mask:
+        return self.view.is_name[entities]
+
+    def query_entities(self, text: str) -> Rows:
+        return np.array(self.view.query_things(text), np.int64)
+
+    def name(self, entity: int) -> str:
+        return self.view.name(entity)
