@@ -119,9 +119,7 @@ def run(name: str, bar: Any) -> dict[str, Any]:
         )
     write(measurement.gate, OUT / file_name(dataset, "router gate"))
     (OUT / "reports").mkdir(exist_ok=True)
-    (OUT / "reports" / f"{name}.test.router.md").write_text(
-        render_router_report(measurement.report, measurement.gate.measured), "utf-8"
-    )
+    (OUT / "reports" / f"{name}.test.router.md").write_text(render_router_report(measurement.report), "utf-8")
     (OUT / "reports" / f"{name}.test.router.json").write_text(f"{json.dumps(measurement.report)}\n", "utf-8")
     sources = {first: _summarise_alone(receipts[alone[first].first.name]) for first in FIRSTS}
     return {
