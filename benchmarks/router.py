@@ -1,12 +1,14 @@
-"""Measures the router policy: three first sources, a LanceDB table as the second, every trigger.
+"""Measures the router policy: the preset as shipped, five first sources, two second ones, every trigger.
 
-The first source is words and vectors of this store (stage 1 of the router policy), words alone, or the five best by
-words; the second is a LanceDB table with the same chunks and vectors. A threshold is the median of the values that its
-trigger observed on the dev split, so that it fires for about half of the questions there; no judgement is read. The
-test split is reported.
+The first source is words and vectors of this store (stage 1 of the preset), words alone, the five best by words, words
+above a floor, or a small store that has every fourth document; the second is a LanceDB table with the same chunks and
+vectors, or a recording of a slow reranking pipeline. A threshold is the median of the values that its trigger observed
+on the dev split, so that it fires for about half of the questions there; no judgement is read. The test split is
+reported.
 
     python -m benchmarks.router                      # both sets; some ten minutes on two cores
     python -m benchmarks.router --sets scifact
+    python -m benchmarks.router --record             # first record the slow second stage anew
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -26,31 +27,44 @@ from typing import Any
 from assay.bench import lab
 from assay.bench.compare import compare_columns
 from assay.bench.datasets import load
-from assay.bench.gates.rules import load_rules as load_rules
+from assay.bench.gates.rules import load_rules
 from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, write
-from assay.bench.router_report import build_arms, measure_router, render_router_report, write_lance_table
+from assay.bench.router_report import build_arms, measure_router, render_router_report
 from assay.bench.router_report.assemble import router_metrics
 from assay.bench.router_report.measure import run_questions
 from assay.bench.run_columns import read_columns
 from assay.bench.runner import Bench, RunPlan, get_mean
 from assay.bench.stats import PairedComparison
 from assay.bench.systems import System, make_system
-from assay.bench.types import ALL
-from assay.bench.workspace import prepare
+from assay.bench.types import ALL, Dataset
+from assay.bench.workspace import Workspace, prepare
 from assay.cli.progress import progress_bars
 from assay.config.load import from_dict, read_toml
+from assay.config.load import load as load_pipeline
 from assay.config.plans import read_trigger
+from assay.engine.answer import Answer
+from assay.engine.pipeline import Pipeline
+from assay.sources.open_cache import close_all
+from assay.types import Query
 from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS, write_receipt
+from benchmarks.router_sources import SLOW, SMALL, SMALL_PIPELINE, build_sources, record_slow_stage
 
 OUT = RECEIPTS / "router"
 SETS = ("locomo_sessions", "scifact")
+RECORDED = ("scifact", "test~100")
+"""The questions of the recorded second stage."""
+WORDS = {"legs": {"bm25": {"k": 20, "norm": "ideal"}}}
 FIRSTS: Mapping[str, Mapping[str, Any]] = {
-    "hybrid": {"legs": {"bm25": {"k": 20}, "dense": {"k": 20}}, "fuse": {"use": "rrf", "c": 60.0}},
-    "words": {"legs": {"bm25": {"k": 20, "norm": "ideal"}}},
-    "five words": {"k": 5, "legs": {"bm25": {"k": 20, "norm": "ideal"}}},
+    "hybrid": tomllib.loads(read_toml("router"))["legs"]["first"],
+    "words": WORDS,
+    "five words": {"k": 5, **WORDS},
+    "floor words": {**WORDS, "step": [{"use": "min_score", "threshold": 0.0}]},
+    "small store": {"source": {"use": "store", "path": SMALL, "pipeline": SMALL_PIPELINE}},
 }
+FUSIONS = {"hybrid": "rrf", "words": "rrf", "five words": "append_fill", "floor words": "append_fill"}
+"""First source → the fusion it is reported with; rrf where none is given."""
 TRIGGERS: Mapping[str, Mapping[str, Any]] = {
     "fewer_than": {"count": 3},
     "fill_to_k": {},
@@ -64,73 +78,142 @@ THRESHOLDS = {"top_score_below": "score", "margin_below": "margin", "term_covera
 MERGED = ("append_fill", "rrf", "weighted_merge")
 
 
-def config(first: str, when: Mapping[str, Any] | None, fusion: str) -> dict[str, Any]:
-    """The preset with another first source, trigger and fusion, one candidate per document."""
-    receipts = tomllib.loads(read_toml("router"))
-    receipts["legs"]["first"] = {"k": 20, **deepcopy(dict(FIRSTS[first]))}
-    receipts["legs"]["second"]["when"] = dict(when or {"use": "always"})
-    receipts["fuse"] = {"use": fusion, "by": "doc_id", **({"max_fill": 10} if fusion == "append_fill" else {})}
-    return receipts
+def config(
+    first: str, when: Mapping[str, Any] | None, fusion: str, floor: float = 0.0, second: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The preset with another first source, trigger, fusion or second source."""
+    settings = tomllib.loads(read_toml("router"))
+    stage = {"k": 20, **deepcopy(dict(FIRSTS[first]))}
+    if first == "floor words":
+        stage["step"][0]["threshold"] = floor
+    settings["legs"]["first"] = stage
+    settings["legs"]["second"]["when"] = dict(when or {"use": "always"})
+    if second is not None:
+        settings["legs"]["second"]["source"] = dict(second)
+    by = settings["fuse"]["by"]
+    settings["fuse"] = {"use": fusion, "by": by, **({"max_fill": 10} if fusion == "append_fill" else {})}
+    return settings
 
 
-def calibrate_triggers(name: str, dev: Bench) -> dict[str, Mapping[str, Any]]:
+def answer_alone(pipeline: Pipeline, dev: Bench) -> Iterator[tuple[Query, Answer]]:
+    """What the first source alone answers to the questions of the dev split."""
+    alone = build_arms(pipeline).first.pipeline
+    assert alone is not None
+    for topic in dev.dataset.scored:
+        query = dev.query(topic)
+        yield query, alone.run(query, dev.snapshot)
+
+
+def calibrate_floor(dev: Bench) -> float:
+    """The median score of the third candidate by words on the dev split: about half of the questions find fewer than
+    three above it."""
+    pipeline = from_dict(config("words", None, "append_fill"))
+    thirds = []
+    for _, answer in answer_alone(pipeline, dev):
+        candidates = pipeline.group_rankings({"first": answer.trace[0].ranking}, answer.snapshot)["first"]
+        thirds.append(float(candidates.score[2]) if len(candidates) > 2 else 0.0)
+    return round(median(thirds), 3)
+
+
+def calibrate_triggers(name: str, dev: Bench, floor: float) -> dict[str, Mapping[str, Any]]:
     """Every trigger for a first source, with thresholds from the dev split."""
     chosen: dict[str, Mapping[str, Any]] = {}
+    pipeline = from_dict(config(name, None, "rrf", floor))
+    answers = list(answer_alone(pipeline, dev))
     for use, settings in TRIGGERS.items():
         when = {"use": use, **settings}
         if use in THRESHOLDS:
-            pipeline = from_dict(config(name, when, "rrf"))
-            alone, probe = build_arms(pipeline).first.pipeline, read_trigger(when, "when")
-            assert alone is not None
-            observed = []
-            for topic in dev.dataset.scored:
-                query = dev.query(topic)
-                receipts = {"first": alone.run(query, dev.snapshot).trace[0].ranking}
-                fired = probe.fires(query, pipeline.group_rankings(receipts, dev.snapshot), dev.snapshot, pipeline.k)
-                observed.append(fired.observed or 0.0)
+            probe, observed = read_trigger(when, "when"), []
+            for query, answer in answers:
+                rankings = pipeline.group_rankings({"first": answer.trace[0].ranking}, answer.snapshot)
+                observed.append(probe.fires(query, rankings, answer.snapshot, pipeline.k).observed or 0.0)
             when[THRESHOLDS[use]] = round(median(observed), 3)
         chosen[use] = when
     return chosen
 
 
-def systems(first: str, whens: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, System]]:
+def systems(first: str, whens: Mapping[str, Mapping[str, Any]], floor: float) -> Iterator[tuple[str, str, str, System]]:
     """(first, trigger, fusion, system)."""
     for use, when in whens.items():
-        for fusion in MERGED if use == "always" else MERGED[:2]:
-            yield first, use, fusion, make_system(from_dict(config(first, when, fusion)), f"{first} {use} {fusion}")
+        for fusion in MERGED if use == "always" else (FUSIONS.get(first, "rrf"),):
+            yield (
+                first,
+                use,
+                fusion,
+                make_system(from_dict(config(first, when, fusion, floor)), f"{first} {use} {fusion}"),
+            )
 
 
 def run(name: str, bar: Any) -> dict[str, Any]:
     dataset, dev = load(name, "test"), load(name, "dev")
     with prepare(dataset, progress=bar.step) as workspace:
-        write_lance_table(workspace, from_dict(config("words", None, "rrf")), bar.step)
+        build_sources(dataset, workspace, bar.step)
         plan = RunPlan(router_metrics(10))
-        whens = {first: calibrate_triggers(first, Bench(dev, workspace, plan)) for first in FIRSTS}
-        alone = {first: build_arms(from_dict(config(first, None, "rrf")), first) for first in FIRSTS}
-        rows = [row for first in FIRSTS for row in systems(first, whens[first])]
+        dev_bench = Bench(dev, workspace, plan)
+        floor = calibrate_floor(dev_bench)
+        whens = {first: calibrate_triggers(first, dev_bench, floor) for first in FIRSTS}
+        alone = {first: build_arms(from_dict(config(first, None, "rrf", floor)), first) for first in FIRSTS}
+        rows = [row for first in FIRSTS for row in systems(first, whens[first], floor)]
         chosen = [*(alone[first].first for first in FIRSTS), alone["words"].second, *(row[3] for row in rows)]
         receipts = lab.run(dataset, chosen, workspace, plan, out=OUT, progress=bar.step).receipts
         bench = Bench(dataset, workspace, plan)
         table = [_build_row(first, use, fusion, system, receipts, alone[first].first.name, bench, bar)
                  for first, use, fusion, system in rows]  # fmt: skip
-        preset = from_dict(config("hybrid", whens["hybrid"]["fewer_than"], "append_fill"), "router")
-        measurement = measure_router(
-            dataset, build_arms(preset, "router"), workspace, load_rules("router"), out=OUT, progress=bar.step
-        )
-    write(measurement.gate, OUT / file_name(dataset, "router gate"))
-    (OUT / "reports").mkdir(exist_ok=True)
-    (OUT / "reports" / f"{name}.test.router.md").write_text(
-        render_router_report(measurement.report, measurement.gate.measured), "utf-8"
-    )
-    (OUT / "reports" / f"{name}.test.router.json").write_text(f"{json.dumps(measurement.report)}\n", "utf-8")
+        routers = {
+            "router": load_pipeline("router"),
+            "router floor": from_dict(config("floor words", whens["floor words"]["fewer_than"], "append_fill", floor)),
+            "router small": from_dict(config("small store", whens["small store"]["margin_below"], "rrf")),
+        }
+        reports = {who: report(dataset, pipeline, who, workspace, bar) for who, pipeline in routers.items()}
+        if name == RECORDED[0]:
+            recorded = from_dict(
+                config("words", whens["words"]["margin_below"], "rrf", second={"use": "recorded", "path": SLOW})
+            )
+            reports["router slow"] = report(load(*RECORDED), recorded, "router slow", workspace, bar)
     sources = {first: _summarise_alone(receipts[alone[first].first.name]) for first in FIRSTS}
     return {
         "questions": len(dataset.scored),
         "chunks": workspace.snapshot.size,
+        "floor": floor,
         "alone": {**{f"{first} alone": observed for first, observed in sources.items()},
                   "second alone": _summarise_alone(receipts[alone["words"].second.name])},
         "triggers": table,
+        "reports": reports,
     }  # fmt: skip
+
+
+def report(dataset: Dataset, pipeline: Pipeline, name: str, workspace: Workspace, bar: Any) -> dict[str, Any]:
+    """The whole report of one router, written; the numbers for the page."""
+    measurement = measure_router(
+        dataset, build_arms(pipeline, name), workspace, load_rules("router"), out=OUT, progress=bar.step
+    )
+    found = measurement.report
+    write(measurement.gate, OUT / file_name(dataset, f"{name} gate"))
+    (OUT / "reports").mkdir(exist_ok=True)
+    stem = OUT / "reports" / file_name(dataset, name).removesuffix(".json")
+    stem.with_name(f"{stem.name}.md").write_text(render_router_report(found), "utf-8")
+    stem.with_name(f"{stem.name}.json").write_text(f"{json.dumps(found)}\n", "utf-8")
+    differences = {
+        row["against"].removeprefix(f"{name} "): [round(row[key], 4) for key in ("difference", "ci_low", "ci_high")]
+        for row in found["compared"]
+        if row.get("metric") == "R@10"
+    }
+    return {
+        "split": dataset.split,
+        "questions": found["summary"]["questions_total"],
+        "counters": found["counters"],
+        "R@10": round(found["summary"]["recall_at_k"], 4),
+        "against": differences,
+        "latency": {key: found["latency"][key] for key in ("search_ms_p50", "search_ms_p95", "stage2_ms_p50")},
+        "verdict": found["verdict"]["verdict"],
+    }
+
+
+def record(bar: Any) -> None:
+    """Record the slow second stage."""
+    dataset = load(*RECORDED)
+    with prepare(load(RECORDED[0], "test"), progress=bar.step) as workspace:
+        record_slow_stage(Bench(dataset, workspace, RunPlan(router_metrics(10))), bar.step)
 
 
 def _summarise_alone(receipt: Receipt) -> dict[str, Any]:
@@ -185,15 +268,18 @@ def _build_row(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--record", action="store_true", help="record the slow second stage anew")
     options = parser.parse_args()
     os.environ["ASSAY_DATA"] = str(data_folder().resolve())
     os.environ.setdefault("LANCE_LOG", "error")
     OUT.mkdir(parents=True, exist_ok=True)
     measured = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder), progress_bars() as bar:
+        if options.record:
+            record(bar)
         for name in options.sets:
-            shutil.rmtree("second.lance", ignore_errors=True)
             measured[name] = run(name, bar)
+            close_all()  # the next set has sources of the same names
             print(json.dumps(measured[name]["alone"], indent=1), flush=True)
             for row in measured[name]["triggers"]:
                 print(

@@ -77,7 +77,8 @@ def test_the_preset_has_the_numbers_of_000():
     assert (pipeline.k, pipeline.budget_ms) == (10, 1500.0)
     assert (first.k, second.k, first.priority, second.priority) == (20, 20, 0, 1)
     assert (second.when.count, second.cap_ms) == (3, 600.0)
-    assert (pipeline.fuser.by, pipeline.fuser.inner.max_fill) == ("session_id", 10)
+    assert (pipeline.fuser.by, pipeline.fuser.inner.max_fill) == (("session_id", "doc_id"), 10)
+    assert first.leg.pipeline.fuser.by == ("session_id", "doc_id"), "its legs count the same"
     assert [plan.name for plan in first.leg.pipeline.legs] == ["bm25", "dense"]
     assert pipeline.steps == (), "no rerank"
     assert from_dict(to_config(pipeline)).digest == pipeline.digest
@@ -146,6 +147,34 @@ def test_a_skipped_stage_leaves_stage_1_alone_on_the_record(tmp_path, fusion):
 def test_the_whole_budget_counts_what_stage_1_cost(tmp_path):
     pipeline = router(tmp_path, {"q": (["a"], [], 1000)}, {"q": (["b"], [], 550)})
     assert asked(pipeline).status.degraded == ("second skipped: it would cost 550 ms, and 500 of 1500 ms are left",)
+
+
+@pytest.mark.parametrize("fusion", sorted(MODES))
+def test_stage_1_is_never_dropped_for_the_whole_budget(tmp_path, fusion):
+    """Must-first: past the budget it is late, and stage 2 is what is left out."""
+    rows, more = {"q": (["a"], [0.5], 1600)}, {"q": (["b"], [0.9], 10)}
+    answer = asked(router(tmp_path, rows, more, fusion))
+    assert ids(answer) == ["a"]
+    assert [span.outcome for span in answer.trace if span.kind == "leg"] == ["ran", "out_of_time"]
+    assert [note.text for note in answer.trace[0].notes] == ["late: 1600 ms are spent, and the budget is 1500 ms"]
+    assert answer.status.degraded == ("second skipped: it would cost 10 ms, and 0 of 1500 ms are left",)
+
+
+def test_a_served_stage_1_is_waited_for_past_the_budget(tmp_path):
+    pipeline = router(tmp_path, {"q": (["a"], [0.5], 1600)}, {"q": (["b"], [0.9], 10)})
+    with Deadlines(iter(range(1_000)).__next__) as deadlines:  # every look at the clock is a second later
+        answer = pipeline.run(Query("q", id="q"), sample_snapshot(), executor=deadlines.executor("p", 1500.0))
+    assert ids(answer) == ["a"]
+    assert answer.trace[0].notes[0].text.startswith("late: ")
+    assert answer.status.degraded == ("second skipped: the budget of 1500 ms is used up",)
+
+
+def test_a_cap_of_its_own_still_holds_for_stage_1(tmp_path):
+    config = to_config(router(tmp_path, {"q": (["a"], [0.5], 700)}, {"q": (["b"], [0.9], 10)}))
+    config["legs"]["first"]["cap_ms"] = 600
+    answer = asked(from_dict(config))
+    assert ids(answer) == ["b"]
+    assert answer.status.degraded == ("first skipped: it would cost 700 ms, and its cap is 600 ms",)
 
 
 def column(names, scores, priority, ranks=None):

@@ -7,7 +7,7 @@ is an error that names the system and the place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from assay.bench.messages import why
 from assay.bench.metrics import from_json
 from assay.bench.receipt import Receipt, ReceiptError
+from assay.bench.stats.latency import latency_interval
 from assay.bench.types import ALL, Scores
 from assay.errors import nearest
 
@@ -28,8 +29,8 @@ class RunColumns:
 
     `scores` holds one column per metric, in the order of `queries`, NaN where a query has no value; `strata` the
     places of each stratum's queries.
-    `run` names the run that timed it and `latency_ms` what it took, by stage and percentile; both come from the
-    measured half, which no digest covers.
+    `run` names the run that timed it, `latency_ms` what it took, by stage and percentile, and `latency_samples` the
+    times of each timed question, by stage; all come from the measured half, which no digest covers.
     """
 
     receipt: str
@@ -42,6 +43,7 @@ class RunColumns:
     why: str
     run: str
     latency_ms: Mapping[str, Mapping[str, float]]
+    latency_samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def values(self, metric: str, scope: str = ALL) -> Scores:
         """The scope's scores, without queries for which the metric has no value."""
@@ -89,6 +91,7 @@ def read_columns(receipt: Receipt) -> RunColumns:
         why="" if measured else why(receipt) or "no reason is given",
         run=str(receipt.measured.get("run", "")),
         latency_ms=_latency(receipt.measured.get("latency_ms")),
+        latency_samples=_samples(receipt.measured.get("latency_samples")),
     )
 
 
@@ -136,6 +139,14 @@ def latency_ratio(baseline: RunColumns, other: RunColumns, stage: str, percentil
     if time is None or baseline_time is None or baseline_time <= 0.0:
         return None, f"not comparable (no time of {stage} {percentile})"
     return time / baseline_time, ""
+
+
+def ratio_interval(baseline: RunColumns, other: RunColumns, stage: str, percentile: str) -> tuple[float, float] | None:
+    """The interval of `latency_ratio`; None where the runs have no times of single questions."""
+    a, b = baseline.latency_samples.get(stage), other.latency_samples.get(stage)
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return latency_interval(a, b, float(percentile.removeprefix("p")))
 
 
 # -- reading untrusted JSON
@@ -193,6 +204,16 @@ def _latency(value: Any) -> dict[str, dict[str, float]]:
         str(stage): {str(p): float(ms) for p, ms in times.items() if _is_finite(ms)}
         for stage, times in stages.items()
         if isinstance(times, Mapping)
+    }
+
+
+def _samples(value: Any) -> dict[str, NDArray[np.float64]]:
+    """Only stages whose every time is a number of milliseconds above 0."""
+    stages = value if isinstance(value, Mapping) else {}
+    return {
+        str(stage): np.array(times, np.float64)
+        for stage, times in stages.items()
+        if isinstance(times, list) and times and all(_is_finite(ms) and ms > 0.0 for ms in times)
     }
 
 

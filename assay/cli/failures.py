@@ -25,10 +25,11 @@ EXIT_CODES: Mapping[int, str] = MappingProxyType(
         "records out, an output file could not be written, a gate or a sweep ended in NO-GO, a replay differs, a run "
         "gave a result that cannot be",
         2: "the command, the query, a filter, a date, a pipeline, a dataset or a receipt cannot be understood; for "
-        "`bench gate` and `bench grid`: not measured",
+        "`bench gate`, `bench grid` and `bench router`: not measured",
         3: "the store is missing, damaged, busy, read-only or of a newer format",
         4: "the embedding model is missing, damaged or not the store's own",
         5: "a package is missing that this needs; the cure names the extra to install",
+        6: "`bench router`: recall is below the second source alone, and the report has the size of the loss",
         70: "a component broke a law, or Assay itself has a bug; the answer is not to be trusted",
         130: "interrupted with Ctrl-C; what was acknowledged is in the store",
         141: "the reader of our output went away (`assay export | head -1`)",

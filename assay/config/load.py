@@ -151,7 +151,7 @@ def _read_pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
 
 
 def _read_fuser(config: Any) -> Fuser:
-    """A fuser; with `by`, one candidate for each value of that field."""
+    """A fuser; with `by`, one candidate for each value of that field, or of the first of several that a chunk has."""
     settings = dict(as_table(config, "fuse"))
     by = settings.pop("by", None)
     fuser: Fuser = build_component("fuser", take_use(settings, "fuse"), settings, "fuse", ("use", "by"))
@@ -189,8 +189,12 @@ def _leg_dict(plan: LegPlan) -> dict[str, Any]:
 
 
 def _fuse_dict(fuser: Fuser) -> dict[str, Any]:
-    inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
+    inner, by = (fuser.inner, {"by": _by_config(fuser)}) if isinstance(fuser, Grouped) else (fuser, {})
     return {"use": _digest_name("fuser", inner), "settings": digested_settings(inner), **by}
+
+
+def _by_config(fuser: Grouped) -> str | list[str]:
+    return list(fuser.by) if isinstance(fuser.by, tuple) else cast(str, fuser.by)
 
 
 def to_config(pipeline: Pipeline) -> dict[str, Any]:
@@ -201,7 +205,7 @@ def to_config(pipeline: Pipeline) -> dict[str, Any]:
     config["legs"] = {plan.name: _drop_unset(leg_config(plan, to_config)) for plan in pipeline.legs}
     fuser = pipeline.fuser
     if fuser is not None:
-        inner, by = (fuser.inner, {"by": fuser.by}) if isinstance(fuser, Grouped) else (fuser, {})
+        inner, by = (fuser.inner, {"by": _by_config(fuser)}) if isinstance(fuser, Grouped) else (fuser, {})
         config["fuse"] = _drop_unset({"use": registered_name("fuser", inner), **by, **settings_of(inner)})
     if pipeline.steps:
         config["step"] = [

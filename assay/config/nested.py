@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import ClassVar, cast
 
 from assay.config.preflight import check_scales
@@ -22,6 +23,7 @@ from assay.types import Note, Query, Range, Ranking
 class Nested:
     """Runs an inner pipeline and gives its ranking. What degraded inside becomes a note, so the status shows it.
 
+    Asked for more than the k of its pipeline (over-fetching, engine/overfetch.py), its legs return as many times more.
     It `wants` a query vector where one of its parts does, but runs without: only that part is then skipped. Past its
     cap the part that runs is cancelled, and the ones after it are not started.
     """
@@ -49,7 +51,13 @@ class Nested:
         return self.begin(query, snapshot, k).result()
 
     def begin(self, query: Query, snapshot: Snapshot, k: int) -> InnerRun:
-        return InnerRun(self.pipeline, query, snapshot, k)
+        return InnerRun(self._deepened(k), query, snapshot, k)
+
+    def _deepened(self, k: int) -> Pipeline:
+        times = ceil(k / self.pipeline.k)
+        if times <= 1:
+            return self.pipeline
+        return replace(self.pipeline, legs=tuple(replace(plan, k=plan.k * times) for plan in self.pipeline.legs))
 
 
 class InnerRun(CostExecutor):

@@ -9,7 +9,8 @@ thread, and the next query finds it done.
                     under its name; until there are MIN_SAMPLES of them, what the plan says
 
 A cancelled job counts with what it had cost by then. One that is refused by its expected cost runs all the same every
-RETRY-th time, so a source that has recovered is noticed. What a recording took does not recover.
+RETRY-th time, so a source that has recovered is noticed. What a recording took does not recover. The job that comes
+first is never refused or cancelled for the budget, only for its own cap; past the budget it is noted as late.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Generic, TypeVar, cast
 
-from assay.engine.executor import Executor, Job, refuse
+from assay.engine.executor import Executor, Job, note_late, refuse
 from assay.errors import OutOfTime
 from assay.types import Note, Ranking
 from assay.util.closeable import Closeable
@@ -93,7 +94,7 @@ class Deadlines(Closeable):
         start = self._clock()
         thread = _JobThread(job.name, job.run, job.cancel)
         try:
-            done = thread.wait(within_ms / 1000.0)
+            done = thread.wait(None if math.isinf(within_ms) else within_ms / 1000.0)
         except BaseException:  # the caller was interrupted: nobody wants the result any more
             thread.cancel()
             raise
@@ -172,15 +173,18 @@ class DeadlineExecutor(Executor):
         spent = (self._clock() - self._start) * 1000.0
         known = job.known_ms()
         cost = next((ms for ms in (known, history.expected(key), job.cost_ms) if ms is not None), 0.0)
-        left = math.inf if self.budget_ms is None else self.budget_ms - spent
+        budget = None if job.first else self.budget_ms
+        left = math.inf if budget is None else budget - spent
         if left <= 0.0:
-            raise OutOfTime(f"the budget of {self.budget_ms:g} ms is used up")
-        refusal = refuse(cost, job.cap_ms, self.budget_ms, spent)
+            raise OutOfTime(f"the budget of {budget:g} ms is used up")
+        refusal = refuse(cost, job.cap_ms, budget, spent)
         if refusal and (known is not None or not history.try_again(key)):
             raise OutOfTime(refusal)
         prepared_s = self._deadlines.prepare(key, job)
         self._start += prepared_s
         ranking = self._deadlines.run(key, job, left if job.cap_ms is None else min(left, job.cap_ms))
+        if job.first:
+            ranking = note_late(ranking, (self._clock() - self._start) * 1000.0, self.budget_ms)
         if prepared_s < REPORT_PREPARE_FROM_S:
             return ranking
         return ranking.noted(Note("info", f"{prepared_s:.1f} s of its time went into getting ready, once per process"))
@@ -205,7 +209,7 @@ class _JobThread(Generic[T]):
             self._error = error
         self._done.set()
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float | None) -> bool:
         return self._done.wait(seconds)
 
     def join(self, seconds: float) -> None:

@@ -12,11 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import cast
 
+from assay.engine.overfetch import OverfetchingSearch
 from assay.engine.plan import LegPlan, StepPlan
 from assay.errors import OutOfTime
-from assay.protocols import Cancellable, Preparable, Snapshot, Stage, implements
-from assay.types import Query, Ranking
+from assay.protocols import Cancellable, Preparable, RunningSearch, Snapshot, Stage, implements
+from assay.types import Note, Query, Ranking
 from assay.util.leg_threads import Task, submit
+
+LATE = "late"
+"""How the note of a job that ran past the budget begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,8 @@ class Job:
     Milliseconds; `cap_ms` None means no cap of its own, `cost_ms` None that the plan expects nothing. `known_ms` is for
     a leg that knows what this very query costs (a recording); else it gives None. `prepare` runs once per process (load
     a library, open a store); neither cap nor budget covers it. A job with a `weight` may run in another thread beside
-    others; the heaviest stays in the caller's.
+    others; the heaviest stays in the caller's. One that comes `first` is never dropped for the budget (router policy:
+    must-first): past it, it is late, which its ranking notes. Its own cap still holds.
     """
 
     name: str
@@ -37,26 +42,55 @@ class Job:
     prepare: Callable[[], None] | None = None
     known_ms: Callable[[], float | None] = lambda: None
     weight: int = 0
+    first: bool = False
 
 
-def leg_job(plan: LegPlan, query: Query, snapshot: Snapshot, seeds: Ranking | None = None) -> Job:
-    """A leg's search as a job. Nothing is asked of the leg yet."""
+def leg_job(
+    plan: LegPlan,
+    query: Query,
+    snapshot: Snapshot,
+    seeds: Ranking | None = None,
+    *,
+    count: Callable[[Ranking], int] | None = None,
+    first: bool = False,
+) -> Job:
+    """A leg's search as a job. Nothing is asked of the leg yet.
+
+    `count` counts the candidates in a ranking of chunks; the leg over-fetches until it has plan.k of them. None where
+    each chunk is one.
+    """
     leg = plan.leg
     free = plan.when is None and not plan.after
+
+    def begin(k: int) -> RunningSearch:
+        if implements(type(leg), Cancellable):
+            return cast(Cancellable, leg).begin(query, snapshot, k)
+        return _PlainSearch(lambda: leg.find(query, snapshot, k, seeds))
+
+    search = begin(plan.k) if count is None else OverfetchingSearch(begin, plan.k, count)
     job = Job(
         plan.name,
-        lambda: leg.find(query, snapshot, plan.k, seeds),
+        search.result,
         plan.cap_ms,
         plan.cost_ms,
+        search.cancel,
         weight=getattr(leg, "parallel_weight", 0) if free else 0,
+        first=first,
     )
     own_cost = getattr(leg, "cost_ms", None)
     if callable(own_cost):
         job = replace(job, known_ms=lambda: own_cost(query))
-    if implements(type(leg), Cancellable):
-        search = cast(Cancellable, leg).begin(query, snapshot, plan.k)
-        job = replace(job, run=search.result, cancel=search.cancel)
     return replace(job, prepare=cast(Preparable, leg).prepare) if implements(type(leg), Preparable) else job
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainSearch:
+    """A search that cannot be cancelled."""
+
+    result: Callable[[], Ranking]
+
+    def cancel(self) -> None:
+        """Nothing to do: it runs to its end."""
 
 
 def step_job(plan: StepPlan, query: Query, ranking: Ranking, snapshot: Snapshot) -> Job:
@@ -113,11 +147,11 @@ class CostExecutor(Executor):
     def run(self, job: Job) -> Ranking:
         known = job.known_ms()
         cost = (job.cost_ms or 0.0) if known is None else known
-        refusal = refuse(cost, job.cap_ms, self.budget_ms, self._spent)
+        refusal = refuse(cost, job.cap_ms, None if job.first else self.budget_ms, self._spent)
         if refusal:
             raise OutOfTime(refusal)
         self._spent += cost
-        return self._result(job)
+        return note_late(self._result(job), self._spent, self.budget_ms)
 
 
 def refuse(cost: float, cap: float | None, budget: float | None, spent: float) -> str:
@@ -127,3 +161,10 @@ def refuse(cost: float, cap: float | None, budget: float | None, spent: float) -
     if budget is not None and spent + cost > budget:
         return f"it would cost {cost:.4g} ms, and {max(budget - spent, 0.0):.4g} of {budget:g} ms are left"
     return ""
+
+
+def note_late(ranking: Ranking, spent: float, budget: float | None) -> Ranking:
+    """The ranking, with a note if the query is past its budget by now. Milliseconds."""
+    if budget is None or spent <= budget:
+        return ranking
+    return ranking.noted(Note("info", f"{LATE}: {spent:.0f} ms are spent, and the budget is {budget:g} ms"))

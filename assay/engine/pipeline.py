@@ -14,6 +14,7 @@ from assay.engine.executor import CostExecutor, Executor, Job, leg_job, step_job
 from assay.engine.foreign_chunks import SourceResult, attach
 from assay.engine.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
 from assay.engine.order import deduplicate, stamp_ranks, top
+from assay.engine.overfetch import cut_to_candidates
 from assay.engine.plan import LegPlan, StepPlan
 from assay.errors import AssayError, ConfigError, LawBroken, ModelError, OutOfTime, QueryError, Reason
 from assay.protocols import Fuser, GroupingFuser, Snapshot, TriggerDecision, implements
@@ -32,7 +33,7 @@ class Pipeline:
 
     `k` is what triggers read, and the length of an answer when the caller names none; asking for fewer gives a prefix
     (law 9). With `complete` the fuser sees every leg's score of every candidate, see complete.py. `budget_ms` bounds
-    all legs and steps together.
+    all legs and steps together, but never drops the first leg, unless that has a trigger.
     """
 
     name: str
@@ -103,9 +104,18 @@ class Pipeline:
 
     def group_rankings(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]:
         """Rankings as a trigger reads them: where the fuser makes one candidate of several chunks, its candidates."""
-        if self.fuser is None or not implements(type(self.fuser), GroupingFuser):
-            return rankings
-        return cast(GroupingFuser, self.fuser).group_candidates(rankings, snapshot)
+        return cast(GroupingFuser, self.fuser).group_candidates(rankings, snapshot) if self.groups else rankings
+
+    @property
+    def groups(self) -> bool:
+        """Whether the fuser makes one candidate of several chunks; the k of a leg then counts candidates."""
+        return self.fuser is not None and implements(type(self.fuser), GroupingFuser)
+
+    def first_candidates(self, ranking: Ranking, plan: LegPlan, snapshot: Snapshot) -> Ranking:
+        """The part of a leg's ranking that holds its first k candidates."""
+        if not self.groups:
+            return top(ranking, plan.k)
+        return cut_to_candidates(ranking, self.group_rankings({plan.name: ranking}, snapshot)[plan.name], plan.k)
 
     def needs(self, what: str) -> bool:
         parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps))
@@ -149,7 +159,7 @@ class _Run:
     def independent_jobs(self, pipeline: Pipeline, query: Query) -> list[Job]:
         """The legs that wait for nothing and have what they need; the executor may run them beside each other."""
         jobs = [
-            leg_job(plan, query, self.snapshot) for plan in pipeline.legs if not self._lacking(plan.leg.needs, query)
+            self._leg_job(plan, query, pipeline) for plan in pipeline.legs if not self._lacking(plan.leg.needs, query)
         ]
         return [replace(job, run=partial(self._timed, job)) for job in jobs if job.weight]
 
@@ -174,7 +184,7 @@ class _Run:
             return self._skip(plan.name, "leg", empty, start, lacking, "unable", trigger)
         seeds = pipeline.seeds(plan.after, query, rankings, self.snapshot) if plan.after else None
         try:
-            ranking = self.executor.run(leg_job(plan, query, self.snapshot, seeds))
+            ranking = self.executor.run(self._leg_job(plan, query, pipeline, seeds))
             start = self.clock() - self._seconds.get(plan.name, self.clock() - start)
         except (LawBroken, QueryError):
             raise
@@ -184,14 +194,29 @@ class _Run:
                 raise
             outcome: Outcome = "out_of_time" if late else "failed"
             return self._skip(plan.name, "leg", empty, start, error.reason, outcome, trigger)
+        is_source = isinstance(ranking, SourceResult)
         if isinstance(ranking, SourceResult):
             self.snapshot, ranking = attach(self.snapshot, ranking, query)
-            self.source_digests[f"legs.{plan.name}"] = ranking_digest(top(ranking, plan.k))
         self._check_rows(ranking, plan.leg, plan.name)
-        ranking = stamp_ranks(top(deduplicate(ranking), plan.k), plan.priority)
+        ranking = pipeline.first_candidates(deduplicate(ranking), plan, self.snapshot)
+        if is_source:
+            self.source_digests[f"legs.{plan.name}"] = ranking_digest(ranking)
+        ranking = stamp_ranks(ranking, plan.priority)
         if trigger is not None:
             ranking = ranking.noted(Note("info", f"triggered: {trigger.why}"))
         return self._span(plan.name, "leg", 0 if seeds is None else len(seeds), ranking, start, trigger=trigger)
+
+    def _leg_job(self, plan: LegPlan, query: Query, pipeline: Pipeline, seeds: Ranking | None = None) -> Job:
+        snapshot = self.snapshot
+
+        def count(ranking: Ranking) -> int:
+            view = snapshot
+            if isinstance(ranking, SourceResult):
+                view, ranking = attach(view, ranking, query)
+            return len(pipeline.group_rankings({plan.name: ranking}, view)[plan.name])
+
+        first = plan is pipeline.legs[0] and plan.when is None
+        return leg_job(plan, query, snapshot, seeds, count=count if pipeline.groups else None, first=first)
 
     def fuse(self, pipeline: Pipeline, fuser: Fuser, query: Query, rankings: Mapping[str, Ranking]) -> Ranking:
         start = self.clock()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from assay.errors import ConfigError
 from assay.protocols import Fuser, Snapshot
 from assay.types import Chunk, Note, Query, Range, Ranking, Rows
 
+Key = tuple[str, str]
+"""(field, value): what a chunk is grouped by; ("", "") for a chunk that has none of the fields."""
+_NO_KEY: Key = ("", "")
 Group = tuple[str, str]
 """("value", the field's value), or ("id", the chunk's id) for a chunk without one."""
 Occurrence = tuple[int, str, int]
@@ -23,18 +28,30 @@ Occurrence = tuple[int, str, int]
 class Grouped:
     """Runs the fuser `inner` over groups instead of chunks: the router policy's deduplication by session_id.
 
-    A group is one value of the field `by`: doc_id, or a metadata field. Each leg keeps the first chunk of each group
-    and counts its ranks again. All legs use one id for a group, that of its first chunk by (priority, leg, rank), so
-    ranks and scores of a group add up whichever of its chunks a leg found. A chunk without a value is a group of its
-    own; a note says how many there were.
+    A group is one value of the field `by`: doc_id, or a metadata field. Of several fields each chunk is grouped by the
+    first that it has: ("session_id", "doc_id") are sessions where chunks have one, else documents. A value means the
+    same whichever field has it, so a session of one source meets the document of that name in another. Each leg keeps
+    the first chunk of each group and counts its ranks again. All legs use one id for a group, that of its first chunk
+    by (priority, leg, rank), so ranks and scores of a group add up whichever of its chunks a leg found. A chunk without
+    a value is a group of its own. Notes say how many chunks were grouped by a later field, and how many by none.
     """
 
     inner: Fuser
-    by: str = "doc_id"
+    by: str | Sequence[str] = "doc_id"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.by, str) or not self.by:
-            raise ConfigError(f"fuse.by = {self.by!r} names no field", "give doc_id or a metadata field")
+        if isinstance(self.by, list):
+            object.__setattr__(self, "by", tuple(self.by))
+        fields = self.fields
+        if not fields or not all(isinstance(field, str) and field for field in fields):
+            raise ConfigError(f"fuse.by = {self.by!r} names no field", "give doc_id, a metadata field, or a list")
+        if len(set(fields)) < len(fields):
+            raise ConfigError(f"fuse.by = {list(fields)!r} names a field twice", "name each once, the best first")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of `by`, in the order they are tried."""
+        return self.by if isinstance(self.by, tuple) else (cast(str, self.by),)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -48,44 +65,66 @@ class Grouped:
         return self.inner.gives(legs)
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
-        groups = self._groups(rankings, snapshot)
-        merged = _merge_groups(rankings, groups, snapshot)
-        return self.inner.fuse(query, merged, snapshot).noted(*self._notes(rankings, groups, merged))
+        keys = self._keys(rankings, snapshot)
+        merged = _merge_groups(rankings, _groups(rankings, keys), snapshot)
+        return self.inner.fuse(query, merged, snapshot).noted(*self._notes(rankings, keys, merged))
 
     def group_candidates(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Mapping[str, Ranking]:
         """The candidates that are fused: one per group, with the same id in every leg."""
-        return _merge_groups(rankings, self._groups(rankings, snapshot), snapshot)
+        return _merge_groups(rankings, _groups(rankings, self._keys(rankings, snapshot)), snapshot)
 
-    def _groups(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> dict[str, list[Group]]:
-        """The group of every candidate, leg by leg."""
-        return {
-            leg: [
-                ("value", _normalise_value(value)) if (value := self._value(chunk)) not in (None, "") else ("id", name)
-                for name, chunk in zip(ranking.ids.tolist(), chunks_of(ranking, snapshot), strict=True)
-            ]
-            for leg, ranking in rankings.items()
+    def count_keys(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> dict[str, int]:
+        """How many different candidates were grouped by each field; under "" those that have none."""
+        fields = {
+            name: field
+            for leg, keys in self._keys(rankings, snapshot).items()
+            for name, (field, _) in zip(rankings[leg].ids.tolist(), keys, strict=True)
         }
+        counts = Counter(fields.values())
+        return {field: counts[field] for field in (*self.fields, "")}
 
-    def _value(self, chunk: Chunk | None) -> object:
+    def _keys(self, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> dict[str, list[Key]]:
+        """The field and value of every candidate, leg by leg."""
+        return {leg: [self._key(chunk) for chunk in chunks_of(ranking, snapshot)] for leg, ranking in rankings.items()}
+
+    def _key(self, chunk: Chunk | None) -> Key:
         if chunk is None:
-            return None
-        return chunk.doc_id if self.by == "doc_id" else chunk.meta.get(self.by)
+            return _NO_KEY
+        for field in self.fields:
+            value = chunk.doc_id if field == "doc_id" else chunk.meta.get(field)
+            if value not in (None, ""):
+                return field, _normalise_value(value)
+        return _NO_KEY
 
     def _notes(
-        self,
-        rankings: Mapping[str, Ranking],
-        groups: Mapping[str, list[Group]],
-        merged: Mapping[str, Ranking],
+        self, rankings: Mapping[str, Ranking], keys: Mapping[str, list[Key]], merged: Mapping[str, Ranking]
     ) -> Iterable[Note]:
         names = {name for ranking in merged.values() for name in ranking.ids.tolist()}
-        candidates = dict.fromkeys(name for leg in sorted(rankings) for name in rankings[leg].ids.tolist())
+        candidates = {
+            name: field
+            for leg in sorted(rankings)
+            for name, (field, _) in zip(rankings[leg].ids.tolist(), keys[leg], strict=True)
+        }
         absorbed = tuple(name for name in candidates if name not in names)
         if absorbed:
-            yield Note("dropped", f"another chunk of the same {self.by} stands for it", absorbed)
-        single = {name for leg_groups in groups.values() for kind, name in leg_groups if kind == "id"}
-        if single:
-            text = f"{len(single)} of {len(candidates)} candidates have no {self.by}; each stands for itself"
-            yield Note("info", text)
+            yield Note("dropped", f"another chunk of the same {' or '.join(self.fields)} stands for it", absorbed)
+        best, total, every = self.fields[0], len(candidates), " or ".join(self.fields)
+        for field, count in sorted(Counter(candidates.values()).items()):
+            if field == "":
+                yield Note("info", f"{count} of {total} candidates have no {every}; each stands for itself")
+            elif field != best:
+                yield Note("info", f"{count} of {total} candidates have no {best}; one stands for each {field}")
+
+
+def _groups(rankings: Mapping[str, Ranking], keys: Mapping[str, list[Key]]) -> dict[str, list[Group]]:
+    """The group of every candidate, leg by leg."""
+    return {
+        leg: [
+            ("value", value) if field else ("id", name)
+            for name, (field, value) in zip(ranking.ids.tolist(), keys[leg], strict=True)
+        ]
+        for leg, ranking in rankings.items()
+    }
 
 
 def _normalise_value(value: object) -> str:

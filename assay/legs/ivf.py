@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
+from assay.engine.answer import Answer
 from assay.engine.checks import check_whole
 from assay.errors import ConfigError, QueryError
 from assay.protocols import PredictsNext, Snapshot
-from assay.types import Query, Range, Ranking
+from assay.types import Note, Query, Range, Ranking
+
+_PROBED = "nprobe_used = "
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class Ivf:
     rerank then repeats this ranking. The bare step Δ̂ is never a probe: it is a difference of vectors, not a position.
 
     The search reads `nprobe` lists, or the number that `lanes` has for the query's lane, or the query's own
-    `extra["nprobe"]`. A snapshot without lists ignores it. Ids in `extra["exclude"]` are left out.
+    `extra["nprobe"]`. A snapshot without lists ignores it. Where those lists hold fewer than k vectors it reads more;
+    a note has the number that was read (`nprobe_used`). Ids in `extra["exclude"]` are left out.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vector", "dense"})
@@ -53,3 +57,21 @@ class Ivf:
         probe_query = replace(query, vector=vector, extra={**query.extra, "nprobe": self.probes(query)})
         matches = snapshot.nearest(probe_query, k)
         return Ranking.of(snapshot.ids(matches.rows), matches.parts, "raw", rows=matches.rows, notes=matches.notes)
+
+
+def probe_notes(nprobe: int, probed: int, k: int) -> tuple[Note, ...]:
+    """A note with the number of lists that were read; a remark under the answer where it is not the one asked for."""
+    if not probed:
+        return ()
+    if probed <= nprobe:
+        return (Note("detail", f"{_PROBED}{probed}"),)
+    return (Note("info", f"{_PROBED}{probed}: {nprobe} lists hold fewer than {k} vectors that may be returned"),)
+
+
+def nprobe_used(answer: Answer) -> int:
+    """How many lists the search behind an answer read; 0 where it read none."""
+    for span in answer.trace:
+        for note in span.notes:
+            if note.text.startswith(_PROBED):
+                return int(note.text.removeprefix(_PROBED).partition(":")[0])
+    return 0

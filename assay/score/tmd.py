@@ -13,7 +13,7 @@ from assay.engine.checks import check_choice, check_number
 from assay.engine.facts import numbers_of
 from assay.engine.order import arrange
 from assay.protocols import Snapshot
-from assay.score.tmd_ladder import Ladder
+from assay.score.tmd_ladder import SAME_LANE, Ladder
 from assay.score.tmd_layout import LAYOUTS, find_layout
 from assay.types import Note, Part, Query, Range, Ranking
 
@@ -28,8 +28,9 @@ class Tmd:
         score = weight · score + (1 − weight) · align                align by `tmd.ladder`, in [0.2, 1]
 
     `weight` is λ, the vector cascade's lambda_tmd: despite that name it weighs the score; 1 keeps the order.
-    The query's code is in `extra["tmd_bits"]`, its lane in `extra["lane"]` (by default the code's own). A query without
-    a code changes nothing, with a note; a candidate without one gets the lowest value. `ladder = "spec"` follows the
+    The query's code is in `extra["tmd_bits"]`, its lane in `extra["lane"]` (by default the code's own). With a lane
+    alone, candidates of that lane get 1 and all others the lowest value. A query without either changes nothing, with a
+    note; a candidate without a code gets the lowest value. `ladder = "spec"` follows the
     specification literally, "monotone" never scores more agreement lower.
     """
 
@@ -51,18 +52,22 @@ class Tmd:
         return _build_ladder(self.ladder, self.layout, families, tuple(tuple(pair) for pair in self.sisters))
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
-        if "tmd_bits" not in query.extra:
-            return ranking.noted(Note("skipped", "the query has no code", cure="give tmd_bits"))
-        bits = int(query.extra["tmd_bits"])
+        code, requested_lane = query.extra.get("tmd_bits"), query.extra.get("lane")
+        if code is None and requested_lane is None:
+            return ranking.noted(Note("skipped", "the query has no code and no lane", cure="give tmd_bits"))
         ladder = self.build_ladder()
-        requested_lane = query.extra.get("lane")
-        lane = int(ladder.layout.lanes(bits)) if requested_lane is None else int(requested_lane)
+        lane = int(ladder.layout.lanes(int(code or 0))) if requested_lane is None else int(requested_lane)
         codes = numbers_of(ranking, snapshot, "tmd_bits")
         known = ~np.isnan(codes)
         whole = np.where(known, codes, 0.0).astype(np.int64)
         lanes = numbers_of(ranking, snapshot, "lane")
         lanes = np.where(np.isnan(lanes), ladder.layout.lanes(whole), lanes)
-        align = np.where(known, ladder.align(bits, lane, whole, lanes), ladder.lowest)
+        if code is None:
+            align = np.where(lanes == lane, SAME_LANE, ladder.lowest)
+            ranking = ranking.noted(Note("detail", "the query has no code; lanes alone are compared"))
+        else:
+            align = ladder.align(int(code), lane, whole, lanes)
+        align = np.where(known, align, ladder.lowest)
         return arrange(
             ranking.scored(
                 Part("tmd.keep", "mul", np.full(len(ranking), self.weight)),

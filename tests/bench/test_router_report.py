@@ -160,7 +160,10 @@ def test_a_router_that_is_too_slow_fails_its_gate(words, tmp_path):
     done = measured(words, from_dict({**config, "budget_ms": 2000}, "router"))
     assert done.receipts["router"].measured["latency_ms"]["total"] == {"p50": 1600.0, "p95": 1600.0, "p99": 1600.0}
     assert (done.gate.canonical["verdict"], done.gate.measured["verdict"]) == ("pass", "fail")
-    assert "- fail: p95 within the budget: latency.p95 1600" in render_router_report(done.report, done.gate.measured)
+    assert (done.report["verdict"]["verdict"], done.report["verdict"]["exit_code"]) == ("fail", 1)
+    assert "verdict" not in done.report["gates"], "one verdict, in one place"
+    assert "**Verdict: fail** (exit code 1)." in render_router_report(done.report)
+    assert "- fail: p95 within the budget: latency.p95 1600" in render_router_report(done.report)
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,62 @@ def test_a_report_is_a_recorded_source(words, second, tmp_path):
     assert again.report["counters"]["stage2_used"] == 3
 
 
+def lossy(tmp_path: Path, ms: float = 700.0):
+    """A router whose first source finds something for q1 only, and takes `ms`; alone the second finds everything."""
+    better = {"results": [{**row, "retrieved_session_ids": ["keys", "bug", "tea"]} for row in SECOND["results"]]}
+    path = tmp_path / "better.json"
+    path.write_text(json.dumps(better))
+    (tmp_path / "none.json").write_text(
+        json.dumps(
+            {
+                "results": [
+                    {**row, "retrieved_session_ids": ["keys"] if row["question_id"] == "q1" else [], "latency_ms": ms}
+                    for row in SECOND["results"]
+                ]
+            }
+        )
+    )
+    config = to_config(router(str(path), {"use": "fewer_than", "count": 1}, cap_ms=150))
+    config["legs"]["first"] = {"source": {"use": "recorded", "path": str(tmp_path / "none.json")}, "k": 20}
+    return config
+
+
+def test_a_loss_of_recall_that_is_quantified_is_an_outcome_of_its_own(words, tmp_path):
+    """The router policy accepts it; anything else that fails, or is not measured, is no such outcome."""
+    done = measured(words, from_dict(lossy(tmp_path), "router"))
+    assert (done.report["verdict"]["verdict"], done.report["verdict"]["exit_code"]) == ("recall_loss", 6)
+    assert "**Verdict: recall loss: " in render_router_report(done.report)
+    small = measured(words, from_dict({**lossy(tmp_path), "k": 2}, "router")).report
+    assert small["verdict"]["exit_code"] == 6, "the recall that the rule reads is compared, whatever k is"
+    slow = measured(words, from_dict(lossy(tmp_path, 1600.0), "router")).report
+    assert (slow["verdict"]["verdict"], slow["verdict"]["exit_code"]) == ("fail", 1)
+    assert [gate["verdict"] for gate in slow["verdict"]["gates"]] == ["fail", "fail"]
+    assert slow["summary"]["stage1_late"] == 3
+    assert "Stage 1 was past the budget for 3 questions." in render_router_report(slow)
+    missing = measured(words, router(str(tmp_path / "none at all.json"))).report
+    assert (missing["verdict"]["verdict"], missing["verdict"]["exit_code"]) == ("not_measured", 2)
+    close_all()
+
+
+def test_the_report_says_what_a_candidate_is(words, second):
+    report = measured(words, router(second)).report
+    assert (report["config"]["dedupe_by"], report["candidates"]) == ("doc_id", {"doc_id": 6, "": 0})
+    assert "Deduplicated by doc_id: 6 of 6 candidates by doc_id." in render_router_report(report)
+    config = to_config(router(second))
+    config["fuse"]["by"] = "session_id"
+    off = measured(words, from_dict(config, "router")).report
+    assert off["candidates"] == {"session_id": 2, "": 4}, "a recorded find is a session, our own documents are not"
+    text = render_router_report(off)
+    assert "2 of 6 candidates by session_id, 4 have none of them and stand for themselves." in text
+    config["fuse"]["by"] = ["session_id", "doc_id"]
+    both = measured(words, from_dict(config, "router")).report
+    assert both["candidates"] == {"session_id": 2, "doc_id": 4, "": 0}
+    assert both["results"] == report["results"]
+    del config["fuse"]["by"]
+    plain = measured(words, from_dict(config, "router")).report
+    assert "Every chunk is a candidate; nothing is deduplicated." in render_router_report(plain)
+
+
 def test_a_lost_recall_fails_and_is_quantified(words, tmp_path):
     better = {"results": [{**row, "retrieved_session_ids": ["keys", "bug", "tea"]} for row in SECOND["results"]]}
     path = tmp_path / "better.json"
@@ -245,7 +304,7 @@ def test_a_lost_recall_fails_and_is_quantified(words, tmp_path):
     config["legs"]["second"]["cap_ms"] = 150
     done = measured(words, from_dict(config, "router"))
     assert done.gate.canonical["verdict"] == "fail"
-    text = render_router_report(done.report, done.gate.measured)
+    text = render_router_report(done.report)
     assert "- fail: recall kept: R@10 difference -" in text
     assert "R@10 lost against the second source alone: -" in text
     close_all()
@@ -315,7 +374,7 @@ def test_the_gate_reads_recall_at_ten_whatever_k_is(words, second):
     config = {**to_config(router(second)), "k": 2}
     report = measured(words, from_dict(config, "router")).report
     assert report["top_k"] == 2
-    assert report["gates"]["verdict"] == "pass"
+    assert report["verdict"]["verdict"] == "pass"
     assert all(len(row["retrieved_session_ids"]) <= 2 for row in report["results"])
     one = measured(words, from_dict({**config, "k": 1}, "router")).report["results"][0]
     assert (one["retrieved_session_ids"], len(one["retrieved_scores"])) == (["keys"], 1)
@@ -364,7 +423,7 @@ def test_the_must_count_is_of_sessions(words, second):
 
 def test_the_summary_for_people(words, second):
     done = measured(words, router(second))
-    text = render_router_report(done.report, done.gate.measured)
+    text = render_router_report(done.report)
     assert "stage 2 is asked by fewer_than (count = 2), merged by append_fill" in text
     for line in ("| stage2_used | 1 | 33.3% |", "| stage2_skipped_budget | 1 |", "| recall_at_k | 1.0000 |"):
         assert line in text
@@ -399,7 +458,7 @@ def test_the_config_of_the_preset_in_the_words_of_000():
         "fusion_mode": "append_fill",
         "k_rrf": None,
         "weights": None,
-        "dedupe_by": "session_id",
+        "dedupe_by": ["session_id", "doc_id"],
         "top_k": 10,
         "stage1_budget": 20,
         "stage2_budget": 20,
@@ -457,7 +516,10 @@ def test_longmemeval_50_is_sampled_by_type_and_measured_where_it_is(tmp_path):
     assert len(kinds) == 50
     assert set(kinds) == set(TYPES), "never the first fifty rows"
     assert {kinds.count(kind) for kind in TYPES} <= {12, 13}
-    assert describe_longmemeval(found)["measured"]
+    sample = describe_longmemeval(found)
+    assert sample["measured"]
+    assert sample["why"].startswith("This is a 50-question sample of longmemeval:"), "any file may have fifty questions"
+    assert "not known to be the same 50" in sample["why"]
     whole = describe_longmemeval(load(longmem(tmp_path, 80), "all"))
     assert not whole["measured"]
     assert "this is lme-session/all with 80 questions, not a sample of 50" in whole["why"]

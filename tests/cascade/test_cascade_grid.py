@@ -6,13 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.bench.gates.rules import load_rules
+from assay.bench.gates.rules import RuleSet, load_rules
+from assay.bench.gates.verdicts import judge_receipt
 from assay.bench.receipt import Receipt, read
+from assay.bench.stats.latency import latency_interval
+from assay.bench.systems import make_system
 from assay.cascade import service as cascade
 from assay.cascade.bank.bank import write_bank
 from assay.cascade.bank.index import BankIndex
 from assay.cascade.bank.sequences import Pairs, open_sequences, write_sequences
 from assay.cascade.bank.snapshot import BankSnapshot
+from assay.cascade.evaluation import runs
 from assay.cascade.evaluation.baselines import GUESSES, rank_baselines
 from assay.cascade.evaluation.doubts import chance_level, find_doubts
 from assay.cascade.evaluation.evaluate import EvaluationJob, evaluate
@@ -26,7 +30,7 @@ from assay.cascade.evaluation.questions import (
     make_questions,
     split_by_domain,
 )
-from assay.cascade.evaluation.report import TITLE, _short_lists, headline, to_markdown
+from assay.cascade.evaluation.report import TITLE, headline, to_markdown
 from assay.cascade.evaluation.runs import score_ranks
 from assay.cascade.lvm.model import NORMALISATION, NextVectorModel
 from assay.cascade.service import CascadeQuery
@@ -174,11 +178,20 @@ def test_every_report_has_the_rows_that_expose_nonsense(grid):
 
 
 def test_lists_that_hold_fewer_than_k0_are_told():
-    """nprobe is a floor: on a small bank the same settings look into more lists, and the page says so."""
-    index = {"vectors": 4_096, "nlist": 64}
-    (line, _) = _short_lists(index, {"nprobe": [8, 16], "k0": [100, 500, 1000]})
-    assert line == "8 lists hold about 512 vectors, fewer than K0 1000: there more are looked into."
-    assert _short_lists({"vectors": 4_096, "nlist": 0}, {"nprobe": [8], "k0": [1000]}) == []
+    """4,096 vectors in 64 lists: 8 lists hold some 512, so K0 1000 reads 32, and whoever is promoted is named so."""
+    axes = Axes(k0=(100, 1000), weight=(0.7,), nprobe=(8,))
+    found = run_grid(open_planted(), planted_sequences(), axes, most=400)
+    probed = {(cell.k0, cell.weight): cell.run.probed for cell in [*found.alone, *found.cells]}
+    assert set(probed[100, 0.7]) == {8}
+    assert min(probed[1000, 0.7]) > 8
+    assert probed[1000, 0.7] == probed[1000, 1.0]
+    rows = {(row["k0"], row["lambda"]): row["nprobe_used"] for row in found.receipt.canonical["cells"]}
+    assert rows[1000, 0.7] == {str(lists): count for lists, count in probed[1000, 0.7].items()}
+    wide = found.cells[1]
+    assert (wide.k0, wide.nprobe) == (1000, 8)
+    assert f"| 1000 | 8 | {wide.nprobe_used} | 0.7 |" in to_markdown(found)
+    named = headline(dataclasses.replace(found, chosen=wide))
+    assert named == f"Chosen: K0 = 1000, λ = 0.7, nprobe = 8 (used {wide.nprobe_used})."
 
 
 def test_the_canonical_half_is_the_same_on_every_run(grid):
@@ -189,9 +202,14 @@ def test_the_canonical_half_is_the_same_on_every_run(grid):
 def test_lvm_only_is_lambda_1_at_the_same_k0(grid):
     for cell in grid.alone:
         spec = cell.receipt.canonical["system"]["spec"]
-        (step,) = [one for one in spec["step"] if one["use"] == "tmd"]
-        assert step["weight"] == 1.0
+        assert [one["use"] for one in spec["step"]] == ["lvm", "top_k"], "it does not pay for the stage of the codes"
+        assert set(cell.run.ms) == {"total", "ivf", "lvm", "k1"}
         assert spec["legs"]["ivf"]["k"] == cell.k0
+        weighed = open_planted().pipeline(cascade.CascadeSettings(cell.k0, 50, 10, 1.0))
+        for question in make_questions(open_planted().snapshot, planted_sequences().val, 25):
+            query = dataclasses.replace(question.request, nprobe=cell.nprobe).to_query()
+            one, other = (p.run(query, open_planted().snapshot) for p in (weighed, cell.run.system.pipeline))
+            assert one.chosen.ids.tolist() == other.chosen.ids.tolist(), "at λ = 1 the codes change nothing"
 
 
 def test_no_configuration_passes_is_said(grid):
@@ -295,6 +313,80 @@ def test_how_often_codes_agree_by_hand(tmp_path):
     found = code_agreement(snapshot, Pairs(ids, ids + 1, np.empty((5, 0), np.int64)))
     # 1,5 → 1,5 → 1,6 → 2,6 → 2,7 → 3,7
     assert found == {"lane": 0.2, "domain": 0.6, "task": 0.6}
+
+
+def timed_receipt(name, ms):
+    """A run of ten questions at these times."""
+    queries = [str(place) for place in range(10)]
+    canonical = {
+        "system": {"name": name, "digest": name, "spec": {}},
+        "dataset": {"name": "d", "split": "val", "digest": "d"},
+        "status": "measured",
+        "queries": queries,
+        "strata": {},
+        "scores": {"Success@5": [1.0] * 10},
+    }
+    p50, p95, p99 = np.percentile(ms, [50, 95, 99]).tolist()
+    latency = {"total": {"p50": p50, "p95": p95, "p99": p99}}
+    return Receipt(
+        "run", canonical, {"run": "one", "latency_ms": latency, "latency_samples": {"total": list(map(float, ms))}}
+    )
+
+
+def judge_times(a, b):
+    rules = RuleSet("latency", tuple(rule for rule in load_rules("cascade").rules if rule.timed))
+    (gate,) = judge_receipt(timed_receipt("b", b), rules, timed_receipt("a", a)).measured["gates"]
+    return gate["verdict"], gate["why"]
+
+
+def test_noise_neither_passes_nor_fails_a_latency_gate():
+    """Two identical pipelines on a busy machine: a tenth of the questions of one was hit, at six times the time."""
+    quiet, rng = np.full(200, 1.0), np.random.default_rng(3)
+    busy = np.where(rng.random(200) < 0.05, 6.0, 1.0)
+    verdict, why = judge_times(quiet, busy)
+    assert verdict == "not_measured"
+    assert "too noisy to tell" in why
+    assert judge_times(quiet, quiet * 1.1) == ("pass", "latency.p95 ratio 1.10 is <= 1.2 (95 %: 1.10 to 1.10)")
+    assert judge_times(quiet, quiet * 1.3)[0] == "fail"
+
+
+def test_the_interval_of_a_ratio_by_hand():
+    """Of two questions at 1 and 3 ms a resample has both, or one twice; the p50 of the other system is always 1."""
+    low, high = latency_interval(np.array([1.0, 1.0]), np.array([1.0, 3.0]), 50.0)
+    assert (low, high) == (1.0, 3.0)
+    same = np.random.default_rng(0).lognormal(size=50)
+    assert latency_interval(same, 2.0 * same, 95.0) == pytest.approx((2.0, 2.0))
+
+
+def test_a_grid_on_a_busy_machine_is_open_not_failed(monkeypatch):
+    """Every look at the clock is later by anything between nothing and a lot; the pipelines cost the same."""
+    ticks = iter(np.cumsum(np.random.default_rng(1).pareto(0.6, 200_000)).tolist())
+    timed = runs.time_systems
+    monkeypatch.setattr(runs, "time_systems", lambda *given: timed(*given[:4], clock=ticks.__next__))
+    monkeypatch.setattr(runs, "_ROUNDS", 1)
+    found = run_grid(open_planted(), planted_sequences(), SMALL, most=400)
+    assert {cell.verdict for cell in found.cells} == {"not_measured"}
+    assert found.receipt.measured["verdict"] == "not_measured"
+    assert headline(found) == "No configuration passes. 2 could not be measured."
+
+
+def test_lanes_are_measured_whatever_the_limit():
+    """200 questions over 16 lanes are twelve each; every lane that has thirty in the held-out half gets thirty."""
+    snapshot, pairs = open_planted().snapshot, planted_sequences().val
+    domains = snapshot.layout.domain.of(snapshot.bank.tmd_bits[snapshot.bank.rows(pairs.current)])
+    enough = {f"domain={name:02d}" for name in np.unique(domains) if (domains == name).sum() >= 30}
+    assert enough
+    found = evaluate_offline(open_planted(), planted_sequences(), 40, baselines=False)
+    assert set(found["lanes"]) == enough
+    assert all(lane["questions"] >= 30 for lane in found["lanes"].values())
+    assert found["questions"] == 40
+    assert found["questions_added_for_lanes"] > 0
+    plain = make_questions(snapshot, pairs, 40)
+    (run,) = runs.run_systems([make_system(open_planted().base)], snapshot, plain)
+    assert found["hit@5"] == pytest.approx(float(score_ranks(run.ranks)["Success@5"].mean())), (
+        "over the even ones alone"
+    )
+    assert sum(found["nprobe_used"].values()) == 40 + found["questions_added_for_lanes"]
 
 
 def test_chance_by_hand():

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pytest
@@ -49,12 +50,15 @@ def tiny(tmp_path, ladder: str = "spec"):
     other = {"vectors": vectors, "bank_ids": np.arange(10, 15), "tmd_bits": bits, "lane_indices": SPEC.lanes(bits)}
     bank = bank_of(tmp_path, 5, 2, **other)
     index = BankIndex(tmp_path, bank, {"kind": "exact", "nprobe": 1})
-    made = cascade.make_cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])))
-    if ladder == "monotone":
-        text = cascade.read_toml("cascade").replace('"spec"', '"monotone"')
-        (tmp_path / "own.toml").write_text(text)
-        made = cascade.make_cascade(made.snapshot, str(tmp_path / "own.toml"))
-    return made
+    preset = {"spec": "cascade-spec", "monotone": "cascade"}[ladder]
+    return cascade.make_cascade(BankSnapshot(bank, index, model_to([0.0, 1.0])), preset)
+
+
+def test_the_served_preset_is_monotone_and_the_other_differs_in_the_ladder_alone():
+    served, spec = (tomllib.loads(cascade.read_toml(name)) for name in ("cascade", "cascade-spec"))
+    assert (served["step"][2].pop("ladder"), spec["step"][2].pop("ladder")) == ("monotone", "spec")
+    assert served.pop("about") != spec.pop("about")
+    assert served == spec
 
 
 X = np.array([1.0, 0.0], np.float32)
@@ -110,7 +114,7 @@ def test_lambda_1_is_the_model_alone_and_0_the_codes_alone(tmp_path):
 def test_without_a_code_or_a_model_the_answer_says_so(tmp_path):
     made = tiny(tmp_path)
     found = made.search(CascadeQuery(X, k0=5, k1=5, k=5))
-    assert found.status.degraded == ("tmd: the query has no code; cure: give tmd_bits",)
+    assert found.status.degraded == ("tmd: the query has no code and no lane; cure: give tmd_bits",)
     bare = cascade.make_cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
     found = bare.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5))
     assert "no next-vector model" in found.status.degraded[0]
@@ -138,6 +142,20 @@ def test_no_code_stands_on_the_lowest_rung_and_a_code_brings_its_lane(tmp_path, 
 def test_the_lane_decides_as_it_is_given(tmp_path):
     """The specification's own example, code 1234 with lane 9, must be answered."""
     assert len(tiny(tmp_path).search(CascadeQuery(X, 1234, 9, k0=5, k1=5, k=5))) == 5
+
+
+@pytest.mark.parametrize("ladder", ["spec", "monotone"])
+def test_a_lane_without_a_code_still_matches_lanes(tmp_path, ladder):
+    """10 and 14 are of the query's lane; nothing else is known of the others."""
+    made, lane = tiny(tmp_path, ladder), int(SPEC.lanes(BITS))
+    found = made.search(CascadeQuery(X, lane=lane, k0=5, k1=5, k=5, weight=0.0))
+    scores = dict(zip(found.chosen.ids.tolist(), found.chosen.score.tolist(), strict=True))
+    assert scores == pytest.approx({"10": 1.0, "14": 1.0, "11": 0.2, "12": 0.2, "13": 0.2})
+    assert not found.status.degraded
+    other = Partly(made.snapshot.bank, made.snapshot.index, made.snapshot.model)
+    query = CascadeQuery(X, lane=int(SPEC.lanes(made.snapshot.bank.tmd_bits[3]))).to_query()
+    alone = made.pipeline(CascadeSettings(5, 5, 5, 0.0)).run(query, other).chosen
+    assert set(alone.score.tolist()) == {0.2}, "13 has that lane, but no code of its own"
 
 
 def test_a_lane_may_have_its_own_nprobe():

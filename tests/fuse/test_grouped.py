@@ -64,6 +64,21 @@ def test_an_empty_value_is_no_session():
     assert [note.text for note in fused.notes] == ["2 of 2 candidates have no session_id; each stands for itself"]
 
 
+def test_of_several_fields_each_chunk_goes_by_the_first_it_has():
+    """A store of sessions beside a table of documents named after them; a page without a session is its document."""
+    metas = {"a1": {"session_id": "s"}, "a2": {"session_id": "s"}, "p1": {}, "p2": {}}
+    docs = {"a1": "d", "a2": "d", "p1": "page", "p2": "page", "row": "s"}
+    view = MemorySnapshot([Chunk(name, docs[name], "t", 1, meta=metas.get(name, {})) for name in docs])
+    legs = {"first": found({"a1": 0.9, "a2": 0.8, "p1": 0.7, "p2": 0.6}), "second": found({"row": 0.9}, priority=1)}
+    both = Grouped(AppendFill(), ["session_id", "doc_id"])
+    fused = both.fuse(Query("q"), legs, view)
+    assert fused.ids.tolist() == ["a1", "p1"], "row is of the document s, which is the session s"
+    notes = [note.text for note in fused.notes if note.kind == "info"]
+    assert notes == ["3 of 5 candidates have no session_id; one stands for each doc_id"]
+    assert both.count_keys(legs, view) == {"session_id": 2, "doc_id": 3, "": 0}
+    assert Grouped(AppendFill(), "session_id").count_keys(legs, view) == {"session_id": 2, "": 3}
+
+
 def test_rrf_adds_up_the_ranks_of_a_session():
     fused = fuse(
         Rrf(60.0),
@@ -113,6 +128,9 @@ def test_config_says_by_and_reads_it_back():
     assert to_config(pipeline)["fuse"] == config["fuse"]
     assert from_dict(to_config(pipeline)).digest == pipeline.digest
     assert from_dict({**config, "fuse": {"use": "append_fill", "max_fill": 10}}).digest != pipeline.digest
-    for bad in ("", 3):
+    listed = from_dict({**config, "fuse": {**config["fuse"], "by": ["session_id", "doc_id"]}})
+    assert to_config(listed)["fuse"]["by"] == ["session_id", "doc_id"]
+    assert from_dict(to_config(listed)).digest == listed.digest != pipeline.digest
+    for bad in ("", 3, [], ["session_id", ""], ["doc_id", "doc_id"]):
         with pytest.raises(ConfigError, match=r"fuse\.by"):
             from_dict({**config, "fuse": {"use": "append_fill", "by": bad}})

@@ -85,7 +85,8 @@ def test_the_request_and_the_response_of_the_specification(client, planted_quest
     assert payload["model_version"] == "ridge_32_ctx4"
     assert payload["index_version"].endswith("_ivf_flat64")
     assert (payload["k0"], payload["k1"], payload["k"]) == (500, 50, 10)
-    assert list(payload["telemetry"]) == ["faiss_ms", "lvm_ms", "tmd_ms", "total_ms"]
+    stages = ["faiss_ms", "lvm_ms", "tmd_ms", "total_ms"]
+    assert list(payload["telemetry"]) == [*stages, "nprobe", "nprobe_used"]
     assert all(value > 0.0 for value in payload["telemetry"].values())
     assert len(payload["results"]) == 10
     assert list(payload["results"][0]) == ["id", "score", "cos", "lvm", "tmd_bits", "lane"]
@@ -108,7 +109,7 @@ def test_it_is_the_answer_of_the_library(client, planted_questions):
 def test_only_a_vector_is_enough(client, planted_questions):
     payload = client.post("/search/hybrid", json={"query_vec": planted_questions[0].request.vector.tolist()}).json()
     assert (payload["k0"], payload["k1"], payload["k"]) == (500, 50, 10)
-    assert payload["degraded"] == ["tmd: the query has no code; cure: give tmd_bits"]
+    assert payload["degraded"] == ["tmd: the query has no code and no lane; cure: give tmd_bits"]
     assert list(payload["results"][0]) == ["id", "score", "lvm", "cos", "tmd_bits", "lane"]
 
 
@@ -242,7 +243,9 @@ def test_the_held_out_evaluation(client):
     assert payload["baselines"]["identity"]["hit@5"] < 0.3
     assert {"total", "faiss", "lvm", "tmd"} <= set(payload["latency_ms"])
     assert payload["doubts"] == []
-    assert sum(payload["not_measured"].values()) + sum(one["questions"] for one in payload["lanes"].values()) == 40
+    asked = 40 + payload["questions_added_for_lanes"]
+    assert sum(payload["not_measured"].values()) + sum(one["questions"] for one in payload["lanes"].values()) == asked
+    assert payload["lanes"], "every lane that has thirty held-out questions is measured, whatever the limit"
     other = client.post("/metrics/hitk_offline", json={"limit": 40, "baselines": False}).json()
     assert other["baselines"] == {}
     assert {key: other[key] for key in ("hit@1", "hit@5", "mrr@10")} == {
@@ -287,7 +290,7 @@ def test_rollups_and_log_lines(planted_questions):
             "stages": {s: {"p50": None, "p95": None} for s in ("faiss", "lvm", "tmd", "total")},
         }
         truth = next(iter(planted_questions[0].answers))
-        for nprobe, k0 in ((16, 500), (8, 500), (8, 200)):
+        for nprobe, k0 in ((16, 500), (8, 1000), (8, 200)):
             given = body(planted_questions[0], k0=k0, faiss={"nprobe": nprobe}, truth_id=truth)
             assert client.post("/search/hybrid", json=given).status_code == 200
         assert client.post("/search/hybrid", json={"query_vec": [1.0]}).status_code == 422
@@ -304,7 +307,12 @@ def test_rollups_and_log_lines(planted_questions):
         messages = [json.loads(process.stderr.readline()) for _ in range(3)]
     assert (messages[1]["hit5"], messages[1]["rank_true"], messages[1]["k"]) == (0, 8, 2)
     assert (messages[2]["hit5"], messages[2]["rank_true"]) == (0, None)
-    assert routing == {"requests": 3, "kept": 3, "nprobe": {"8": 2, "16": 1}, "k0": {"200": 1, "500": 2}}
+    # 4,096 vectors in 64 lists: eight lists hold some 512, fewer than a thousand
+    used = {str(line["nprobe_used"]) for line in lines}
+    assert [line["nprobe"] for line in lines] == [16, 8, 8]
+    assert lines[1]["nprobe_used"] > 8
+    assert set(routing.pop("nprobe_used")) == used
+    assert routing == {"requests": 3, "kept": 3, "nprobe": {"8": 2, "16": 1}, "k0": {"200": 1, "500": 1, "1000": 1}}
     assert latency["requests"] == 3
     assert all(stage["p95"] >= stage["p50"] > 0.0 for stage in latency["stages"].values())
     line = lines[0]

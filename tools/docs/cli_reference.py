@@ -130,7 +130,8 @@ use = "rrf"
 
 [fuse]
 use = "rrf"
-by = "doc_id"                  # one candidate for each value of this field; without it, for each chunk
+by = "doc_id"                  # one candidate for each value of this field; without it, for each chunk; of a list,
+                               # ["session_id", "doc_id"], the first that a chunk has; the k of a leg counts candidates
 
 [[step]]                       # reranking, scoring and selecting, in this order
 use = "importance"

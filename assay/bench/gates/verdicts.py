@@ -7,6 +7,9 @@ of different runs. The overall verdict is the worst of the gates: fail, then not
              = mean difference to the baseline, query by query        against one
              = latency / the baseline's latency, of one run           for latency against one
 
+A ratio of latencies whose 95 % interval holds the threshold is not measured: the noise is larger than what is asked.
+The interval needs times of single questions, which the grid of the vector cascade takes; else the ratio decides alone.
+
 p-values are those of the paired test in `compare`, adjusted by Holm over all queries and by Benjamini-Hochberg over
 strata. Claims (gates with max_p) and alarms (gates with fail_p) are separate families: an additional alarm makes no
 claim harder. Observed values are rounded like receipts, so that a difference of 0.05 meets a threshold of 0.05.
@@ -23,7 +26,7 @@ from assay.bench.compare import TESTS, ComparisonResult, compare_columns, round_
 from assay.bench.gates.rules import EACH_STRATUM, GateRule, RuleSet
 from assay.bench.metrics import mean
 from assay.bench.receipt import Receipt
-from assay.bench.run_columns import RunColumns, check_fit, latency_ratio, read_columns
+from assay.bench.run_columns import RunColumns, check_fit, latency_ratio, ratio_interval, read_columns
 from assay.bench.types import ALL
 from assay.errors import nearest
 
@@ -204,9 +207,16 @@ def _judge_latency(rule: GateRule, run: RunColumns, base: RunColumns | None) -> 
     if observed is None:
         return GateFinding(ALL, "not_measured", None, why)
     observed = round_score(observed)
-    return GateFinding(
-        ALL, "pass" if rule.holds(observed) else "fail", observed, _explain(rule, observed), len(run.queries)
-    )
+    verdict: GateVerdict = "pass" if rule.holds(observed) else "fail"
+    explained = _explain(rule, observed)
+    interval = ratio_interval(base, run, stage, percentile) if rule.relative and base is not None else None
+    if interval is not None:
+        low, high = interval
+        explained += f" (95 %: {low:.2f} to {high:.2f})"
+        if rule.holds(low) != rule.holds(high):
+            verdict = "not_measured"
+            explained += ": too noisy to tell; measure on a quieter machine"
+    return GateFinding(ALL, verdict, observed, explained, len(run.queries))
 
 
 def _explain(rule: GateRule, observed: float) -> str:

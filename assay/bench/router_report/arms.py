@@ -68,6 +68,12 @@ def _drop_weights(fuser: Any) -> Any:
     return replace(fuser, weights={}) if getattr(fuser, "weights", None) else fuser
 
 
+def _dedupe_fields(fuser: Any) -> str | list[str] | None:
+    """The field that candidates are grouped by, or the list of those that are tried."""
+    by = getattr(fuser, "by", None)
+    return list(by) if isinstance(by, tuple) else by
+
+
 def describe_config(pipeline: Pipeline) -> dict[str, Any]:
     """The `config` of the router policy's report: mode, trigger settings, budgets."""
     first, second = get_stages(pipeline)
@@ -82,7 +88,7 @@ def describe_config(pipeline: Pipeline) -> dict[str, Any]:
         "fusion_mode": FUSIONS.get(fusion, fusion),
         "k_rrf": settings.get("c"),
         "weights": settings.get("weights"),
-        "dedupe_by": getattr(pipeline.fuser, "by", None),
+        "dedupe_by": _dedupe_fields(pipeline.fuser),
         "top_k": pipeline.k,
         "stage1_budget": first.k,
         "stage2_budget": second.k,

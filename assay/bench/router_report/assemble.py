@@ -17,6 +17,7 @@ from assay.bench.router_report.arms import describe_config
 from assay.bench.router_report.questions import COUNTERS, RouterQuestion
 from assay.bench.types import Dataset
 from assay.engine.pipeline import Pipeline
+from assay.fuse.grouped import Grouped
 
 SCHEMA = "assay/router-report/v1"
 SUMMARY: Mapping[str, str] = {
@@ -45,7 +46,7 @@ def assemble_report(
     compared: Sequence[Mapping[str, Any]],
     gates: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole report. `compared` are differences to the other arms, `gates` the verdicts.
+    """The report without its verdict. `compared` are differences to the other arms, `gates` the reproducible gates.
 
     A failed question is listed under `failures`, not under `results`: who reads the report as a recorded source must
     not mistake it for an empty result.
@@ -54,16 +55,20 @@ def assemble_report(
     k = pipeline.k
     names = {name: f"{metric}@{k}" for name, metric in SUMMARY.items()}
     counted = Counter(question.facts["outcome"] for question in questions)
+    fields: tuple[str, ...] = (*pipeline.fuser.fields, "") if isinstance(pipeline.fuser, Grouped) else ()
+    keys = {field: sum(question.keys.get(field, 0) for question in questions) for field in fields}
     body: dict[str, Any] = {
         "schema": SCHEMA,
         "dataset": canonical["dataset"],
         "top_k": k,
         "config": describe_config(pipeline),
         "counters": {name: counted[name] for name in COUNTERS},
+        "candidates": keys,
         "summary": {
             "questions_total": len(questions),
             "questions_failed": len(canonical["failed"]),
             "questions_without_answer": len(dataset.abstain),
+            "stage1_late": sum(question.facts["stage1_late"] for question in questions),
             **{name: canonical["aggregates"]["all"].get(metric) for name, metric in names.items()},
         },
         "compared": list(compared),
@@ -118,7 +123,10 @@ def _percentile(share: int) -> Callable[[Any], Any]:
 
 
 def describe_longmemeval(dataset: Dataset) -> dict[str, Any]:
-    """Whether this run is LongMemEval-50, for which the router policy is specified, and how to run it."""
+    """Whether this run has the size and format of LongMemEval-50, for which the router policy is specified.
+
+    The policy does not list its fifty questions, so a run of fifty is called a sample, whatever file it is of.
+    """
     run_name, questions = f"{dataset.name}/{dataset.split}", len(dataset.scored) + len(dataset.abstain)
     if not dataset.source.startswith(f"{LONGMEMEVAL}:"):
         why = f"LongMemEval-50 was not measured: its data is not at hand; this is {run_name}"
@@ -127,5 +135,9 @@ def describe_longmemeval(dataset: Dataset) -> dict[str, Any]:
             f"LongMemEval-50 was not measured: this is {run_name} with {questions} questions, not a sample of {SAMPLED}"
         )
     else:
-        return {"measured": True, "why": f"This is LongMemEval-50: {dataset.source}, {dataset.split}", "how": HOW}
+        why = (
+            f"This is a {SAMPLED}-question sample of {dataset.source}, {dataset.split}; the policy does not list the "
+            f"questions of LongMemEval-50, so it is not known to be the same {SAMPLED}"
+        )
+        return {"measured": True, "why": why, "how": HOW}
     return {"measured": False, "why": why, "how": HOW}

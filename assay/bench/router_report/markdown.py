@@ -8,13 +8,19 @@ from typing import Any
 from assay.bench.report.markdown import render_table
 from assay.bench.report.tables import ReportTable
 
+_VERDICTS = {
+    "pass": "pass: within the latency budget, and no recall lost",
+    "recall_loss": "recall loss: recall is below the second source alone, by the difference given below",
+    "fail": "fail",
+    "not_measured": "not measured",
+}
 
-def render_router_report(report: Mapping[str, Any], timed: Mapping[str, Any] | None = None) -> str:
-    """Render a report; `timed` are the latency verdicts of the gate's receipt."""
-    return "\n".join(_render_lines(report, timed or {})).rstrip() + "\n"
+
+def render_router_report(report: Mapping[str, Any]) -> str:
+    return "\n".join(_render_lines(report)).rstrip() + "\n"
 
 
-def _render_lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterator[str]:
+def _render_lines(report: Mapping[str, Any]) -> Iterator[str]:
     config, dataset, total = report["config"], report["dataset"], report["summary"]["questions_total"]
     yield f"# Router on {dataset['name']}/{dataset['split']}"
     yield ""
@@ -22,6 +28,10 @@ def _render_lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterat
     apart, broken = (report["summary"][f"questions_{name}"] for name in ("without_answer", "failed"))
     more = (f" {broken} failed." if broken else "") + (f" {apart} more have no answer." if apart else "")
     yield f"{total} questions, top {report['top_k']}; {routing}.{more}"
+    yield _describe_candidates(report)
+    yield ""
+    verdict = report["verdict"]
+    yield f"**Verdict: {_VERDICTS[verdict['verdict']]}** (exit code {verdict['exit_code']})."
     yield ""
     rows = [(name, str(n), f"{n / total:.1%}" if total else "–") for name, n in report["counters"].items()]
     yield render_table(ReportTable(("stage 2", "questions", "share"), tuple(rows)))
@@ -36,7 +46,7 @@ def _render_lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterat
     ]
     yield render_table(ReportTable(("latency", "p50 ms", "p95 ms", "mean ms"), tuple(times)))
     yield render_table(ReportTable(("against", "metric", "difference", "95 %", "p"), tuple(_difference_rows(report))))
-    for gate in (*report["gates"]["gates"], *timed.get("gates", ())):
+    for gate in verdict["gates"]:
         yield f"- {gate['verdict']}: {gate['name']}: {gate['why']}"
     yield ""
     yield _describe_recall(report)
@@ -45,6 +55,21 @@ def _render_lines(report: Mapping[str, Any], timed: Mapping[str, Any]) -> Iterat
     yield note["why"] + ("." if note["measured"] else f". With it: `{note['how']}`.")
     yield ""
     yield f"Receipt `{report['receipt']}`, report `{report['digest']}`."
+
+
+def _describe_candidates(report: Mapping[str, Any]) -> str:
+    """What one candidate is: a session, a document or a chunk, and for how many chunks."""
+    counts, fields = report["candidates"], report["config"]["dedupe_by"]
+    if fields is None:
+        return "Every chunk is a candidate; nothing is deduplicated."
+    fields = [fields] if isinstance(fields, str) else fields
+    total = sum(counts.values())
+    shares = [f"{counts[field]} of {total} candidates by {field}" for field in fields if counts[field]]
+    shares += [f"{counts['']} have none of them and stand for themselves"] if counts[""] else []
+    late = report["summary"]["stage1_late"]
+    return f"Deduplicated by {', else '.join(fields)}: {', '.join(shares) or 'no candidates'}." + (
+        f" Stage 1 was past the budget for {late} questions." if late else ""
+    )
 
 
 def _format_trigger(trigger: Mapping[str, Any]) -> str:

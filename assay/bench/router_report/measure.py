@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from assay.bench.receipt import Receipt, ReceiptError, write
 from assay.bench.router_report.arms import RouterArms
 from assay.bench.router_report.assemble import assemble_report, router_metrics
 from assay.bench.router_report.questions import LastJobExecutor, RouterQuestion, build_question, failed_question
+from assay.bench.router_report.verdict import decide_verdict
 from assay.bench.run_columns import read_columns
 from assay.bench.runner import Bench, RunPlan, digest_ranking
 from assay.bench.types import ALL, Dataset
@@ -61,10 +62,10 @@ def measure_router(
         write(receipt, out / file_name(dataset, arms.router.name))
     second = found[arms.second.name]
     gate = judge_receipt(receipt, rules, second)
-    report = assemble_report(
-        dataset, pipeline, receipt, questions, _compare_arms(arms, found, plan), _verdicts(gate, rules)
-    )
-    return RouterMeasurement(report, found, gate)
+    compared = _compare_arms(arms, found, plan, demanded)
+    gates = {"rules": rules.name, "gates": gate.canonical["gates"]}
+    report = assemble_report(dataset, pipeline, receipt, questions, compared, gates)
+    return RouterMeasurement({"verdict": decide_verdict(gate, compared, arms.second.name), **report}, found, gate)
 
 
 def run_questions(
@@ -108,8 +109,12 @@ def _add_latency(receipt: Receipt, questions: tuple[RouterQuestion, ...]) -> Rec
     return replace(receipt, measured={**receipt.measured, "latency_ms": stages})
 
 
-def _compare_arms(arms: RouterArms, found: Mapping[str, Receipt], plan: RunPlan) -> list[dict[str, Any]]:
-    """The router against each arm: mean difference, interval, p; all queries."""
+def _compare_arms(
+    arms: RouterArms, found: Mapping[str, Receipt], plan: RunPlan, demanded: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The router against each arm: mean difference, interval, p; all queries. Recall that a rule demands is compared,
+    so that its loss is quantified."""
+    metrics = dict.fromkeys((*plan.metrics[:2], *(metric for metric in demanded if metric.startswith("R@"))))
     run = read_columns(found[arms.router.name])
     rows = []
     for arm in (arms.first, arms.second, arms.always):
@@ -117,11 +122,6 @@ def _compare_arms(arms: RouterArms, found: Mapping[str, Receipt], plan: RunPlan)
         if base.why or run.why:
             rows.append({"against": arm.name, "not_measured": base.why or run.why})
             continue
-        tests = compare_columns(base, [run], [(metric, ALL) for metric in plan.metrics[:2]])
+        tests = compare_columns(base, [run], [(metric, ALL) for metric in metrics])
         rows += [{"against": arm.name, **test.to_dict()} for test in tests]
     return rows
-
-
-def _verdicts(gate: Receipt, rules: RuleSet) -> dict[str, Any]:
-    """The reproducible verdicts; the latency verdicts are in the gate's receipt."""
-    return {"rules": rules.name, "verdict": gate.canonical["verdict"], "gates": gate.canonical["gates"]}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from assay.bench.router_report.arms import get_stages
 from assay.bench.types import TopicResult
 from assay.engine.answer import Answer, Span
-from assay.engine.executor import CostExecutor, Job
+from assay.engine.executor import LATE, CostExecutor, Job
 from assay.engine.pipeline import LegPlan, Pipeline
+from assay.fuse.grouped import Grouped
 from assay.types import Query, Ranking
 
 USED, SKIPPED, NOT_TRIGGERED, FAILED = "stage2_used", "stage2_skipped_budget", "stage2_not_triggered", "stage2_failed"
@@ -24,12 +25,16 @@ _FATES = {"ran": USED, "out_of_time": SKIPPED, "not_triggered": NOT_TRIGGERED, "
 
 @dataclass(frozen=True, slots=True)
 class RouterQuestion:
-    """One question's row. `facts` are the same on every run, `ms` are measured: total, stage 1, stage 2."""
+    """One question's row. `facts` are the same on every run, `ms` are measured: total, stage 1, stage 2.
+
+    `keys` counts its candidates by the field they were deduplicated by; "" for those that have none.
+    """
 
     topic: str
     retrieved: TopicResult
     facts: dict[str, Any]
     ms: tuple[float, float, float]
+    keys: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> str:
@@ -43,21 +48,27 @@ def build_question(pipeline: Pipeline, query: Query, answer: Answer, retrieved: 
     one, two = spans[first.name], spans[second.name]
     fate = _FATES[two.outcome]
     top = answer.chosen.take(slice(0, pipeline.k))
-    counted = pipeline.group_rankings({first.name: one.ranking}, answer.snapshot)[first.name]
+    rankings = {first.name: one.ranking, second.name: two.ranking}
+    counted = {
+        name: len(pipeline.group_rankings({name: ranking}, answer.snapshot)[name]) for name, ranking in rankings.items()
+    }
     facts: dict[str, Any] = {
-        "must_retrieved_count": len(counted),
+        "must_retrieved_count": counted[first.name],
+        "stage1_late": any(note.text.startswith(LATE) for note in one.notes),
         "stage2_should_trigger": two.trigger is None or two.trigger.yes,
         **{name: name == fate for name in (USED, SKIPPED)},
         "outcome": fate,
         "stage2_skip_reason": two.skipped if fate in (SKIPPED, FAILED) else None,
         "trigger": None if two.trigger is None else two.trigger.to_json(),
-        "stage2_candidates_considered": len(two.ranking),
+        "stage2_candidates_considered": counted[second.name],
         "stage2_added_count": int((~np.isin(top.ids, one.ranking.ids)).sum()),
     }
     stage_ms = [_stage_ms(plan, query, span) for plan, span in ((first, one), (second, two))]
-    return RouterQuestion(
-        query.id, retrieved, facts, (answer.ms + sum(stage_ms) - one.ms - two.ms, stage_ms[0], stage_ms[1])
+    ms = (answer.ms + sum(stage_ms) - one.ms - two.ms, stage_ms[0], stage_ms[1])
+    keys: Mapping[str, int] = (
+        pipeline.fuser.count_keys(rankings, answer.snapshot) if isinstance(pipeline.fuser, Grouped) else {}
     )
+    return RouterQuestion(query.id, retrieved, facts, ms, keys)
 
 
 class LastJobExecutor(CostExecutor):
@@ -74,6 +85,7 @@ def failed_question(topic: str, why: str, by_second: bool) -> RouterQuestion:
     """The row of a failed question: a required source, the second or another, is missing."""
     facts: dict[str, Any] = {
         "must_retrieved_count": 0,
+        "stage1_late": False,
         "stage2_should_trigger": None,
         USED: False,
         SKIPPED: False,

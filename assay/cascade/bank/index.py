@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -32,6 +33,15 @@ _SPARE = 32
 _NOISE = 1e-5
 """An upper bound of the float32 error of a cosine."""
 _BLOCK = 65_536
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestRows:
+    """The best rows with their cosines; `probed` lists were read, 0 for an index without lists."""
+
+    rows: Rows
+    scores: Floats
+    probed: int
 
 
 class BankIndex:
@@ -68,33 +78,37 @@ class BankIndex:
 
     def nearest(self, query: Vector, k: int, nprobe: int = 0) -> tuple[Rows, Floats]:
         """The k best rows with their cosines, by (score desc, id asc); `nprobe` 0 takes the index's own."""
-        wanted = min(k, len(self._bank))
-        rows = (
-            self._exact_candidates(query, wanted)
-            if self.kind == "exact"
-            else self._faiss_candidates(query, wanted, nprobe)
-        )
+        found = self.search(query, k, nprobe)
+        return found.rows, found.scores
+
+    def search(self, query: Vector, k: int, nprobe: int = 0) -> NearestRows:
+        """As `nearest`, with the number of lists that were probed in the end."""
+        wanted, probed = min(k, len(self._bank)), 0
+        if self.kind == "exact":
+            rows = self._exact_candidates(query, wanted)
+        else:
+            rows, probed = self._faiss_candidates(query, wanted, nprobe)
         scores = exact_scores(self._bank.vectors, query, rows)
         best = np.lexsort((self._bank.ids[rows], -scores))[:wanted]
-        return rows[best], scores[best]
+        return NearestRows(rows[best], scores[best], probed if self.nlist else 0)
 
     def open(self) -> None:
         """Map the index now rather than at the first search."""
         if self.kind != "exact":
             self._faiss  # noqa: B018
 
-    def _faiss_candidates(self, query: Vector, k: int, nprobe: int) -> Rows:
-        """Candidates from FAISS; more lists are probed while they are too few. If HNSW finds too few, as it does among
-        many twins, all rows are scored."""
+    def _faiss_candidates(self, query: Vector, k: int, nprobe: int) -> tuple[Rows, int]:
+        """Candidates from FAISS, and the lists probed: more of them while candidates are too few. If HNSW finds too
+        few, as it does among many twins, all rows are scored."""
         queries, fetch = np.ascontiguousarray(query[None, :]), min(k + _SPARE, len(self._bank))
         probes = min(nprobe or self.nprobe, max(self.nlist, 1))
         while True:
             rows: Rows = self._faiss.search(queries, fetch, params=self._parameters(probes, fetch))[1][0]
             candidates: Rows = rows[rows >= 0]
             if len(candidates) >= k:
-                return candidates
+                return candidates, probes
             if probes >= self.nlist:
-                return self._exact_candidates(query, k)
+                return self._exact_candidates(query, k), self.nlist
             probes = min(probes * 4, self.nlist)
 
     def _parameters(self, probes: int, fetch: int) -> Any:

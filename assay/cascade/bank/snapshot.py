@@ -23,6 +23,7 @@ from assay.cascade.bank.bank import TOLERANCE, Bank
 from assay.cascade.bank.index import BankIndex
 from assay.cascade.lvm.model import NextVectorModel
 from assay.errors import QueryError, Reason, StoreError, nearest
+from assay.legs.ivf import probe_notes
 from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting
 from assay.score.tmd_layout import Layout, find_layout, matching_layouts
 from assay.types import Chunk, Floats, Ids, Part, Query, Rows, Vector, Vectors
@@ -83,7 +84,8 @@ class BankSnapshot:
         nprobe = int(query.extra.get("nprobe", 0))
         depth = k + len(excluded)
         while True:
-            rows, scores = self.index.nearest(vector, depth, nprobe)
+            found = self.index.search(vector, depth, nprobe)
+            rows, scores = found.rows, found.scores
             allowed = ~np.isin(rows, excluded)
             if eligible is not None:
                 allowed &= eligible[rows]
@@ -91,7 +93,8 @@ class BankSnapshot:
                 break
             depth, nprobe = min(depth * 8, self.size), max(nprobe * 8, 64)
         rows, scores = rows[allowed][:k], scores[allowed][:k]
-        return Matches(rows, (Part("cosine", "add", scores),), ideal=1.0)
+        notes = probe_notes(int(query.extra.get("nprobe", 0)) or self.index.nprobe, found.probed, k)
+        return Matches(rows, (Part("cosine", "add", scores),), ideal=1.0, notes=notes)
 
     def expected(self, query: Query) -> Vector | None:
         """ŷ = l2(x + Δ̂), the predicted next vector; None without a model."""

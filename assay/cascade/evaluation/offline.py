@@ -9,7 +9,7 @@ from assay.bench.systems import make_system
 from assay.cascade.bank.sequences import Sequences
 from assay.cascade.evaluation.baselines import rank_baselines
 from assay.cascade.evaluation.doubts import provenance_doubt
-from assay.cascade.evaluation.questions import make_questions, split_by_domain
+from assay.cascade.evaluation.questions import fill_domains, questions_at, split_by_domain, spread_evenly
 from assay.cascade.evaluation.runs import Ranks, latency_percentiles, run_systems, score_ranks
 from assay.cascade.service import Cascade
 
@@ -17,12 +17,19 @@ NAMES = {"Success@1": "hit@1", "Success@5": "hit@5", "Success@10": "hit@10", "RR
 
 
 def evaluate_offline(cascade: Cascade, sequences: Sequences, most: int, baselines: bool = True) -> dict[str, Any]:
-    """Hit@1/5/10 and MRR@10 over all and by domain, milliseconds by stage, and the baselines."""
-    questions = make_questions(cascade.snapshot, sequences.val, most)
+    """Hit@1/5/10 and MRR@10 over all and by domain, milliseconds by stage, and the baselines.
+
+    `most` questions spread over the held-out half give the numbers over all. More are asked of each domain that has
+    fewer than FEWEST among them and enough in the half; they count for their domain alone.
+    """
+    snapshot, pairs = cascade.snapshot, sequences.val
+    even = spread_evenly(len(pairs), most)
+    spread, more = (questions_at(snapshot, pairs, places) for places in (even, fill_domains(snapshot, pairs, even)))
+    questions = [*spread, *more]
     settings, leg = cascade.settings, cascade.base.legs[0].name
-    (run,) = run_systems([make_system(cascade.base)], cascade.snapshot, questions)
+    (run,) = run_systems([make_system(cascade.base)], snapshot, questions)
     measured, few = split_by_domain(questions)
-    rows = rank_baselines(cascade.snapshot, questions) if baselines else {}
+    rows = rank_baselines(snapshot, spread) if baselines else {}
     return {
         "settings": {
             "k0": settings.k0,
@@ -31,8 +38,10 @@ def evaluate_offline(cascade: Cascade, sequences: Sequences, most: int, baseline
             "lambda_tmd": settings.weight,
             "nprobe": cascade.leg.nprobe,
         },
-        "questions": len(questions),
-        **_scores(run.ranks),
+        "nprobe_used": {str(probed): count for probed, count in run.probed.items()},
+        "questions": len(spread),
+        "questions_added_for_lanes": len(more),
+        **_scores(run.ranks[: len(spread)]),
         "latency_ms": {"faiss" if step == leg else step: spent for step, spent in latency_percentiles(run).items()},
         "lanes": {name: {"questions": len(places), **_scores(run.ranks[places])} for name, places in measured.items()},
         "not_measured": few,

@@ -33,13 +33,36 @@ class NextVectorQuestion:
         return next((place for place, one in enumerate(ids, 1) if one in self.answers), 0)
 
 
+def spread_evenly(count: int, most: int) -> NDArray[np.int64]:
+    """The places 0 to count − 1, or `most` of them spread over all; 0 is no limit."""
+    if not most or most >= count:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).astype(np.int64))
+
+
+def fill_domains(snapshot: BankSnapshot, pairs: Pairs, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places to add to these, so that every domain with FEWEST pairs or more has FEWEST questions; spread evenly."""
+    domains = snapshot.layout.domain.of(snapshot.bank.tmd_bits[snapshot.bank.rows(pairs.current)])
+    chosen = np.zeros(len(pairs), np.bool_)
+    chosen[places] = True
+    added = []
+    for domain in np.unique(domains).tolist():
+        own = domains == domain
+        missing, spare = FEWEST - int((own & chosen).sum()), np.flatnonzero(own & ~chosen)
+        if 0 < missing <= len(spare):
+            added += spare[spread_evenly(len(spare), missing)].tolist()
+    return np.array(sorted(added), np.int64)
+
+
 def make_questions(snapshot: BankSnapshot, pairs: Pairs, most: int = 0) -> list[NextVectorQuestion]:
-    """One question for each pair, or `most` of them spread over all. The current id is never a candidate; the
-    code and lane are the current vector's own."""
+    """One question for each pair, or `most` of them spread over all."""
+    return questions_at(snapshot, pairs, spread_evenly(len(pairs), most))
+
+
+def questions_at(snapshot: BankSnapshot, pairs: Pairs, places: NDArray[np.int64]) -> list[NextVectorQuestion]:
+    """The questions of some pairs. The current id is never a candidate; the code and lane are the current vector's
+    own."""
     bank, twins_by_row = snapshot.bank, find_twins(snapshot.bank)
-    places = np.arange(len(pairs))
-    if most and most < len(places):
-        places = np.unique(np.linspace(0, len(pairs) - 1, most).astype(np.int64))
     rows = bank.rows(pairs.current[places])
     targets = bank.rows(pairs.following[places])
     domains = snapshot.layout.domain.of(bank.tmd_bits[rows])

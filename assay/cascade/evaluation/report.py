@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from assay.bench.receipt import Receipt
 from assay.cascade.evaluation.grid import CascadeCell, CascadeGrid
@@ -17,11 +16,12 @@ def headline(grid: CascadeGrid) -> str:
     """The chosen settings, or that there are none."""
     if grid.chosen is None:
         passed = any(cell.verdict == "pass" for cell in grid.cells)
-        return (
-            f"No configuration passes: {grid.receipt.canonical['doubts'][0]}" if passed else "No configuration passes."
-        )
+        unmeasured = sum(cell.verdict == "not_measured" for cell in grid.cells)
+        if passed:
+            return f"No configuration passes: {grid.receipt.canonical['doubts'][0]}"
+        return "No configuration passes." + (f" {unmeasured} could not be measured." if unmeasured else "")
     cell = grid.chosen
-    return f"Chosen: K0 = {cell.k0}, λ = {cell.weight:g}, nprobe = {cell.nprobe}."
+    return f"Chosen: K0 = {cell.k0}, λ = {cell.weight:g}, nprobe = {_probes(cell)}."
 
 
 def goal_line(grid: CascadeGrid) -> str:
@@ -66,15 +66,25 @@ def to_markdown(grid: CascadeGrid, title: str = TITLE) -> str:
         "",
         "## The grid",
         "",
-        "λ = 1 is the next-vector model alone (lvm-only). Gates hold a row against lvm-only at its K0 and nprobe, in "
-        "one run.",
+        "λ = 1 is the next-vector model alone (lvm-only), without the stage of the codes. Gates hold a row against "
+        "lvm-only at its K0 and nprobe, timed in turns in one run. `used` are the lists that were read: where those of "
+        "nprobe hold fewer than K0 vectors, more are.",
         "",
         *_table(
-            ["K0", "nprobe", "λ", *(name for name, _ in _SCORES), "p50 ms", "p95 ms", "against lvm-only", "gates"],
+            [
+                "K0",
+                "nprobe",
+                "used",
+                "λ",
+                *(name for name, _ in _SCORES),
+                "p50 ms",
+                "p95 ms",
+                "against lvm-only",
+                "gates",
+            ],
             [_cells(cell, grid) for cell in sorted([*grid.alone, *grid.cells], key=_place)],
         ),
         "",
-        *_short_lists(facts["index"], facts["axes"]),
         *_gates(grid),
         "## Hit@5 by domain",
         "",
@@ -83,19 +93,9 @@ def to_markdown(grid: CascadeGrid, title: str = TITLE) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _short_lists(index: Mapping[str, Any], axes: Mapping[str, Any]) -> list[str]:
-    """Where nprobe is less than what is looked into, because its lists hold fewer than K0 vectors (decision 0024)."""
-    lines = []
-    for nprobe in axes["nprobe"] if index.get("nlist") else ():
-        vectors = nprobe * index["vectors"] // index["nlist"]
-        short = [k0 for k0 in axes["k0"] if vectors < k0]
-        if short:
-            which = ", ".join(map(str, short))
-            lines += [
-                f"{nprobe} lists hold about {vectors} vectors, fewer than K0 {which}: there more are looked into.",
-                "",
-            ]
-    return lines
+def _probes(cell: CascadeCell) -> str:
+    used = cell.nprobe_used
+    return str(cell.nprobe) if used == str(cell.nprobe) else f"{cell.nprobe} (used {used})"
 
 
 def _place(cell: CascadeCell) -> tuple[float, ...]:
@@ -114,7 +114,7 @@ def _cells(cell: CascadeCell, grid: CascadeGrid) -> list[str]:
         uplift = cell.score("Success@5") - base.score("Success@5")
         against = f"{uplift:+.4f}, ×{p95 / base.run.percentile('total', 95):.2f}"
         verdict = _VERDICTS[cell.verdict] + (" — chosen" if cell is grid.chosen else "")
-    settings = [str(cell.k0), str(cell.nprobe), f"{cell.weight:g}"]
+    settings = [str(cell.k0), str(cell.nprobe), cell.nprobe_used, f"{cell.weight:g}"]
     return [*settings, *_scores(cell.receipt), f"{p50:.2f}", f"{p95:.2f}", against, verdict]
 
 
@@ -125,7 +125,7 @@ def _gates(grid: CascadeGrid) -> list[str]:
     gates = [*cell.gate.canonical["gates"], *cell.gate.measured["gates"]]
     which = "chosen" if grid.chosen else "best by Hit@5"
     return [
-        f"Gates of the {which} configuration (K0 {cell.k0}, λ {cell.weight:g}, nprobe {cell.nprobe}):",
+        f"Gates of the {which} configuration (K0 {cell.k0}, λ {cell.weight:g}, nprobe {_probes(cell)}):",
         "",
         *_table(["gate", "verdict", "why"], [[one["name"], _VERDICTS[one["verdict"]], one["why"]] for one in gates]),
         "",

@@ -6,8 +6,9 @@ The ranks in a receipt are the same on every run; times are measured.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from assay.bench.systems import System
 from assay.bench.types import ALL
 from assay.cascade.bank.snapshot import BankSnapshot
 from assay.cascade.evaluation.questions import DEPTH, NextVectorQuestion, largest_domain, split_by_domain
+from assay.legs.ivf import nprobe_used
 from assay.types import Progress
 
 METRICS = ("Success@5", "Success@1", "Success@10", "RR@10")
-_TIMED, _ROUNDS = 200, 3
+_TIMED, _ROUNDS = 200, 5
 """Questions that are timed, spread over all, and how often."""
 Ranks = NDArray[np.int64]
 
@@ -36,6 +38,8 @@ class CascadeRun:
     ranks: Ranks
     ms: Mapping[str, NDArray[np.float64]]
     why: str = ""
+    probed: Mapping[int, int] = field(default_factory=dict)
+    """Lists read → how many questions read so many."""
 
     def percentile(self, step: str, q: float) -> float:
         return round(float(np.percentile(self.ms[step], q)), 3)
@@ -51,6 +55,7 @@ def run_systems(
     """Run every system on every question, then time them on some questions."""
     ranks = {system.name: np.zeros(len(questions), np.int64) for system in systems}
     degraded: dict[str, set[str]] = {system.name: set() for system in systems}
+    probed: dict[str, Counter[int]] = {system.name: Counter() for system in systems}
     for place, question in enumerate(questions):
         query = question.request.to_query()
         for system in systems:
@@ -58,10 +63,17 @@ def run_systems(
             answer = system.pipeline.run(query, snapshot, k=DEPTH)
             ranks[system.name][place] = question.rank([int(system) for system in answer.chosen.ids.tolist()])
             degraded[system.name].update(answer.status.degraded)
+            probed[system.name][nprobe_used(answer)] += 1
         progress("questions", place + 1, len(questions))
     ms = time_systems(systems, snapshot, questions, progress, clock)
     return [
-        CascadeRun(system, ranks[system.name], ms[system.name], "; ".join(sorted(degraded[system.name])))
+        CascadeRun(
+            system,
+            ranks[system.name],
+            ms[system.name],
+            "; ".join(sorted(degraded[system.name])),
+            dict(sorted(probed[system.name].items())),
+        )
         for system in systems
     ]
 
@@ -140,6 +152,11 @@ def make_receipt(
         },
         {"versions": dict(collect_versions())},
     )
+
+
+def latency_samples(run: CascadeRun) -> dict[str, list[float]]:
+    """Milliseconds of each timed question, best of its rounds: a latency gate computes its interval from them."""
+    return {step: [round(ms, 4) for ms in times.tolist()] for step, times in run.ms.items() if step == "total"}
 
 
 def latency_percentiles(run: CascadeRun) -> dict[str, dict[str, float]]:

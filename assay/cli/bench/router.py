@@ -40,14 +40,16 @@ def router(
 
     Prints how often the second source was asked, skipped and not wanted, the metrics, the latency of each stage, and
     the verdict of the rules. With --out also writes a receipt per arm, the report as JSON and as Markdown; the report
-    can be a `recorded` source of another router. Exits with 0, 1 or 2 as `assay bench gate` does.
+    can be a `recorded` source of another router.
+
+    Exits with 0 when every rule holds, 6 when all that fails is recall against the second source and the report has the
+    size of the loss, 1 when another rule fails, 2 when something was not measured. The report says the same.
     """
     import json
 
     from assay.bench import router_report
     from assay.bench.datasets import load
     from assay.bench.gates.rules import load_rules as load_rules
-    from assay.bench.gates.verdicts import EXIT_CODES
     from assay.bench.lab import file_name
     from assay.bench.receipt import write
     from assay.bench.workspace import IndexSettings, prepare
@@ -62,7 +64,7 @@ def router(
         if make_table:
             router_report.write_lance_table(workspace, pipeline, bar.step)
         measured = router_report.measure_router(data, chosen, workspace, gate_rules, out=out, progress=bar.step)
-    page = router_report.render_router_report(measured.report, measured.gate.measured)
+    page = router_report.render_router_report(measured.report)
     if out is not None:
         stem = file_name(data, chosen.router.name).removesuffix(".json")
         write(measured.gate, out / f"{stem}.gate.json")
@@ -71,4 +73,4 @@ def router(
         write_text(reports / f"{stem}.json", json.dumps(measured.report, indent=1) + "\n")
         write_text(reports / f"{stem}.md", page)
     click.echo(format_json(measured.report) if as_data else sanitize(page.rstrip(), keep_lines=True))
-    raise click.exceptions.Exit(EXIT_CODES[measured.gate.measured["verdict"]])
+    raise click.exceptions.Exit(measured.report["verdict"]["exit_code"])

@@ -32,6 +32,7 @@ from assay.cascade.evaluation.offline import evaluate_offline
 from assay.cascade.service import Cascade, CascadeSettings
 from assay.engine.answer import Answer
 from assay.errors import AssayError, QueryError
+from assay.legs.ivf import nprobe_used
 from assay.serve.http.hybrid_request import (
     FIELDS,
     InvalidRequest,
@@ -75,9 +76,9 @@ class CascadeServer:
         deep = query if request.truth_id is None else replace(query, k=settings.k1)
         answer = self.cascade.search(deep, time.perf_counter)
         ms = _stage_times(answer, (time.perf_counter() - start) * 1000.0)
-        nprobe = self.cascade.leg.probes(answer.query)
-        self.telemetry.record(ServedRequest(settings.k0, nprobe, ms))
-        log_request(self._log_line(request, settings, nprobe, ms, answer))
+        probes = {"nprobe": self.cascade.leg.probes(answer.query), "nprobe_used": nprobe_used(answer)}
+        self.telemetry.record(ServedRequest(settings.k0, **probes, ms=ms))
+        log_request(self._log_line(request, settings, probes, ms, answer))
         payload = {
             "model_version": self.model_version,
             "index_version": self.index_version,
@@ -85,13 +86,18 @@ class CascadeServer:
             "k1": settings.k1,
             "k": settings.k,
             "results": _results(answer, request.return_fields or FIELDS, self.cascade)[: settings.k],
-            "telemetry": {f"{stage}_ms": round(spent, 3) for stage, spent in ms.items()},
+            "telemetry": {**{f"{stage}_ms": round(spent, 3) for stage, spent in ms.items()}, **probes},
         }
         degraded = list(answer.status.degraded)
         return {**payload, "degraded": degraded} if degraded else payload
 
     def _log_line(
-        self, request: SearchRequest, settings: CascadeSettings, nprobe: int, ms: dict[str, float], answer: Answer
+        self,
+        request: SearchRequest,
+        settings: CascadeSettings,
+        probes: Mapping[str, int],
+        ms: Mapping[str, float],
+        answer: Answer,
     ) -> dict[str, Any]:
         line: dict[str, Any] = {
             "model": self.model_version,
@@ -100,7 +106,7 @@ class CascadeServer:
             "k1": settings.k1,
             "k": settings.k,
             "lambda_tmd": settings.weight,
-            "nprobe": nprobe,
+            **probes,
             **{f"{stage}_ms": round(spent, 3) for stage, spent in ms.items()},
             "lane": answer.query.extra.get("lane"),
         }

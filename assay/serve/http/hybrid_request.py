@@ -54,7 +54,7 @@ class SearchRequest(_StrictModel):
 
 
 class OfflineRequest(_StrictModel):
-    """`limit` held-out questions, spread evenly; `baselines` adds the baseline rows."""
+    """`limit` held-out questions, spread evenly, and more for lanes with few; `baselines` adds the baseline rows."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_COUNT)] = 200
     baselines: bool = True

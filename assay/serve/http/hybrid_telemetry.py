@@ -23,6 +23,7 @@ class ServedRequest:
 
     k0: int
     nprobe: int
+    nprobe_used: int
     ms: Mapping[str, float]
 
 
@@ -50,10 +51,11 @@ class Telemetry:
         return {"requests": self._count, "kept": len(requests), "stages": stages}
 
     def routing(self) -> dict[str, Any]:
-        """How many requests probed how many lists, and took how many candidates."""
+        """How many requests asked for how many lists, read how many, and took how many candidates."""
         requests = self._recent()
         counts = {
             "nprobe": Counter(request.nprobe for request in requests),
+            "nprobe_used": Counter(request.nprobe_used for request in requests),
             "k0": Counter(request.k0 for request in requests),
         }
         return {
