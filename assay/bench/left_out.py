@@ -121,7 +121,7 @@ def sign_test(wins: int, losses: int) -> float:
     """The two-sided binomial probability of a split at least this uneven when wins and losses are equally likely."""
     total = wins + losses
     tail = sum(math.comb(total, k) for k in range(max(wins, losses), total + 1))
-    return round(min(1.0, 2.0 * tail / 2**total), 10)
+    return round(min(1.0, 2.0 * tail / 2.0**total), 10)
 
 
 def _by_split(
