@@ -21,7 +21,7 @@ import numpy as np
 from ir_measures import nDCG
 
 import assay
-from assay.embed.minilm import MiniLM, open_minilm
+from assay.embed.bert import BertEncoder, open_encoder
 from assay.embed.token_cache import CachedTokens
 from assay.embed.token_codes import BITS, open_coder, quantise_vectors
 from assay.rerank.late_interaction import MATCHES, LateInteraction
@@ -72,7 +72,7 @@ def questions(kb: assay.KnowledgeBase, folder: Path, split: str, count: int) -> 
     return {name: JudgedQuery(kb, texts[name], vector) for name, vector in zip(chosen, vectors, strict=True)}
 
 
-def measure_quality(folder: Path, split: str, queries: dict[str, JudgedQuery], encoder: MiniLM) -> dict[str, Any]:
+def measure_quality(folder: Path, split: str, queries: dict[str, JudgedQuery], encoder: BertEncoder) -> dict[str, Any]:
     """nDCG@10 per system, and its mean difference to the default pipeline with the standard error."""
     texts = sorted({text for question in queries.values() for text in (question.text, *question.texts)})
     vectors: dict[str, Any] = {}
@@ -120,7 +120,7 @@ def mean_and_error(values: Floats) -> list[float]:
     return [round(float(values.mean()), 4), round(float(values.std(ddof=1) / np.sqrt(len(values))), 4)]
 
 
-def measure_times(queries: list[JudgedQuery], encoder: MiniLM, folder: Path) -> dict[str, Any]:
+def measure_times(queries: list[JudgedQuery], encoder: BertEncoder, folder: Path) -> dict[str, Any]:
     """Times one query over 50 candidates; every contender encodes the query, the texts are already fetched."""
     stage, coder8 = LateInteraction(pool=50), open_coder(encoder, 8)
     contenders: dict[str, Callable[[int], Any]] = {}
@@ -146,7 +146,7 @@ def measure_times(queries: list[JudgedQuery], encoder: MiniLM, folder: Path) -> 
 
 
 def main() -> None:
-    encoder = open_minilm()
+    encoder = open_encoder("minilm")
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as temporary:
         for name, (split, count) in SETS.items():

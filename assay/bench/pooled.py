@@ -46,9 +46,9 @@ def pool(
     lacks are listed, not compared.
     """
     runs = [run for run in map(read_columns, receipts) if not split or run.dataset["split"] == split]
-    names = _choose_systems(runs, systems)
+    names = choose_systems(runs, systems)
     chosen = list(dict.fromkeys(str(parse(metric)) for metric in metrics))
-    sets, incomplete = _group_by_set(runs, names, chosen)
+    sets, incomplete = group_by_set(runs, names, chosen)
     if len(sets) < FEWEST_SETS:
         lacking = "; ".join(f"{name} lacks {', '.join(missing)}" for name, missing in incomplete.items())
         raise ReceiptError(
@@ -72,7 +72,7 @@ def pool(
     return Receipt("pooled", canonical, {})
 
 
-def _choose_systems(runs: Sequence[RunColumns], wanted: Sequence[str]) -> list[str]:
+def choose_systems(runs: Sequence[RunColumns], wanted: Sequence[str]) -> list[str]:
     known = list(dict.fromkeys(run.system for run in runs))
     for name in wanted:
         if name not in known:
@@ -83,7 +83,7 @@ def _choose_systems(runs: Sequence[RunColumns], wanted: Sequence[str]) -> list[s
     return names
 
 
-def _group_by_set(
+def group_by_set(
     runs: Sequence[RunColumns], names: Sequence[str], metrics: Sequence[str]
 ) -> tuple[dict[str, list[RunColumns]], dict[str, list[str]]]:
     """The runs of every complete set, in the order of the systems, and what the other sets lack."""

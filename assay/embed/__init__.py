@@ -5,6 +5,7 @@
 | `none` | no vectors; search is lexical, and says so |
 | `minilm` | all-MiniLM-L6-v2 in int8, the default once `assay model install` has run |
 | `minilm-exact` | the same weights in float32 |
+| `gte-small` | gte-small in int8, better and slower; `assay model install gte-small` |
 | `onnx:/path/to/folder` | a local sentence encoder in ONNX form with its tokenizer.json |
 | `http:https://host/v1#model-name` | an OpenAI-compatible server; its key in the environment variable ASSAY_EMBED_KEY |
 
@@ -25,9 +26,10 @@ from assay.protocols import Embedder
 
 EMBEDDERS: Mapping[str, str] = MappingProxyType(
     {
+        "gte-small": "assay.embed.bert:open_gte_small",
         "http": "assay.embed.http:from_spec",
-        "minilm": "assay.embed.minilm:open_int8",
-        "minilm-exact": "assay.embed.minilm:open_exact",
+        "minilm": "assay.embed.bert:open_minilm",
+        "minilm-exact": "assay.embed.bert:open_minilm_exact",
         "onnx": "assay.embed.onnx:from_spec",
     }
 )
@@ -68,5 +70,5 @@ def _load_own(name: str, argument: str) -> Embedder:
 
 
 def default_spec() -> str:
-    """Return `minilm` where it is installed, else `none`."""
-    return "minilm" if find_model("minilm") else "none"
+    """Return `minilm` where it is installed, else `gte-small` where that is, else `none`."""
+    return next((name for name in ("minilm", "gte-small") if find_model(name)), "none")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.embed.cache_home import cache_home
+from assay.embed.shipped_models import install_command
 from assay.errors import ModelError
 
 MANIFEST = "manifest.json"
 FORMAT = 1  # of manifest and graphs; raised when either changes, so that older models are installed again
-CURE = "assay model install"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,15 @@ def find_model(name: str, under: Path | None = None) -> InstalledModel | None:
 
 def verify_model(model: InstalledModel, *names: str) -> None:
     """Hash the files of a model, all or those named; ModelError names the one that is missing or changed."""
+    cure = install_command(model.name)
     for name in names or model.files:
         try:
             with (model.folder / name).open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise ModelError(f"{model.folder / name} cannot be read: {error.strerror}", CURE) from error
+            raise ModelError(f"{model.folder / name} cannot be read: {error.strerror}", cure) from error
         if digest != model.files.get(name):
-            raise ModelError(f"{model.folder / name} is damaged: its sha256 is not the manifest's", CURE)
+            raise ModelError(f"{model.folder / name} is damaged: its sha256 is not the manifest's", cure)
 
 
 def format_manifest(model: InstalledModel) -> str:

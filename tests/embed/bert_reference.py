@@ -82,3 +82,22 @@ def as_safetensors(weights: dict) -> bytes:
         data += raw
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
+
+
+def as_exported_onnx(weights: dict) -> bytes:
+    """The bytes of an ONNX model with these weights, as an exporter writes them: matrices turned around, as onnx::N."""
+    import onnx
+    from onnx import helper, numpy_helper
+
+    constants, nodes = [], []
+    for number, (name, value) in enumerate(weights.items()):
+        bias = name.removesuffix("weight") + "bias"
+        if value.ndim == 2 and bias in weights:
+            matrix, product = f"onnx::MatMul_{number}", f"/{name}/MatMul"
+            constants.append(numpy_helper.from_array(np.ascontiguousarray(value.T), matrix))
+            nodes.append(helper.make_node("MatMul", ["x", matrix], [product]))
+            nodes.append(helper.make_node("Add", [bias, product], [f"/{name}/Add"]))
+        else:
+            constants.append(numpy_helper.from_array(value, name))
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["t", 64])
+    return helper.make_model(helper.make_graph(nodes, "exported", [x], [], constants)).SerializeToString()

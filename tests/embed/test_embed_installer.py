@@ -17,8 +17,10 @@ from bert_reference import as_safetensors, tiny_weights
 from assay.embed.cache_home import cache_home
 from assay.embed.installed_models import InstalledModel, find_model, list_models, verify_model
 from assay.embed.installer import install_model
-from assay.embed.weights import FILE, SHA256
-from assay.errors import MissingExtra, ModelError
+from assay.embed.shipped_models import SHIPPED
+from assay.errors import ModelError
+
+FILE, SHA256 = SHIPPED["minilm"].file, SHIPPED["minilm"].sha256
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +145,6 @@ def test_sources_that_hold_no_weights(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=trouble) as caught:
             install_model(source, tmp_path / "home")
         assert caught.value.cure
-
-
-def test_without_the_onnx_package_nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    stages: list[str] = []
-    with pytest.raises(MissingExtra, match=r"pip install -e .\.\[model\]"):
-        install_model(None, tmp_path, stages.append)
-    assert stages == []
 
 
 def test_a_place_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:

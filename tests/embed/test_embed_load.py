@@ -38,7 +38,7 @@ def test_every_name_of_the_table_leads_somewhere() -> None:
 def test_an_unknown_name_lists_the_known_ones(spec: str) -> None:
     with pytest.raises(ConfigError, match="no embedder is called") as caught:
         load(spec)
-    assert "http, minilm, minilm-exact, none, onnx" in caught.value.cure
+    assert "gte-small, http, minilm, minilm-exact, none, onnx" in caught.value.cure
 
 
 @pytest.mark.parametrize("spec", ["minilm:fast", "onnx", "onnx:", "http:", "http:https://host/v1", "http:#model"])
@@ -81,7 +81,7 @@ def test_third_parties_come_in_through_entry_points(tmp_path: Path, monkeypatch:
     embedder = load("constant:1")
     assert isinstance(embedder, Embedder)
     assert np.array_equal(embedder.encode(["x"]), [[1, 0]])
-    with pytest.raises(ConfigError, match="constant, http"):
+    with pytest.raises(ConfigError, match="constant, gte-small, http"):
         load("nothing")
 
 

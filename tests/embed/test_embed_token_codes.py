@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.embed.minilm import MiniLM
+from assay.embed.bert import BertEncoder
 from assay.embed.token_cache import CachedTokens
 from assay.embed.token_codes import BITS, WIDEST, open_coder, quantise_vectors, unpack_codes
 from assay.errors import ConfigError, ModelError
@@ -92,7 +92,7 @@ def test_what_cannot_be_coded() -> None:
     assert 127**2 * WIDEST < 2**24 <= 127**2 * (WIDEST + 1)
 
 
-def test_the_real_model_keeps_directions(minilm: MiniLM) -> None:
+def test_the_real_model_keeps_directions(minilm: BertEncoder) -> None:
     text = "Rotate the signing key every ninety days, then announce it in the channel of the security team."
     rows = minilm.token_vectors([text])[0].astype(np.float64)
     whole, signs = (unpack_codes(open_coder(minilm, bits).encode([text])[0], 384).astype(np.float64) for bits in (8, 1))
@@ -106,11 +106,11 @@ def test_the_real_model_keeps_directions(minilm: MiniLM) -> None:
 
 SAME = """
 import hashlib, sys
-from assay.embed.minilm import open_minilm
+from assay.embed.bert import open_encoder
 from assay.embed.token_codes import BITS, open_coder
 from assay.rerank.max_sim import max_sim
 texts = ["Rotate the signing key.", "机器学习 and naïve façades", "", "a " * 400, "how often do we rotate keys?"]
-model = open_minilm(workers=int(sys.argv[1]))
+model = open_encoder("minilm", workers=int(sys.argv[1]))
 codes_of = {bits: open_coder(model, bits).encode(texts) for bits in BITS}
 raw = [codes.tobytes() for bits in BITS for codes in codes_of[bits]]
 raw += [max_sim(codes_of[8][-1], codes_of[bits], both=both).tobytes() for bits in BITS for both in (False, True)]

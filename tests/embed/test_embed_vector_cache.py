@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.embed.minilm import MiniLM
+from assay.embed.bert import BertEncoder
 from assay.embed.vector_cache import CachedEmbedder
 from assay.protocols import Embedder
 
@@ -255,7 +255,7 @@ def test_the_default_place_is_the_users_cache(tmp_path: Path, monkeypatch: pytes
     assert (tmp_path / "home" / "vectors.sqlite").is_file()
 
 
-def test_around_the_real_model(minilm: MiniLM, tmp_path: Path) -> None:
+def test_around_the_real_model(minilm: BertEncoder, tmp_path: Path) -> None:
     texts = ["How do I rotate the signing key?", "", "機械学習"]
     cached = CachedEmbedder(minilm, tmp_path / "v.sqlite")
     cold, warm = cached.encode(texts), cached.encode(texts)

@@ -14,7 +14,7 @@ from test_embed_onnx import make_model, make_tokenizer
 
 import assay
 from assay import embed
-from assay.embed import minilm, onnx
+from assay.embed import bert, onnx
 from assay.embed.installed_models import InstalledModel
 from assay.embed.model_cache import ModelCache
 
@@ -23,7 +23,7 @@ from assay.embed.model_cache import ModelCache
 def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The paths of the ONNX sessions opened in this test."""
     opened: list[Path] = []
-    for module in (minilm, onnx):
+    for module in (bert, onnx):
         open_session = module.open_session
 
         def count(path: Path, *args: Any, open_session: Any = open_session, **options: Any) -> Any:
@@ -98,7 +98,7 @@ def test_a_replaced_factory_is_used(
 ) -> None:
     first = embed.load("minilm")
     stub = object()
-    monkeypatch.setattr(minilm, "open_int8", lambda _: stub)
+    monkeypatch.setattr(bert, "open_minilm", lambda _: stub)
     assert embed.load("minilm") is stub
     monkeypatch.undo()
     assert embed.load("minilm") is first

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from assay.embed.minilm import MiniLM
+from assay.embed.bert import BertEncoder
 from assay.embed.token_cache import CachedTokens
 from assay.embed.token_codes import BITS, open_coder
 from assay.rerank import RERANKERS, late_interaction
@@ -32,7 +32,7 @@ def test_with_what_is_there(name):
 def _encoder(monkeypatch, tmp_path):
     """The real encoder class over a table of vectors instead of weights."""
     table = np.linalg.qr(np.cos(np.arange(64.0 * 64.0).reshape(64, 64)))[0].astype(np.float32)
-    tiny = MiniLM("tiny", "tiny", 64, 64, 1, lambda ids: table[[i % 64 for i in ids]])
+    tiny = BertEncoder("tiny", "tiny", 64, 64, 1, lambda ids: table[[i % 64 for i in ids]])
     cached = {bits: CachedTokens(open_coder(tiny, bits), tmp_path / "t.sqlite") for bits in BITS}
     monkeypatch.setattr(late_interaction, "open_token_cache", lambda _, bits: cached[bits])
 

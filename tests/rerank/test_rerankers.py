@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from assay.embed import load
+from assay.embed.bert import BertEncoder
 from assay.embed.installed_models import find_model
-from assay.embed.minilm import MiniLM
 from assay.embed.token_cache import CachedTokens
 from assay.embed.token_codes import BITS, open_coder
 from assay.errors import ConfigError
@@ -90,7 +90,7 @@ def words(monkeypatch, tmp_path):
     def hidden(ids):
         return np.stack([table[known.setdefault(i, len(known) % 64)] for i in ids])
 
-    tiny = MiniLM("tiny", "tiny", 64, 64, 1, hidden)
+    tiny = BertEncoder("tiny", "tiny", 64, 64, 1, hidden)
     assert len(encode_pieces("alpha beta")) >= 2
     kept = {bits: CachedTokens(open_coder(tiny, bits), tmp_path / "t.sqlite") for bits in BITS}
     monkeypatch.setattr(late_interaction, "open_token_cache", lambda _, bits: kept[bits])

@@ -8,6 +8,7 @@ load("ir_datasets:beir/scifact")          anything ir_datasets knows
 load("locomo", "test~50")                 a stratified sample of fifty questions
 load("locomo", "test@end")                questions without a date get the end of their conversation
 load("locomo", "test@2024-01-31")         … or this date, and later documents are hidden
+load("scifact", "test+lenient")           entries of evidence files that do not parse are left out, with a note
 """
 
 from __future__ import annotations

@@ -46,10 +46,15 @@ def read_lines(path: Path) -> Iterator[tuple[Place, str]]:
 def read_json_lines(path: Path) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     """Yield (place, mapping) of every line of a JSON Lines file."""
     for place, line in read_lines(path):
-        value = parse_json(line, place)
-        if not isinstance(value, Mapping):
-            raise DatasetError(f"{place} is {abbreviate(value)}, not a mapping", 'write one {"_id": …} per line')
-        yield place, value
+        yield place, parse_mapping(line, place)
+
+
+def parse_mapping(line: str, place: Place) -> Mapping[str, Any]:
+    """Parse a line of a JSON Lines file."""
+    value = parse_json(line, place)
+    if not isinstance(value, Mapping):
+        raise DatasetError(f"{place} is {abbreviate(value)}, not a mapping", 'write one {"_id": …} per line')
+    return value
 
 
 def parse_json(text: str, place: Place) -> Any:

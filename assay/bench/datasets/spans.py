@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
+from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
 from assay.bench.datasets.passages import PassageRow, sort_passages
-from assay.bench.datasets.raw_dataset import Record
+from assay.bench.datasets.raw_dataset import OnError, Record, raise_error
 from assay.bench.types import Evidence
 from assay.ingest.files import clean_text
 
@@ -36,17 +38,21 @@ class SpanEvidence:
     """Spans of raw documents, mapped to the pieces of the corpus."""
 
     rows: Sequence[PassageRow]
+    on_error: OnError = raise_error
 
     @cached_property
-    def _by_document(self) -> Mapping[str, list[PassageRow]]:
-        found: dict[str, list[PassageRow]] = {}
+    def _by_document(self) -> Mapping[str, list[tuple[PassageRow, int, int]]]:
+        found: dict[str, list[tuple[PassageRow, int, int]]] = {}
         for row in self.rows:
-            found.setdefault(row.document, []).append(row)
+            try:
+                found.setdefault(row.document, []).append((row, *row.offsets()))
+            except DatasetError as error:
+                self.on_error(error, row.place)
         return found
 
     def _touching(self, piece: _SpanPiece) -> list[tuple[PassageRow, int, int]]:
         """(row, start, end) of the spans that overlap a piece."""
-        spans = ((row, *row.offsets()) for row in self._by_document.get(piece.raw, ()))
+        spans = self._by_document.get(piece.raw, ())
         return [(row, start, end) for row, start, end in spans if start < piece.end and piece.start < end]
 
     def wants(self, record: Record) -> bool:
@@ -55,24 +61,30 @@ class SpanEvidence:
 
     def resolve(self, documents: Mapping[str, Record]) -> Mapping[str, tuple[Evidence, ...]]:
         found: dict[str, dict[_SpanPiece, Evidence]] = {}
-        resolved_places: set[Place] = set()
+        resolved_places, wrong_places = set[Place](), set[Place]()
         for name in sorted(documents):
             text, piece = documents[name]["text"], _parse_piece(documents[name])
             if piece is None:
                 continue
             for row, start, end in self._touching(piece):
                 low, high = max(start - piece.start, 0), min(end - piece.start, len(text))
-                quotes = row.texts
-                if quotes and quotes[0][low + piece.start - start : high + piece.start - start] != text[low:high]:
-                    raise row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
+                try:
+                    quotes = row.texts
+                    if quotes and quotes[0][low + piece.start - start : high + piece.start - start] != text[low:high]:
+                        raise row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
+                except DatasetError as error:
+                    if row.place not in wrong_places:
+                        self.on_error(error, row.place)
+                    wrong_places.add(row.place)
+                    continue
                 passages = found.setdefault(row.query, {})
                 passages.setdefault(
                     _SpanPiece(name, low, high), Evidence(name, low, high, clean_text(text[low:high]), len(passages))
                 )
                 resolved_places.add(row.place)
-        for row in self.rows:
-            if row.place not in resolved_places:
-                raise row.error("no document of the corpus holds this span")
+        for row, _, _ in chain.from_iterable(self._by_document.values()):
+            if row.place not in resolved_places | wrong_places:
+                self.on_error(row.error("no document of the corpus holds this span"), row.place)
         return sort_passages({query: list(passages.values()) for query, passages in found.items()})
 
 

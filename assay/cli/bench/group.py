@@ -12,6 +12,7 @@ BENCH_COMMANDS: Mapping[str, str] = {
     "run": "assay.cli.bench.run:run",
     "replay": "assay.cli.bench.replay:replay",
     "compare": "assay.cli.bench.compare:compare",
+    "loso": "assay.cli.bench.loso:loso",
     "losses": "assay.cli.bench.losses:losses",
     "gate": "assay.cli.bench.gate:gate",
     "grid": "assay.cli.bench.grid:grid",

@@ -19,6 +19,7 @@ from assay.cli.options import json_option, split_names
 @click.option("--baselines/--no-baselines", default=True, help="Also run random, oracle, bm25, dense, hybrid, …")
 @click.option("--again", is_flag=True, help="Run also what has a fitting receipt in --out already.")
 @click.option("--timing/--no-timing", default=True, help="Measure latency, systems in turns, after the results.")
+@click.option("--lenient-evidence", is_flag=True, help="Leave out entries of evidence that do not parse, and say so.")
 @click.option("--abstention", is_flag=True, help="Also ask what has no answer: does a system keep silent?")
 @click.option("--with-text", is_flag=True, help="Put the queries' texts into the receipts, outside the digest.")
 @click.option("--with-rankings", is_flag=True, help="Keep the first documents of every ranking, for `bench losses`.")
@@ -37,6 +38,7 @@ def run(
     baselines: bool,
     again: bool,
     timing: bool,
+    lenient_evidence: bool,
     abstention: bool,
     with_text: bool,
     with_rankings: bool,
@@ -67,7 +69,7 @@ def run(
 
     chosen = load_systems([*split_names(names), *(name for name in BASELINES if baselines)])
     plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
-    data = load(dataset, _with_date(split, at))
+    data = load(dataset, _spell_split(split, lenient_evidence, at))
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
     with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
         options = {"again": again, "timed": timing, "with_text": with_text, "with_rankings": with_rankings}
@@ -81,9 +83,9 @@ def run(
         raise click.exceptions.Exit(1)
 
 
-def _with_date(split: str, at: str | None) -> str:
-    """A split with a date: test~50 and end give test@end~50."""
-    if at is None:
-        return split
+def _spell_split(split: str, lenient: bool, at: str | None) -> str:
+    """A split with its options, as `load` and receipts spell it: test~50, lenient, at end give test+lenient@end~50."""
+    from assay.bench.datasets.assemble import LENIENT
+
     name, tilde, sizes = split.partition("~")
-    return f"{name}@{at}{tilde}{sizes}"
+    return f"{name}{LENIENT if lenient else ''}{'' if at is None else f'@{at}'}{tilde}{sizes}"

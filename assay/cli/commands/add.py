@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     "--as", "name", metavar="NAME", help="What to call this folder or file in the store.  [default: its name]"
 )
 @click.option("--moved", is_flag=True, help="The folder of this name has moved here; keep its chunks.")
-@click.option("--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, onnx:…, http:….")
+@click.option(
+    "--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, gte-small, onnx:…, http:…."
+)
 @click.option("--language", default="english", metavar="NAME", help="For a new store: how words are stemmed, or none.")
 @click.option("--profile", default="default", metavar="NAME", help="For a new store: default chunks, or fine ones.")
 @click.option("--triples", default="none", metavar="SPEC", help="For a new store: who reads triples for the graph.")

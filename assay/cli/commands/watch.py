@@ -21,7 +21,9 @@ DEBOUNCE_MS = 400
 @click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @store_option
 @click.option("--as", "name", metavar="NAME", help="What to call this folder in the store.  [default: its name]")
-@click.option("--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, onnx:…, http:….")
+@click.option(
+    "--embedder", default="auto", metavar="SPEC", help="For a new store: auto, none, minilm, gte-small, onnx:…, http:…."
+)
 def watch(path: Path, store: str, name: str | None, embedder: str) -> None:
     """Keep a store in step with a changing folder; Ctrl-C ends it.
 

@@ -1,7 +1,8 @@
-"""The default embedder: all-MiniLM-L6-v2 on onnxruntime, without torch. 384 dimensions, English.
+"""The encoders that Assay installs, on onnxruntime, without torch. Both read English and give 384 dimensions.
 
-Two tiers of the same weights: `minilm` (weights in 7 bits per channel, activations in 8; the default) and
-`minilm-exact` (float32, 2.5 times slower; cosine between the two about .996).
+`minilm` (all-MiniLM-L6-v2, six layers) is the default; `gte-small` (twelve layers) finds better and takes about twice
+as long. Weights have 7 bits per channel, activations 8; `minilm-exact` is the first in float32, 2.5 times slower
+(cosine between the two about .996). Both models have the vocabulary of BERT-uncased (`text/wordpiece.py`).
 """
 
 from __future__ import annotations
@@ -14,23 +15,26 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.embed.installed_models import CURE, find_model, verify_model
-from assay.embed.installer import EXACT, INT8, NAME
+from assay.embed.installed_models import find_model, verify_model
 from assay.embed.model_cache import file_state
 from assay.embed.onnx_session import open_session
+from assay.embed.shipped_models import EXACT, INT8, install_command
 from assay.embed.unit_vectors import compute_digest, normalise_rows
-from assay.errors import ConfigError, ModelError
+from assay.errors import ConfigError, ModelError, nearest
 from assay.text.wordpiece import CLS, SEP, encode_pieces
 from assay.types import Vector, Vectors
 from assay.util.thread_map import count_cores, thread_map
 
-TIERS: Mapping[str, str] = MappingProxyType({"minilm": INT8, "minilm-exact": EXACT})
+TIERS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"gte-small": ("gte-small", INT8), "minilm": ("minilm", INT8), "minilm-exact": ("minilm", EXACT)}
+)
+"""The installed model and the graph of every spec."""
 
 Hidden = Callable[[list[int]], NDArray[np.float32]]  # piece ids with [CLS] and [SEP] → [t, 384]
 
 
 @dataclass(frozen=True, slots=True)
-class MiniLM:
+class BertEncoder:
     """Text to unit vectors: the mean of the last hidden states, [CLS] and [SEP] among them, divided by its length.
 
     A text is truncated after `max_tokens` pieces, [CLS] and [SEP] included. Every text is one call of the model, so its
@@ -55,7 +59,7 @@ class MiniLM:
         return self._mean(text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return one unit vector per piece of each text, without [CLS] and [SEP]: float32[t, 384], t ≤ 254."""
+        """Return one unit vector per piece of each text, without [CLS] and [SEP]: float32[t, dim]."""
         return thread_map(self._tokens, texts, self.workers)
 
     def _mean(self, text: str) -> Vector:
@@ -79,17 +83,21 @@ def first_pieces(text: str, limit: int) -> list[int]:
     return encode_pieces(text)[:limit]
 
 
-def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int | None = None) -> MiniLM:
-    """Open the installed model; `workers` threads at most, by default one per processor this process may use."""
-    model = find_model(NAME, under)
+def open_encoder(tier: str, *, under: Path | None = None, workers: int | None = None) -> BertEncoder:
+    """Open an installed model by its spec; `workers` threads at most, by default one per processor of this process."""
+    if tier not in TIERS:
+        raise ConfigError(f"no installed encoder is called {tier!r}", nearest(tier, TIERS))
+    name, graph = TIERS[tier]
+    cure = install_command(name)
+    model = find_model(name, under)
     if model is None:
-        raise ModelError("the embedding model is not installed", CURE)
-    verify_model(model, TIERS[tier])  # 15 ms, so that the digest below describes the bytes that run
-    session = open_session(model.folder / TIERS[tier], CURE, optimise=False)
+        raise ModelError(f"the embedding model {name} is not installed", cure)
+    verify_model(model, graph)  # 15 ms, so that the digest below describes the bytes that run
+    session = open_session(model.folder / graph, cure, optimise=False)
     facts = {
         "weights": model.weights,
-        "graph": model.files[TIERS[tier]],  # its bytes: vectors of two graphs must not mix, in a store or in the cache
-        "numbers": TIERS[tier],
+        "graph": model.files[graph],  # its bytes: vectors of two graphs must not mix, in a store or in the cache
+        "numbers": graph,
         "pooling": "mean",
         "max_tokens": model.max_tokens,
     }
@@ -97,7 +105,7 @@ def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int
     def hidden(ids: list[int]) -> NDArray[np.float32]:
         return session.run(["hidden"], {"ids": np.array(ids, np.int64)})[0]  # type: ignore[no-any-return]
 
-    return MiniLM(
+    return BertEncoder(
         name=tier,
         digest=compute_digest(facts),
         dim=model.dim,
@@ -107,27 +115,33 @@ def open_minilm(tier: str = "minilm", *, under: Path | None = None, workers: int
     )
 
 
-def open_int8(argument: str) -> MiniLM:
+def open_minilm(argument: str) -> BertEncoder:
     """Open the spec `minilm`."""
     return _open_tier("minilm", argument)
 
 
-def open_exact(argument: str) -> MiniLM:
+def open_minilm_exact(argument: str) -> BertEncoder:
     """Open the spec `minilm-exact`."""
     return _open_tier("minilm-exact", argument)
 
 
+def open_gte_small(argument: str) -> BertEncoder:
+    """Open the spec `gte-small`."""
+    return _open_tier("gte-small", argument)
+
+
 def fingerprint(tier: str, argument: str) -> Hashable | None:
     """Return what identifies the installed files of a tier; None when they are missing or the spec is wrong."""
-    model = find_model(NAME)
+    name, graph = TIERS[tier]
+    model = find_model(name)
     if model is None or argument:
         return None
-    state = file_state([model.folder / TIERS[tier]])
-    facts = (model.weights, model.files.get(TIERS[tier]), model.dim, model.max_tokens)
+    state = file_state([model.folder / graph])
+    facts = (model.weights, model.files.get(graph), model.dim, model.max_tokens)
     return None if state is None else (state, facts, count_cores())
 
 
-def _open_tier(tier: str, argument: str) -> MiniLM:
+def _open_tier(tier: str, argument: str) -> BertEncoder:
     if argument:
         raise ConfigError(f"the embedder {tier!r} takes no argument, but was given {argument!r}", f"write {tier!r}")
-    return open_minilm(tier)
+    return open_encoder(tier)
