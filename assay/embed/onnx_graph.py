@@ -15,7 +15,7 @@ that onnxruntime's optimiser would arrive at, minus the fusions that are slower,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -50,22 +50,34 @@ def write_graph(
 
     `outliers` are channels to scale down before quantisation (see outliers.py); the float32 graph needs none.
     """
-    graph = _GraphBuilder(import_onnx(), weights, int8, outliers)
+    graph = GraphBuilder(import_onnx(), weights, int8, outliers)
     hidden = len(weights["embeddings.LayerNorm.weight"])
-    graph.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
-    graph.constant("joined", np.array([0, hidden], np.int64))
+    graph.shapes(hidden)
 
     x = _embeddings(graph, max_tokens)
-    for layer in range(sum(name.endswith(".attention.self.query.weight") for name in weights)):
+    x = add_layers(graph, x, range(sum(name.endswith(".attention.self.query.weight") for name in weights)))
+    graph.node("Identity", [x], "hidden")
+    helper, types = graph.onnx.helper, graph.onnx.TensorProto
+    return graph.model(
+        "sentence encoder",
+        [helper.make_tensor_value_info("ids", types.INT64, ["t"])],
+        [helper.make_tensor_value_info("hidden", types.FLOAT, ["t", hidden])],
+    )
+
+
+def add_layers(graph: GraphBuilder, x: str, layers: Iterable[int], mask: str = "") -> str:
+    """Add transformer layers after x [t, d]; `mask` [t, t], if given, is added to the logits of attention. The graph
+    needs the constants `heads` and `joined`."""
+    for layer in layers:
         at = f"encoder.layer.{layer}"
-        x = _add_norm(graph, x, graph.dense(_attention(graph, x, f"{at}.attention.self"), f"{at}.attention.output"))
+        attended = _attention(graph, x, f"{at}.attention.self", mask)
+        x = _add_norm(graph, x, graph.dense(attended, f"{at}.attention.output"))
         wide = graph.node("Gelu", [graph.dense(x, f"{at}.intermediate")], f"{at}.gelu")
         x = _add_norm(graph, x, graph.dense(wide, f"{at}.output"))
-    graph.node("Identity", [x], "hidden")
-    return graph.model(hidden)
+    return x
 
 
-def _embeddings(graph: _GraphBuilder, max_tokens: int) -> str:
+def _embeddings(graph: GraphBuilder, max_tokens: int) -> str:
     place = graph.weights["embeddings.position_embeddings.weight"][:max_tokens]
     place = place + graph.weights["embeddings.token_type_embeddings.weight"][0]
     start = graph.constant("start", np.array([0], np.int64))
@@ -75,7 +87,7 @@ def _embeddings(graph: _GraphBuilder, max_tokens: int) -> str:
     return graph.norm(graph.node("Add", [words, places], "embeddings.sum"), "embeddings.LayerNorm")
 
 
-def _attention(graph: _GraphBuilder, x: str, at: str) -> str:
+def _attention(graph: GraphBuilder, x: str, at: str, mask: str) -> str:
     three = ("query", "key", "value")
     weight = np.concatenate([graph.weights[f"{at}.{part}.weight"].T for part in three], axis=1)
     bias = np.concatenate([graph.weights[f"{at}.{part}.bias"] for part in three])
@@ -84,24 +96,30 @@ def _attention(graph: _GraphBuilder, x: str, at: str) -> str:
     # transBatch reads [t, heads, 32] as [heads, t, 32] without moving it.
     turned = {"transB": 1, "transBatchA": 1, "transBatchB": 1}
     logits = graph.node("FusedMatMul", [query, key], f"{at}.logits", domain=CONTRIB, alpha=HEAD**-0.5, **turned)
+    logits = graph.node("Add", [logits, mask], f"{at}.masked") if mask else logits
     shares = graph.node("Softmax", [logits], f"{at}.shares", axis=-1)
     mixed = graph.node("FusedMatMul", [shares, value], f"{at}.mixed", domain=CONTRIB, transBatchB=1)
     back = graph.node("Transpose", [mixed], f"{at}.back", perm=[1, 0, 2])
     return graph.node("Reshape", [back, "joined"], f"{at}.out")
 
 
-def _add_norm(graph: _GraphBuilder, x: str, change: str) -> str:
+def _add_norm(graph: GraphBuilder, x: str, change: str) -> str:
     at = change.removesuffix(".dense")
     return graph.norm(graph.node("Add", [change, x], f"{at}.sum"), f"{at}.LayerNorm")
 
 
-class _GraphBuilder:
+class GraphBuilder:
     """Collects nodes and constants in order; `linear` and `rows` quantise."""
 
     def __init__(self, onnx: Any, weights: Mapping[str, Array], int8: bool, outliers: Outliers) -> None:
         self.onnx, self.weights, self.int8, self.outliers = onnx, weights, int8, outliers
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+
+    def shapes(self, hidden: int) -> None:
+        """Add the shapes that attention reads: of the heads, and of the heads joined."""
+        self.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
+        self.constant("joined", np.array([0, hidden], np.int64))
 
     def constant(self, name: str, value: Array) -> str:
         self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
@@ -150,15 +168,10 @@ class _GraphBuilder:
         plain = self.node("Cast", [small], f"{name}.plain", to=self.onnx.TensorProto.FLOAT)
         return self.node("Mul", [plain, scales], name)
 
-    def model(self, hidden: int) -> bytes:
-        helper, types = self.onnx.helper, self.onnx.TensorProto
-        onnx_graph = helper.make_graph(
-            self.nodes,
-            "sentence encoder",
-            [helper.make_tensor_value_info("ids", types.INT64, ["t"])],
-            [helper.make_tensor_value_info("hidden", types.FLOAT, ["t", hidden])],
-            self.constants,
-        )
+    def model(self, name: str, inputs: list[Any], outputs: list[Any]) -> bytes:
+        """Serialise the graph: the same nodes and constants give the same bytes."""
+        helper = self.onnx.helper
+        onnx_graph = helper.make_graph(self.nodes, name, inputs, outputs, self.constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
         model = helper.make_model(onnx_graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="assay")
         return bytes(model.SerializeToString(deterministic=True))
