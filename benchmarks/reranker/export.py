@@ -116,6 +116,7 @@ def write_tokenizer() -> str:
     from assay.text.wordpiece import read_vocabulary
 
     tokenizer = Tokenizer(models.WordPiece(read_vocabulary(), unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])  # read as the reference reads them
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()

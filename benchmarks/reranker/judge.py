@@ -2,7 +2,8 @@
 
     blended = z(score) + weight · z(logit)      z over the first POOL candidates of a question; the others follow
 
-The weight is chosen on the dev splits (best mean over the sets) and confirmed on the test splits.
+The weight is chosen on the dev splits and confirmed on the test splits. Dev samples are small, so the smallest weight
+within one standard error of the best is taken.
 """
 
 from __future__ import annotations
@@ -51,12 +52,25 @@ def judge_split(candidates: Mapping[str, Any], preset: str, logits: Logits, weig
 
 
 def choose_weight(splits: Sequence[Mapping[str, Any]], preset: str, logits: Sequence[Logits]) -> float:
-    """The weight with the best mean over the sets; of equals the smallest."""
-    means = [
-        np.mean([judge_split(split, preset, found, w).mean() for split, found in zip(splits, logits, strict=True)])
-        for w in WEIGHTS
-    ]
-    return WEIGHTS[int(np.argmax(means))]
+    """The smallest weight whose mean over the sets is within one standard error (of the difference) of the best."""
+    rows = {
+        w: [judge_split(split, preset, found, w) for split, found in zip(splits, logits, strict=True)] for w in WEIGHTS
+    }
+    best = max(WEIGHTS, key=lambda w: (mean_over_sets(rows[w]), -w))
+    for weight in WEIGHTS:
+        behind = [one - other for one, other in zip(rows[best], rows[weight], strict=True)]
+        if mean_over_sets(behind) <= standard_error(behind):
+            return weight
+    return best
+
+
+def mean_over_sets(row: Sequence[np.ndarray]) -> float:
+    return float(np.mean([one.mean() for one in row]))
+
+
+def standard_error(row: Sequence[np.ndarray]) -> float:
+    """Of the mean over the sets; the sets are fixed, their questions are the sample."""
+    return float(np.sqrt(sum(one.var() / len(one) for one in row)) / len(row))
 
 
 def score_candidates(

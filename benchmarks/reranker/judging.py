@@ -12,7 +12,15 @@ import numpy as np
 from assay.util.atomic_files import atomic_path
 from benchmarks.reranker.candidates import PRESETS, read_candidates
 from benchmarks.reranker.corpus import Corpus, States, compute_states
-from benchmarks.reranker.judge import Logits, choose_weight, judge_split, score_candidates
+from benchmarks.reranker.judge import (
+    WEIGHTS,
+    Logits,
+    choose_weight,
+    judge_split,
+    mean_over_sets,
+    score_candidates,
+    standard_error,
+)
 
 PIECES = 128  # of a candidate's text
 
@@ -80,21 +88,36 @@ def judge_all(
             logits = [read_scores(folder, name, key) for name in sets]
             weight = choose_weight(splits[dev], preset, logits)
             rows = {split: _row(splits[split], preset, logits, weight) for split in (dev, test)}
-            change = [after - before for after, before in zip(rows[test], alone[test]["learned"], strict=True)]
             results[f"{preset} + {key}"] = {
                 "weight": weight,
                 **{split.partition("~")[0]: _means(sets, rows[split]) for split in (dev, test)},
-                "test_over_learned": {
-                    name: {"mean": _round(one.mean()), "se": _round(one.std() / max(len(one), 1) ** 0.5)}
-                    for name, one in zip(sets, change, strict=True)
+                **_over_learned(sets, rows[test], alone[test]["learned"], margin),
+                "by_weight": {
+                    str(w): {
+                        split.partition("~")[0]: _round(mean_over_sets(_row(splits[split], preset, logits, w)))
+                        for split in (dev, test)
+                    }
+                    for w in WEIGHTS
                 },
-                "mean_over_learned": _round(np.mean([one.mean() for one in change])),
-                "se_over_learned": _round(sum(one.var() / len(one) for one in change) ** 0.5 / len(change)),
-                "passes": bool(
-                    np.mean([one.mean() for one in change]) >= margin and min(one.mean() for one in change) >= -margin
-                ),
             }
     return {"sets": facts, "results": results}
+
+
+def _over_learned(
+    sets: Sequence[str], row: Sequence[np.ndarray], learned: Sequence[np.ndarray], margin: float
+) -> dict[str, Any]:
+    """Differences to the preset `learned`, and whether they are enough to ship the reranker."""
+    change = [after - before for after, before in zip(row, learned, strict=True)]
+    mean = mean_over_sets(change)
+    return {
+        "over_learned": {
+            name: {"mean": _round(one.mean()), "se": _round(standard_error([one]))}
+            for name, one in zip(sets, change, strict=True)
+        },
+        "mean_over_learned": _round(mean),
+        "se_over_learned": _round(standard_error(change)),
+        "passes": bool(mean >= margin and min(one.mean() for one in change) >= -margin),
+    }
 
 
 def _row(read: Sequence[Mapping[str, Any]], preset: str, logits: Sequence[Logits], weight: float) -> list[np.ndarray]:

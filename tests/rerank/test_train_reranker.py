@@ -206,6 +206,24 @@ def test_the_weight_is_the_best_on_dev():
     assert weight == 0.3
 
 
+# -- export
+
+
+@pytest.mark.parametrize(
+    "text", ["How many m\u00fcsli-bars?", "\u4f60\u597d CVE-2024-1234", "", "[CLS] unaffable \u0130stanbul"]
+)
+def test_the_exported_tokenizer_reads_as_the_encoder_does(text):
+    from tokenizers import Tokenizer
+
+    from assay.text.wordpiece import CLS, SEP, encode_pieces
+    from benchmarks.reranker.export import write_tokenizer
+
+    pair = Tokenizer.from_str(write_tokenizer()).encode("the key", text)
+    pieces = encode_pieces(text)
+    assert pair.ids == [CLS, *encode_pieces("the key"), SEP, CLS, *pieces, SEP]
+    assert pair.type_ids == [0] * 4 + [1] * (len(pieces) + 2)
+
+
 # -- training (torch)
 
 
