@@ -26,6 +26,7 @@ from assay.embed.token_cache import CachedTokens
 from assay.embed.token_codes import BITS, open_coder, quantise_vectors
 from assay.rerank.late_interaction import MATCHES, LateInteraction
 from assay.rerank.max_sim import max_sim
+from assay.rerank.standard_blend import blend_in
 from assay.types import Floats, Ranking
 from benchmarks.data import data_folder, model, records
 from benchmarks.measure import time_in_turns, write_receipt
@@ -104,8 +105,7 @@ def measure_quality(folder: Path, split: str, queries: dict[str, JudgedQuery], e
 def rerank_variants(ranking: Ranking, similarity: Floats) -> Iterable[tuple[str, Ranking]]:
     for weight in WEIGHTS:
         for pool in POOLS:
-            stage = LateInteraction(pool=pool, weight=weight)
-            yield f"weight={weight} pool={pool}", stage.blend_in(ranking, similarity[:pool])
+            yield f"weight={weight} pool={pool}", blend_in(ranking, similarity[:pool], weight, "late_interaction")
 
 
 def score_per_query(run: Run, qrels: list[ir_measures.Qrel]) -> Floats:
@@ -129,7 +129,8 @@ def measure_times(queries: list[JudgedQuery], encoder: BertEncoder, folder: Path
         def run(number: int) -> None:
             question = queries[number]
             (query,) = coder8.encode([question.text])
-            stage.blend_in(question.found, max_sim(query, codes(question.texts[:50]), both=stage.match == "both"))
+            likeness = max_sim(query, codes(question.texts[:50]), both=stage.match == "both")
+            blend_in(question.found, likeness, stage.weight, "late_interaction")
 
         contenders[name] = run
 

@@ -15,7 +15,7 @@ that onnxruntime's optimiser would arrive at, minus the fusions that are slower,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -40,22 +40,33 @@ def write_graph(
 
     `outliers` are channels to scale down before quantisation (see outliers.py); the float32 graph needs none.
     """
-    graph = _GraphBuilder(weights, int8, outliers)
+    graph = GraphBuilder(weights, int8, outliers)
     hidden = len(weights["embeddings.LayerNorm.weight"])
-    graph.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
-    graph.constant("joined", np.array([0, hidden], np.int64))
+    graph.shapes(hidden)
 
     x = _embeddings(graph, max_tokens)
-    for layer in range(sum(name.endswith(".attention.self.query.weight") for name in weights)):
+    x = add_layers(graph, x, range(sum(name.endswith(".attention.self.query.weight") for name in weights)))
+    graph.node("Identity", [x], "hidden")
+    return graph.model(
+        "sentence encoder",
+        [write_value_info("ids", "<i8", ["t"])],
+        [write_value_info("hidden", "<f4", ["t", hidden])],
+    )
+
+
+def add_layers(graph: GraphBuilder, x: str, layers: Iterable[int], mask: str = "") -> str:
+    """Add transformer layers after x [t, d]; `mask` [t, t], if given, is added to the logits of attention. The graph
+    needs the constants `heads` and `joined`."""
+    for layer in layers:
         at = f"encoder.layer.{layer}"
-        x = _add_norm(graph, x, graph.dense(_attention(graph, x, f"{at}.attention.self"), f"{at}.attention.output"))
+        attended = _attention(graph, x, f"{at}.attention.self", mask)
+        x = _add_norm(graph, x, graph.dense(attended, f"{at}.attention.output"))
         wide = graph.node("Gelu", [graph.dense(x, f"{at}.intermediate")], f"{at}.gelu")
         x = _add_norm(graph, x, graph.dense(wide, f"{at}.output"))
-    graph.node("Identity", [x], "hidden")
-    return graph.model(hidden)
+    return x
 
 
-def _embeddings(graph: _GraphBuilder, max_tokens: int) -> str:
+def _embeddings(graph: GraphBuilder, max_tokens: int) -> str:
     place = graph.weights["embeddings.position_embeddings.weight"][:max_tokens]
     place = place + graph.weights["embeddings.token_type_embeddings.weight"][0]
     start = graph.constant("start", np.array([0], np.int64))
@@ -65,7 +76,7 @@ def _embeddings(graph: _GraphBuilder, max_tokens: int) -> str:
     return graph.norm(graph.node("Add", [words, places], "embeddings.sum"), "embeddings.LayerNorm")
 
 
-def _attention(graph: _GraphBuilder, x: str, at: str) -> str:
+def _attention(graph: GraphBuilder, x: str, at: str, mask: str) -> str:
     three = ("query", "key", "value")
     weight = np.concatenate([graph.weights[f"{at}.{part}.weight"].T for part in three], axis=1)
     bias = np.concatenate([graph.weights[f"{at}.{part}.bias"] for part in three])
@@ -74,24 +85,30 @@ def _attention(graph: _GraphBuilder, x: str, at: str) -> str:
     # transBatch reads [t, heads, 32] as [heads, t, 32] without moving it.
     turned = {"transB": 1, "transBatchA": 1, "transBatchB": 1}
     logits = graph.node("FusedMatMul", [query, key], f"{at}.logits", domain=CONTRIB, alpha=HEAD**-0.5, **turned)
+    logits = graph.node("Add", [logits, mask], f"{at}.masked") if mask else logits
     shares = graph.node("Softmax", [logits], f"{at}.shares", axis=-1)
     mixed = graph.node("FusedMatMul", [shares, value], f"{at}.mixed", domain=CONTRIB, transBatchB=1)
     back = graph.node("Transpose", [mixed], f"{at}.back", perm=[1, 0, 2])
     return graph.node("Reshape", [back, "joined"], f"{at}.out")
 
 
-def _add_norm(graph: _GraphBuilder, x: str, change: str) -> str:
+def _add_norm(graph: GraphBuilder, x: str, change: str) -> str:
     at = change.removesuffix(".dense")
     return graph.norm(graph.node("Add", [change, x], f"{at}.sum"), f"{at}.LayerNorm")
 
 
-class _GraphBuilder:
+class GraphBuilder:
     """Collects nodes and constants in order; `linear` and `rows` quantise."""
 
     def __init__(self, weights: Mapping[str, Array], int8: bool, outliers: Outliers) -> None:
         self.weights, self.int8, self.outliers = weights, int8, outliers
         self.nodes: list[bytes] = []
         self.constants: list[bytes] = []
+
+    def shapes(self, hidden: int) -> None:
+        """Add the shapes that attention reads: of the heads, and of the heads joined."""
+        self.constant("heads", np.array([0, hidden // HEAD, HEAD], np.int64))
+        self.constant("joined", np.array([0, hidden], np.int64))
 
     def constant(self, name: str, value: Array) -> str:
         self.constants.append(write_tensor(name, value))
@@ -140,13 +157,14 @@ class _GraphBuilder:
         plain = self.node("Cast", [small], f"{name}.plain", to=FLOAT_TYPE)
         return self.node("Mul", [plain, scales], name)
 
-    def model(self, hidden: int) -> bytes:
+    def model(self, name: str, inputs: list[bytes], outputs: list[bytes]) -> bytes:
+        """Serialise the graph: the same nodes and constants give the same bytes."""
         return write_model(
-            "sentence encoder",
+            name,
             self.nodes,
             self.constants,
-            [write_value_info("ids", "<i8", ["t"])],
-            [write_value_info("hidden", "<f4", ["t", hidden])],
+            inputs,
+            outputs,
             opsets={"": OPSET, CONTRIB: 1},
             ir_version=IR_VERSION,
             producer="assay",

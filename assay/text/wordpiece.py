@@ -72,7 +72,7 @@ def _split_runs(text: str) -> list[str]:
 def _encode_run(run: str) -> list[int]:
     """Return the piece ids of one run: a special token, or its words one after another."""
     if len(run) > 2 and run[0] == "[":  # only a special token is a run of several characters with punctuation
-        return [_vocabulary()[run]]
+        return [read_vocabulary()[run]]
     ids: list[int] = []
     for word in _words(run):
         ids.extend(_encode_word(word))
@@ -85,7 +85,7 @@ def _encode_word(word: str) -> list[int]:
     if size > LONGEST_WORD:
         return [UNK]
     ids: list[int] = []
-    known, start = _vocabulary(), 0
+    known, start = read_vocabulary(), 0
     while start < size:
         for end in range(min(size, start + LONGEST_PIECE), start, -1):
             number = known.get(word[start:end])
@@ -116,7 +116,7 @@ def _words(run: str) -> list[str]:
 
 
 @cache
-def _vocabulary() -> dict[str, int]:
+def read_vocabulary() -> dict[str, int]:
     packed = files("assay.text").joinpath("data/wordpiece.txt.gz").read_bytes()
     lines = gzip.decompress(packed).decode("utf-8").split("\n")
     return {piece: number for number, piece in enumerate(lines) if piece}
@@ -125,7 +125,9 @@ def _vocabulary() -> dict[str, int]:
 @cache
 def _continuations() -> dict[str, int]:
     """The pieces that continue a word, without the ## that marks them."""
-    return {piece[2:]: number for piece, number in _vocabulary().items() if piece.startswith("##") and len(piece) > 2}
+    return {
+        piece[2:]: number for piece, number in read_vocabulary().items() if piece.startswith("##") and len(piece) > 2
+    }
 
 
 @cache

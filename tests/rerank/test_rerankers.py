@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from assay.config.registry import digested_settings
 from assay.embed import load
 from assay.embed.bert import BertEncoder
 from assay.embed.installed_models import find_model
@@ -15,8 +16,9 @@ from assay.errors import ConfigError
 from assay.rerank import late_interaction
 from assay.rerank.cosine import Cosine
 from assay.rerank.cross_encoder import CrossEncoder
-from assay.rerank.late_interaction import LateInteraction, blend, rescale
+from assay.rerank.late_interaction import LateInteraction
 from assay.rerank.pair_reader import load_pair_reader
+from assay.rerank.standard_blend import blend, rescale
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -243,6 +245,54 @@ def test_cross_encoder_of_002(folder):
     }
     assert by_id(ranking) == pytest.approx(expected, abs=1e-6)
     assert ranking.ids.tolist() == ["two", "one", "none", "three"]
+
+
+def test_cross_encoder_blends_standard_scores(folder):
+    candidates = found({"none": 0.9, "one": 0.8, "two": 0.7, "three": 0.6})
+    ranking = CrossEncoder(folder, pool=3, weight=2.0, blend="standard").apply(Query("key"), candidates, SNAPSHOT)
+    # Scores .9 .8 .7 and logits -1 1 3: z = 1.2247, 0, -1.2247 and its opposite. z + 2z' = -1.2247, 0, 1.2247, mapped
+    # onto the pool's own range .7 … .9; the fourth was not read and keeps its score.
+    assert by_id(ranking) == pytest.approx({"two": 0.9, "one": 0.8, "none": 0.7, "three": 0.6})
+    assert ranking.ids.tolist() == ["two", "one", "none", "three"]
+    unread = CrossEncoder(folder, weight=2.0, blend="standard").apply(
+        Query("key"), found({"one": 0.9, "two": 0.8, "elsewhere": 0.7}), SNAPSHOT
+    )
+    # A candidate without text counts as average: z' = -1, 1, 0 of the two logits that are known.
+    assert unread.ids.tolist() == ["two", "one", "elsewhere"]
+    assert CrossEncoder("x", blend="standard").gives(Range("unit", 0.5, 0.75)) == Range("unit", 0.25, 0.75)
+
+
+def test_a_cross_encoder_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    step, candidates = CrossEncoder(model="tiny-ce"), found({"one": 0.5, "two": 0.4})
+    (note,) = step.apply(Query("key"), candidates, SNAPSHOT).notes
+    assert (note.kind, "cross_encoder.path" in note.cure) == ("degraded", True)
+    home = tmp_path / "models" / "tiny-ce"
+    home.mkdir(parents=True)
+    ranking = step.apply(Query("key"), candidates, SNAPSHOT) if build(home, columns=1) else None
+    assert ranking is not None
+    assert ranking.notes == ()
+    assert by_id(ranking) == by_id(CrossEncoder(str(home)).apply(Query("key"), candidates, SNAPSHOT))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "needs one of path and model"),
+        ({"path": "a", "model": "b"}, "needs one of path and model"),
+        ({"model": "../elsewhere"}, "is no name"),
+        ({"path": "a", "weight": 2.0}, "weight"),
+        ({"path": "a", "blend": "best"}, "blend"),
+    ],
+)
+def test_bad_settings_of_a_cross_encoder(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        CrossEncoder(**settings)
+
+
+def test_later_settings_leave_older_digests_alone():
+    assert set(digested_settings(CrossEncoder("x"))) == {"path", "weight", "pool", "unread", "max_tokens", "sha256"}
+    assert {"model", "blend"} <= set(digested_settings(CrossEncoder(model="x", blend="standard")))
 
 
 def test_a_model_is_loaded_before_the_question_that_first_needs_it(folder, monkeypatch):

@@ -1,0 +1,153 @@
+"""Trains rerankers of our own from all-MiniLM-L6-v2 and judges them: a cross-encoder, and late interaction.
+
+    python -m benchmarks.train_reranker data                    # sample questions, states, mined negatives
+    python -m benchmarks.train_reranker train cross --run ce    # resumes when it was interrupted
+    python -m benchmarks.train_reranker train late --run late --steps 200
+    python -m benchmarks.train_reranker export --run ce --to FOLDER [--install]
+    python -m benchmarks.train_reranker judge --cross ce --late late       # writes receipts/reranker.json
+    python -m benchmarks.train_reranker speed --model FOLDER               # adds pairs per second to the receipt
+
+Everything is kept in --work and may be interrupted at any time; run the same command again. Training pairs are one
+gzip file per source in --train ({"q", "pos", "neg"} per line); lab sets come from ASSAY_DATA. Lists of lab sets are
+mined, but `train` uses only those of --lab-sets, none by default: such a model has seen nothing of any set it is judged
+on. Needs torch (the extra `lvm`), `onnx` and `tokenizers`; bf16 is on unless --no-bf16 is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assay.embed.cache_home import cache_home
+from assay.embed.installed_models import models_folder
+from assay.embed.weights import fetch_weights, read_safetensors
+from assay.errors import AssayError, MissingExtra
+from benchmarks.measure import RECEIPTS
+from benchmarks.reranker.candidates import SETS, collect
+from benchmarks.reranker.corpus import build_corpus, compute_states
+from benchmarks.reranker.mining import mine_lists
+from benchmarks.reranker.sources import LAB_SETS, SOURCES, TrainingError
+
+
+def report(text: str) -> None:
+    print(text, flush=True)
+
+
+def load_weights(options: argparse.Namespace) -> dict[str, Any]:
+    """The encoder's weights, fetched once and kept in the work folder."""
+    kept = options.work / "model.safetensors"
+    if not kept.exists():
+        options.work.mkdir(parents=True, exist_ok=True)
+        raw = fetch_weights(options.weights).raw
+        kept.write_bytes(raw)
+    return read_safetensors(fetch_weights(str(kept)).raw)
+
+
+def make_data(options: argparse.Namespace) -> None:
+    corpus = build_corpus(options.train, options.work, options.seed, options.share, options.sources, options.lab_sets)
+    report(f"{len(corpus.questions)} questions, {corpus.passages} passages")
+    from benchmarks.reranker.encoder import FrozenEncoder  # needs torch; a missing source is reported without
+
+    encode = partial(FrozenEncoder(load_weights(options)).states, bf16=options.bf16)
+    states = compute_states(corpus, options.work, encode, report)
+    lists = mine_lists(corpus, states.vectors(), options.work, report)
+    report(f"{len(lists)} lists")
+
+
+def train(options: argparse.Namespace) -> None:
+    from benchmarks.reranker import arms
+
+    arms.train(
+        options.arm, options.work, options.run, arms.plan_of(options), options.lab_sets, load_weights(options), report
+    )
+
+
+def export(options: argparse.Namespace) -> None:
+    from benchmarks.reranker import arms
+    from benchmarks.reranker.export import NAME
+
+    target = models_folder() / NAME if options.install else options.to
+    if target is None:
+        raise TrainingError("export has no target", "give --to FOLDER or --install")
+    facts = arms.export_cross(options.work, options.run, target, load_weights(options))
+    report(json.dumps(facts, indent=1))
+
+
+def judge(options: argparse.Namespace) -> None:
+    from benchmarks.reranker import arms
+
+    folder = options.work / "judge"
+    for name in options.sets:
+        for split in (options.dev, options.test):
+            collect(folder, name, split, report)
+    measured = arms.judge(options.work, folder, options, load_weights(options), report)
+    arms.update_receipt(RECEIPTS / "reranker.json", measured)
+    for system, result in measured["results"].items():
+        report(f"{system:28} weight {result['weight']} test {result['test']['mean']:.4f}")
+
+
+def speed(options: argparse.Namespace) -> None:
+    from benchmarks.reranker.speed import measure_speed, update_speed
+
+    update_speed(RECEIPTS / "reranker.json", measure_speed(str(options.model)))
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, default=cache_home() / "reranker", help="where everything is kept")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--weights", help="source of the encoder's weights, as `assay model install` takes it")
+    parser.add_argument("--no-bf16", dest="bf16", action="store_false")
+    parser.add_argument("--lab-sets", nargs="*", default=None, choices=[*LAB_SETS], help="lab sets to use")
+    steps = parser.add_subparsers(dest="step", required=True)
+    data = steps.add_parser("data")
+    data.add_argument("--train", type=Path, default=Path(os.environ.get("ASSAY_TRAIN", "train")))
+    data.add_argument("--share", type=float, default=0.4, help="share of the questions in the table of sources")
+    data.add_argument("--sources", nargs="+", default=[*SOURCES], choices=[*SOURCES])
+    training = steps.add_parser("train")
+    training.add_argument("arm", choices=("cross", "late"))
+    training.add_argument("--run", required=True, help="the name of the run, a folder in --work")
+    training.add_argument("--steps", type=int, default=600)
+    training.add_argument("--rate", type=float)
+    training.add_argument("--threads", type=int, default=2)
+    exporting = steps.add_parser("export")
+    exporting.add_argument("--run", required=True)
+    exporting.add_argument("--to", type=Path)
+    exporting.add_argument("--install", action="store_true", help="among the installed models, for the step's `model`")
+    judging = steps.add_parser("judge")
+    judging.add_argument("--cross", nargs="*", default=[], help="runs of the arm cross")
+    judging.add_argument("--late", nargs="*", default=[], help="runs of the arm late")
+    judging.add_argument("--sets", nargs="+", default=SETS)
+    judging.add_argument("--dev", default="dev~50")
+    judging.add_argument("--test", default="test~120")
+    timing = steps.add_parser("speed")
+    timing.add_argument("--model", type=Path, required=True, help="a folder that `export` wrote")
+    options = parser.parse_args(arguments)
+    if options.lab_sets is None:
+        options.lab_sets = [*LAB_SETS] if options.step == "data" else []
+    return options
+
+
+STEPS = {"data": make_data, "train": train, "export": export, "judge": judge, "speed": speed}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parse(arguments)
+    try:
+        STEPS[options.step](options)
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "onnx", "tokenizers"):
+            raise
+        missing = MissingExtra("training a reranker", {"torch": "lvm", "onnx": "model"}.get(error.name, "onnx"))
+        sys.exit(f"error: {missing}")
+    except AssayError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
