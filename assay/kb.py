@@ -13,9 +13,10 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from assay import embed
+from assay.answerability.judge import DEFAULT_BUDGET, AnswerabilityJudge
 from assay.backend.addresses import open_backend, redact_password, resolve_factory
 from assay.backend.contract import NO_GRAPH, GraphBackend, StoreBackend, StoreSnapshot
-from assay.config.resolve import resolve
+from assay.config.resolve import resolve, token_budget
 from assay.config.store_settings import StoreSettings
 from assay.embed.model_languages import ENGLISH_MODELS, FOREIGN_SHARE
 from assay.embed.vector_cache import CachedEmbedder
@@ -338,13 +339,15 @@ class KnowledgeBase(Closeable):
         budget: int | None = None,
         sort: str = "relevance",
         vector: Vector | None = None,
+        abstain: bool | None = None,
     ) -> Answer:
         """Answer a question. `at` is the scoring clock and hides chunks created later; `snapshot` reads an old
         state; `budget` keeps what fits into so many tokens; `sort` puts the best in another order (recency,
-        importance). See docs/tutorial.md for each of them at work."""
+        importance); `abstain` withholds the results of a question that is judged impossible (`answer.answerability`;
+        None: as the pipeline says). See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
-        chosen = self.pipeline(pipeline, budget, sort)
+        chosen = self.pipeline(pipeline, budget, sort, abstain)
         query = Query(
             text=sanitise_query(text),
             vector=vector,
@@ -354,7 +357,13 @@ class KnowledgeBase(Closeable):
         )
         view = self.snapshot(snapshot)
         answer = chosen.run(
-            query, view, self._embed_query, k=k, clock=time.perf_counter, executor=self.executor(chosen)
+            query,
+            view,
+            self._embed_query,
+            k=k,
+            clock=time.perf_counter,
+            executor=self.executor(chosen),
+            judge=self.judge(chosen),
         )
         return replace(answer, remarks=self._remarks(view))
 
@@ -366,9 +375,20 @@ class KnowledgeBase(Closeable):
                 _ = self.embedder
         return self._deadlines.executor(pipeline.digest, pipeline.budget_ms)
 
-    def pipeline(self, pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
-        """A pipeline by preset name, path or value, in another order than relevance, within a token budget."""
-        return resolve(pipeline, budget, sort)
+    def judge(self, pipeline: Pipeline) -> AnswerabilityJudge:
+        """The judge of this store's questions, against the token budget of a pipeline."""
+        return AnswerabilityJudge(self.store.settings["model"] or "", token_budget(pipeline) or DEFAULT_BUDGET)
+
+    def pipeline(
+        self,
+        pipeline: str | Pipeline,
+        budget: int | None = None,
+        sort: str = "relevance",
+        abstain: bool | None = None,
+    ) -> Pipeline:
+        """A pipeline by preset name, path or value, in another order than relevance, within a token budget, abstaining
+        or not."""
+        return resolve(pipeline, budget, sort, abstain)
 
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk has its rank for a query, or why it is missing. `chunk_id` may be a unique beginning."""

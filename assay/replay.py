@@ -121,7 +121,8 @@ def replay(recording: Mapping[str, Any], base: KnowledgeBase) -> ReplayResult:
         if vector is not None and query.text.strip() and not snapshot.lacks("dense"):
             # As a model gave it: a caller's vector is scaled to unit length again, which may move its last bit.
             query, embed = replace(query, vector=None), lambda _: vector
-        answer = pipeline.run(query, snapshot, embed, k=k, executor=ReplayExecutor(recording["steps"]))
+        executor, judge = ReplayExecutor(recording["steps"]), base.judge(pipeline)
+        answer = pipeline.run(query, snapshot, embed, k=k, executor=executor, judge=judge)
         same = ranking_digest(answer.chosen) == recording["answer"]
         return ReplayResult(answer, same, "" if same else _hint(recording, snapshot.digest))
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:

@@ -112,7 +112,8 @@ class Bench:
 
     def _search(self, pipeline: Pipeline, topic: str) -> TopicResult:
         query = self.query(topic, pipeline.needs("vector"))
-        answer = pipeline.run(query, self.snapshot, k=self.snapshot.size)
+        judge = self.workspace.kb.judge(pipeline) if pipeline.abstain else None
+        answer = pipeline.run(query, self.snapshot, k=self.snapshot.size, judge=judge)
         return self.collect(topic, answer, pipeline.k)
 
     def collect(self, topic: str, answer: Answer, k: int) -> TopicResult:

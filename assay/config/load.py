@@ -3,6 +3,7 @@
 k = 10                       # what triggers read, and the default length of an answer
 complete = true              # every leg also scores what the other legs found
 budget_ms = 1500             # the most that all legs and steps may take together
+abstain = true               # no results for a question that is judged impossible
 [legs.bm25]                  # the name of the leg; `use` defaults to it
 k = 100                      # how many candidates it returns; the other keys: plans.py
 [fuse]
@@ -50,7 +51,7 @@ from assay.errors import ConfigError, nearest
 from assay.fuse.grouped import Grouped
 from assay.protocols import Fuser
 
-_TOP = ("name", "about", "k", "complete", "budget_ms", "legs", "fuse", "step")
+_TOP = ("name", "about", "k", "complete", "budget_ms", "abstain", "legs", "fuse", "step")
 _INSIDE = ("k", "complete", "legs", "fuse", "step")
 
 
@@ -147,6 +148,7 @@ def _read_pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
         k=check_positive(read_typed(config, "k", int, 10), "k"),
         complete=read_typed(config, "complete", bool, False),
         budget_ms=read_milliseconds(config, "budget_ms", "the pipeline"),
+        abstain=read_typed(config, "abstain", bool, False),
     )
 
 
@@ -173,6 +175,7 @@ def to_dict(pipeline: Pipeline) -> dict[str, Any]:
             for plan in pipeline.steps
         ],
         **({} if pipeline.budget_ms is None else {"budget_ms": pipeline.budget_ms}),
+        **({"abstain": True} if pipeline.abstain else {}),
     }
 
 
@@ -202,6 +205,8 @@ def to_config(pipeline: Pipeline) -> dict[str, Any]:
     config: dict[str, Any] = {"k": pipeline.k, **_complete_key(pipeline)}
     if pipeline.budget_ms is not None:
         config["budget_ms"] = pipeline.budget_ms
+    if pipeline.abstain:
+        config["abstain"] = True
     config["legs"] = {plan.name: _drop_unset(leg_config(plan, to_config)) for plan in pipeline.legs}
     fuser = pipeline.fuser
     if fuser is not None:

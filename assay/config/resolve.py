@@ -12,9 +12,11 @@ from assay.score.importance import Importance
 from assay.select.budget import Budget
 
 
-def resolve(pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
+def resolve(
+    pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance", abstain: bool | None = None
+) -> Pipeline:
     """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place of a
-    prior by importance; a token budget becomes the last step."""
+    prior by importance; a token budget becomes the last step; `abstain` overrides the pipeline's own."""
     chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
     steps = list(chosen.steps)
     if sort != "relevance":
@@ -22,7 +24,16 @@ def resolve(pipeline: str | Pipeline, budget: int | None = None, sort: str = "re
         steps.append(StepPlan("sort", build_component("step", "sort", {"by": sort}, "sort")))
     if budget is not None:
         steps.append(StepPlan("budget", Budget(tokens=budget)))
-    return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))
+    abstain = chosen.abstain if abstain is None else abstain
+    if steps == list(chosen.steps) and abstain == chosen.abstain:
+        return chosen
+    return with_digest(replace(chosen, steps=tuple(steps), abstain=abstain))
+
+
+def token_budget(pipeline: Pipeline) -> int | None:
+    """The tokens that the results of a pipeline may take; None where no step bounds them."""
+    budgets = [plan.step.tokens for plan in pipeline.steps if isinstance(plan.step, Budget)]
+    return min(budgets, default=None)
 
 
 @lru_cache(maxsize=32)

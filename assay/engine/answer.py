@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.engine import render
+from assay.engine.answerability import Answerability
 from assay.engine.foreign_chunks import base_snapshot
 from assay.engine.trace import (
     ChunkStep,
@@ -114,6 +115,8 @@ class Answer:
     snapshot: Snapshot
     remarks: tuple[str, ...] = ()
     """What the store says about itself beside this answer, e.g. that its text is not in the model's language."""
+    answerability: Answerability | None = None
+    """Whether the store can answer the question within a token budget, and if not, why; None where nobody judged."""
     ms: float = 0.0
     """What it took as a whole; steps that ran in parallel count once. Measured, so it is no part of any digest."""
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import cast
 
 from assay.engine.answer import Answer, Degradation, Outcome, Span, SpanKind, Status
+from assay.engine.answerability import Answerability, Judge
 from assay.engine.complete import complete_scores
 from assay.engine.digests import normalise_vector, query_digest, ranking_digest
 from assay.engine.executor import CostExecutor, Executor, Job, leg_job, step_job
@@ -24,6 +25,7 @@ __all__ = ["LegPlan", "Pipeline", "StepPlan"]
 
 _NOT_ASKED = Reason("the pipeline did not ask for a query vector")
 _EMPTY_QUERY = Reason("the query is empty")
+_NO_JUDGE = Reason("nobody judges whether the question can be answered", "search through a knowledge base")
 _NO_MODEL = Reason("no embedding model is loaded", "assay model install")
 
 
@@ -33,7 +35,8 @@ class Pipeline:
 
     `k` is what triggers read, and the length of an answer when the caller names none; asking for fewer gives a prefix
     (law 9). With `complete` the fuser sees every leg's score of every candidate, see complete.py. `budget_ms` bounds
-    all legs and steps together, but never drops the first leg, unless that has a trigger.
+    all legs and steps together, but never drops the first leg, unless that has a trigger. With `abstain` a question that
+    is judged impossible gets no results; they are on the trace.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Pipeline:
     complete: bool = False
     digest: str = field(default="", compare=False)
     budget_ms: float | None = None
+    abstain: bool = False
 
     def __post_init__(self) -> None:
         if not self.legs:
@@ -62,9 +66,11 @@ class Pipeline:
         k: int | None = None,
         clock: Callable[[], float] = lambda: 0.0,
         executor: Executor | None = None,
+        judge: Judge | None = None,
     ) -> Answer:
         """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures; `executor`
-        runs the legs and steps, by default a CostExecutor with this pipeline's budget."""
+        runs the legs and steps, by default a CostExecutor with this pipeline's budget; `judge` says whether the
+        question can be answered."""
         start = clock()
         run = _Run(snapshot, clock, executor or CostExecutor(self.budget_ms))
         query = run.embed(query, self.needs("vector"), embed)
@@ -76,11 +82,13 @@ class Pipeline:
         for step in self.steps:
             ranking = run.step(step, query, ranking)
         chosen = top(ranking, self.k if k is None else k)
+        answerability = None if judge is None else run.judge(judge, query)
+        kept = run.abstain(answerability, chosen) if self.abstain else chosen
         return Answer(
             query=query,
-            chosen=chosen,
+            chosen=kept,
             trace=tuple(run.spans),
-            status=Status(len(chosen), tuple(run.problems)),
+            status=Status(len(kept), tuple(run.problems), abstained=len(kept) < len(chosen)),
             digests={
                 "pipeline": self.digest,
                 "snapshot": snapshot.digest,
@@ -88,6 +96,7 @@ class Pipeline:
                 **run.source_digests,
             },
             snapshot=run.snapshot,
+            answerability=answerability,
             ms=(clock() - start) * 1000.0,
         )
 
@@ -251,6 +260,27 @@ class _Run:
             check_subset(before, after, plan.name)
         self._check_rows(after, plan.step, plan.name)
         return self._span(plan.name, kind, len(before), after, start)
+
+    def judge(self, judge: Judge, query: Query) -> Answerability | None:
+        """The judgement of the query; where it fails, the results stand and the status says why."""
+        try:
+            return judge(query, self.snapshot, self.spans)
+        except (LawBroken, QueryError):
+            raise
+        except AssayError as error:
+            self.problems.append(Degradation("answerability", error.reason, skipped=True))
+            return None
+
+    def abstain(self, answerability: Answerability | None, chosen: Ranking) -> Ranking:
+        """Withhold the results of an impossible question; the trace names each of them with the reason."""
+        start = self.clock()
+        if answerability is None:
+            return self._skip("abstain", "select", chosen, start, _NO_JUDGE, "unable")
+        if answerability.answerable or not len(chosen):
+            return self._span("abstain", "select", len(chosen), chosen, start, checked=True)
+        why = f"{answerability.kind}: {answerability.why}"
+        kept = chosen.take(slice(0)).noted(Note("dropped", why, tuple(chosen.ids.tolist())))
+        return self._span("abstain", "select", len(chosen), kept, start)
 
     def _lacking(self, needs: frozenset[str], query: Query) -> Reason | None:
         """Why a component that needs these cannot run; None when it can."""

@@ -30,6 +30,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "degraded": list(status.degraded),
             "remarks": list(answer.remarks),
         },
+        "answerability": None if answer.answerability is None else answer.answerability.to_json(),
         "hits": [hit_json(hit) for hit in answer],
         "trace": [
             {
@@ -103,7 +104,9 @@ def answer_html(answer: Answer) -> str:
 
 def _summary(answer: Answer) -> str:
     version = "" if answer.version is None else f", v{answer.version}"
-    return f"{answer.status.word}, {len(answer)} of {answer.searched:,} chunks{version}"
+    judged = answer.answerability
+    impossible = "" if judged is None or judged.answerable else f", impossible ({judged.kind}): {judged.why}"
+    return f"{answer.status.word}, {len(answer)} of {answer.searched:,} chunks{version}{impossible}"
 
 
 def _marked(hit: Hit) -> str:

@@ -62,6 +62,8 @@ class Status:
 
     found: int
     problems: tuple[Degradation, ...] = ()
+    abstained: bool = False
+    """Results were found and withheld, because the caller asked for abstention and the question is impossible."""
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -70,6 +72,8 @@ class Status:
 
     @property
     def word(self) -> str:
+        if self.abstained:
+            return "abstained"
         if self.problems:
             return "degraded" if self.found else "nothing found, degraded"
         return "answered" if self.found else "nothing found"

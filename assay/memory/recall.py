@@ -48,7 +48,7 @@ def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptiv
         return RecallAnswer(request.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
     full_answer = _recall_all(kb, view, request)
     hits = full_answer.hits[: request.k]
-    return replace(full_answer, hits=hits, status=Status(len(hits), full_answer.status.problems))
+    return replace(full_answer, hits=hits, status=replace(full_answer.status, found=len(hits)))
 
 
 def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> RecallAnswer:
@@ -57,7 +57,13 @@ def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> Re
     query = Query(text=request.text, at=request.at, where=where)
     executor = kb.executor(request.pipeline)
     answer = request.pipeline.run(
-        query, view.snapshot, _lazy_embedder(kb), k=request.pool, clock=time.perf_counter, executor=executor
+        query,
+        view.snapshot,
+        _lazy_embedder(kb),
+        k=request.pool,
+        clock=time.perf_counter,
+        executor=executor,
+        judge=kb.judge(request.pipeline),
     )
     notes: list[str] = []
     memories = _serve(view, request, answer, notes)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from assay.engine.answer import Answer, ChunkStep, Hit, Status
+from assay.engine.answerability import Answerability
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
@@ -165,11 +166,20 @@ class RecallAnswer:
     def __len__(self) -> int:
         return len(self.hits)
 
+    @property
+    def answerability(self) -> Answerability | None:
+        """Whether these memories can answer the question; None when nothing was looked up."""
+        return None if self.answer is None else self.answer.answerability
+
+    def _answerability_json(self) -> dict[str, Any] | None:
+        return None if self.answerability is None else self.answerability.to_json()
+
     def to_json(self) -> dict[str, Any]:
         return {
             "query": self.query,
             "status": {"word": self.word, "found": len(self.hits), "degraded": list(self.status.degraded)},
             "skipped": self.skipped or None,
+            "answerability": self._answerability_json(),
             "hits": [hit.to_json() for hit in self.hits],
             "notes": list(self.notes),
             "remarks": list(self.remarks),

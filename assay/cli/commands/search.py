@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("query")
 @search_options
+@click.option(
+    "--abstain/--no-abstain", default=None, help="Withhold the results of a question that is judged impossible."
+)
 @click.option("-q", "--quiet", is_flag=True, help="One line per result: rank, score, id, title, with tabs between.")
 @click.option("--fail-empty", is_flag=True, help="Exit with 1 when nothing is found.")
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep it to replay it.")
@@ -33,6 +36,7 @@ def search(
     store: str,
     as_data: bool,
     plain: bool,
+    abstain: bool | None,
     quiet: bool,
     fail_empty: bool,
     record: Path | None,
@@ -41,8 +45,10 @@ def search(
     """Ask a store; every result says why it stands where it stands.
 
     QUERY is any text, or - for standard input. The answer says which steps ran and which could not; nothing found is
-    an answer too, and the exit code is 0 unless --fail-empty is given. With --record the query, the decisions of its
-    triggers and deadlines, and the results of other sources are written to a file, for `assay replay`.
+    an answer too, and the exit code is 0 unless --fail-empty is given. When the store cannot answer the question, or
+    not within the token budget (400 without --budget), a line says so and why; --abstain then withholds the results.
+    With --record the query, the decisions of its triggers and deadlines, and the results of other sources are written
+    to a file, for `assay replay`.
     """
     from assay.cli.terminal import format_json
 
@@ -52,12 +58,12 @@ def search(
         arguments = search_arguments(
             k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
         )
-        answer = base.search(query_text(query), **arguments)
+        answer = base.search(query_text(query), abstain=abstain, **arguments)
         if record is not None:
             from assay import replay
             from assay.util.atomic_files import write_text
 
-            recorded = replay.record(answer, base.pipeline(pipeline, budget, sort), with_text=with_text)
+            recorded = replay.record(answer, base.pipeline(pipeline, budget, sort, abstain), with_text=with_text)
             write_text(record, format_json(recorded, indent=1) + "\n")
         if as_data:
             click.echo(format_json(answer.to_json(), indent=2))
@@ -80,3 +86,6 @@ def _show_quietly(answer: Answer) -> None:
         click.echo(f"{hit.rank}\t{hit.score:.6g}\t{sanitize(hit.id)}\t{place}")
     for line in answer.status.degraded:
         click.echo(f"degraded: {sanitize(line)}", err=True)
+    judged = answer.answerability
+    if judged is not None and not judged.answerable:
+        click.echo(f"impossible: {judged.kind}: {sanitize(judged.why)}", err=True)

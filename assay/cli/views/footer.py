@@ -10,7 +10,7 @@ from assay.cli.terminal import format_count, sanitize
 from assay.cli.views.layout import flow_pieces
 from assay.engine.answer import Answer, Span
 
-_STATUS_STYLES = {"answered": "bold green", "nothing found": "bold"}
+_STATUS_STYLES = {"answered": "bold green", "nothing found": "bold", "abstained": "bold"}
 
 
 def footer_lines(answer: Answer, pipeline: str, width: int) -> list[Text]:
@@ -18,6 +18,7 @@ def footer_lines(answer: Answer, pipeline: str, width: int) -> list[Text]:
     lines = [
         *warning_lines(answer),
         *remark_lines(answer),
+        *impossible_lines(answer),
         *_facts(answer, pipeline, width),
         *flow_pieces(step_texts(answer), width),
     ]
@@ -35,7 +36,17 @@ def warning_lines(answer: Answer) -> Iterator[Text]:
 def remark_lines(answer: Answer) -> Iterator[Text]:
     for remark in answer.remarks:
         yield Text.assemble(("note: ", "yellow"), sanitize(remark))
-    yield from (Text(sanitize(line), "dim") for line in answer.messages())
+    withheld = "abstain: " if answer.status.abstained else None  # said by impossible_lines
+    lines = (line for line in answer.messages() if withheld is None or not line.startswith(withheld))
+    yield from (Text(sanitize(line), "dim") for line in lines)
+
+
+def impossible_lines(answer: Answer) -> Iterator[Text]:
+    """Why the question cannot be answered, when it cannot: `impossible (listing): about 140 chunks match; …`."""
+    judged = answer.answerability
+    if judged is not None and not judged.answerable:
+        kind = str(judged.kind).replace("_", " ")
+        yield Text.assemble((f"impossible ({kind}): ", "bold yellow"), (sanitize(judged.why), "yellow"))
 
 
 def _facts(answer: Answer, pipeline: str, width: int) -> list[Text]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from assay.cli.terminal import format_count, format_date, make_console, sanitize, supports_unicode
 from assay.cli.views.answer import format_score
-from assay.cli.views.footer import remark_lines, step_texts, warning_lines
+from assay.cli.views.footer import impossible_lines, remark_lines, step_texts, warning_lines
 from assay.cli.views.layout import align_columns, flow_pieces, spread_ends, wrap
 from assay.cli.views.waterfall import largest_addend, leg_colours, waterfall_pieces
 from assay.engine.answer import ChunkStep
@@ -127,6 +127,7 @@ def _ending(recalled: RecallAnswer, screen: Console) -> Iterator[Text]:
     assert answer is not None
     yield from warning_lines(answer)
     yield from remark_lines(answer)
+    yield from impossible_lines(answer)
     for note in recalled.notes:
         yield from wrap(Text(sanitize(note), "dim"), screen, 0)
     spent = answer.ms

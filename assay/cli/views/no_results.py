@@ -15,9 +15,20 @@ def explain_empty(answer: Answer) -> Iterator[Text]:
     """The lines that explain an empty answer."""
     query = sanitize(answer.query.text)
     subject = f" for “{query if len(query) <= 60 else query[:59] + '…'}”" if query else ": the query is empty"
+    if answer.status.abstained:
+        yield from _withheld(answer, subject)
+        return
     yield Text(f"Nothing found{subject}.", "bold")
     for reason in _reasons(answer):
         yield Text(f"  {reason}.")
+    yield Text()
+
+
+def _withheld(answer: Answer, subject: str) -> Iterator[Text]:
+    """What was found and withheld, and how to see it."""
+    count = sum(len(note.ids) for span in answer.trace if span.name == "abstain" for note in span.notes)
+    yield Text(f"Abstained{subject}: {format_count(count, 'result')} withheld.", "bold")
+    yield Text("  See what was found: --no-abstain.")
     yield Text()
 
 

@@ -60,6 +60,14 @@ class StatusResult(ToolResult):
     degraded: list[str] = Field(description="what could not run, and why; the result was made without it")
 
 
+class AnswerabilityResult(ToolResult):
+    """Whether the memories can answer the question."""
+
+    word: Literal["answerable", "impossible"]
+    kind: Literal["listing", "diff", "long_evidence", "out_of_scope"] | None
+    why: str
+
+
 class RecalledMemoryResult(ToolResult):
     """One recalled memory at its rank."""
 
@@ -76,6 +84,7 @@ class RecallResult(ToolResult):
     query: str
     status: StatusResult
     skipped: str | None = Field(description="why nothing was looked up; null when something was")
+    answerability: AnswerabilityResult | None = Field(description="impossible: the hits may not answer it, see why")
     hits: list[RecalledMemoryResult]
     notes: list[str] = Field(description="what was served in the place of superseded memories, and what was not")
     remarks: list[str] = Field(description="what the steps say of themselves: who reranked, what was dropped and why")
