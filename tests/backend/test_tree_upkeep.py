@@ -137,6 +137,9 @@ def test_settings_of_a_newer_version_stop_the_tree_only(tmp_path: Path) -> None:
         writer.set("tree", {"wings": 2})
         writer.touch()
     assert backend.snapshot().size == 9
+    (tree_folder(backend) if backend.compact() else tmp_path).mkdir(exist_ok=True)  # as if a tree had been in use
+    add(backend, range(9, 12))
+    assert backend.compact()
     with pytest.raises(ConfigError, match="wings"):
         backend.snapshot().tree()
     backend.build_tree(TreeSettings())

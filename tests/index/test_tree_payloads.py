@@ -14,7 +14,7 @@ from assay.index.tree.keywords import choose_keywords
 from assay.index.tree.layout import TreeLayout, TreeSettings
 from assay.index.tree.leaf_words import LeafWords, count_leaf_words, write_leaf_words
 from assay.index.tree.prototypes import find_centres
-from assay.index.tree.sentences import LONGEST, Sentence, choose_sentences
+from assay.index.tree.sentences import LONGEST, NodeSentence, choose_sentences
 from assay.index.words import WordIndex
 from assay.index.words_builder import WordIndexBuilder
 
@@ -145,8 +145,8 @@ def test_centres_are_the_middle_and_then_the_farthest() -> None:
     assert find_centres(points[:0], 4).tolist() == []
 
 
-def sentence(row: int, terms: set[int], length: int = 8) -> Sentence:
-    return Sentence(row, 0, 10, length, frozenset(terms))
+def sentence(row: int, terms: set[int], length: int = 8) -> NodeSentence:
+    return NodeSentence(row, 0, 10, length, frozenset(terms))
 
 
 def test_sentences_gain_by_what_is_not_said_yet() -> None:

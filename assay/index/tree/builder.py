@@ -21,7 +21,7 @@ from assay.index.tree.leaf_words import remove_builder_files, write_leaf_words
 from assay.index.tree.prototypes import choose_prototypes
 from assay.index.tree.sentences import (
     NodeKeywords,
-    Sentence,
+    NodeSentence,
     list_ancestors,
     pack_sentences,
     summarise_inner,
@@ -134,7 +134,7 @@ def _stop_terms(words: WordIndex, analyser: Analyser) -> Rows:
 
 def _summarise_leaves(
     rows: TreeRows, layout: TreeLayout, keywords: NodeKeywords, progress: Progress
-) -> dict[int, list[Sentence]]:
+) -> dict[int, list[NodeSentence]]:
     order = np.argsort(layout.leaf_of_row, kind="stable")
     leaves = layout.leaves()
     bounds = np.searchsorted(layout.leaf_of_row[order], leaves)
