@@ -14,6 +14,7 @@ from assay.index.atomic_folder import atomic_folder, write_manifest
 from assay.index.similarity import Bm25Similarity
 from assay.index.tree.clustering import build_layout
 from assay.index.tree.families import FamilyGroups, group_families
+from assay.index.tree.headings import HeadingPath, build_heading_layout, make_path
 from assay.index.tree.index import TREE_FORMAT, TreeIndex, add_to_parents, sum_leaf_vectors
 from assay.index.tree.keywords import choose_keywords
 from assay.index.tree.layout import TreeLayout, TreeSettings
@@ -57,8 +58,12 @@ class TreeRows:
 def build_tree(rows: TreeRows, folder: Path, settings: TreeSettings, progress: Progress = lambda *_: None) -> TreeIndex:
     """Build the tree of these rows atomically in `folder`."""
     with atomic_folder(folder) as temporary:
-        groups = group_families(_texts(rows), seed=1, progress=progress, total=rows.size)
-        layout = build_layout(rows.vectors, groups.families, settings, settings.seed, progress)
+        paths: list[HeadingPath] = []
+        groups = group_families(_read_texts(rows, paths), seed=1, progress=progress, total=rows.size)
+        if settings.kind == "headings":
+            layout = build_heading_layout(rows.vectors, paths, settings)
+        else:
+            layout = build_layout(rows.vectors, groups.families, settings, settings.seed, progress)
         _save_layout(temporary, layout)
         _save_families(temporary, layout, groups)
         sums = sum_leaf_vectors(rows.vectors, layout.leaf_of_row, len(layout.parent))
@@ -81,9 +86,11 @@ def build_tree(rows: TreeRows, folder: Path, settings: TreeSettings, progress: P
     return TreeIndex(folder, rows.words, rows.base, settings)
 
 
-def _texts(rows: TreeRows) -> Iterator[str]:
+def _read_texts(rows: TreeRows, paths: list[HeadingPath]) -> Iterator[str]:
+    """Yield the text of each row, and add its path to `paths`."""
     for first in range(0, rows.size, READ):
         for chunk in rows.read(range(first, min(first + READ, rows.size))):
+            paths.append(make_path(chunk))
             yield chunk.indexed_text
 
 
