@@ -238,6 +238,11 @@ class TreeView(Protocol):
         """The live rows below a node, ascending."""
         ...
 
+    def visible(self, query: Query) -> NDArray[np.bool_]:
+        """Which rows are live and allowed by the query's filter, scope and clock. Nodes speak of all live rows, so a
+        leg that reads rows through nodes filters them with this."""
+        ...
+
     def prototypes(self, nodes: Rows) -> tuple[Rows, Rows, Vectors]:
         """(place in `nodes`, row, unit vector) of live rows that stand for these nodes."""
         ...

@@ -1,8 +1,8 @@
 """Measures building the tree of chunks: seconds, processor seconds, memory and disk, from 10k to 200k chunks.
 
 The corpus is the simulated organisation, written by its generator and embedded by the local model (from the cache where
-it has been embedded before; not part of any number). The index of each size is built anew beside the tree, so that
-both can be compared. Then the look-ups of a tree and those of a flat search run in turns.
+it has been embedded before; not part of any number). Then the look-ups of a tree and those of a flat search run in
+turns. Seconds depend on what else the machine does, processor seconds much less.
 
 Each size runs in a process of its own, so that its peak of memory is its own.
 
@@ -27,13 +27,11 @@ import numpy as np
 
 from assay.bench import datasets, workspace
 from assay.bench.rb006.world import build_world, write_world
-from assay.index.generation import build_generation
 from assay.index.tree.layout import TreeSettings
 from assay.types import Query
 from benchmarks.measure import private_mb, time_in_turns, write_receipt
 
 SEED = 6
-CHANGED = 1_000
 ASKED = 100
 
 
@@ -67,16 +65,12 @@ def _processor_seconds() -> float:
 
 
 def measure(size: int, folder: Path) -> dict[str, Any]:
-    """Build index and tree of one size, then time look-ups before and after changes."""
+    """Build the tree of one size, then time look-ups."""
     write_world(build_world(SEED, "dev", size), folder / "world")
     dataset = datasets.load(str(folder / "world"), "dev")
     with workspace.prepare(dataset) as prepared:
         kb = prepared.kb
         backend, generation = kb.backend, kb.backend.generation  # type: ignore[attr-defined]
-        model = kb.store.settings["model"], kb.store.settings["dim"]
-        index_s, index_cpu, _ = time_both(
-            lambda: build_generation(kb.store, kb.store.version(), folder / "index", backend.analyser, model)
-        )
         shutil.rmtree(generation.tree_folder, ignore_errors=True)
         clock, before = StageClock(), private_mb()
         tree_s, tree_cpu, _ = time_both(lambda: kb.build_tree(TreeSettings(), clock.step))
@@ -94,9 +88,6 @@ def measure(size: int, folder: Path) -> dict[str, Any]:
             "tree_cpu_s": round(tree_cpu, 1),
             "chunks_per_s": round(size / tree_s),
             "chunks_per_cpu_s": round(size / tree_cpu),
-            "index_s": round(index_s, 1),
-            "index_cpu_s": round(index_cpu, 1),
-            "tree_over_index_cpu": round(tree_cpu / index_cpu, 2),
             "stages_s": clock.rounded(),
             "tree_mb_on_disk": round(sum(p.stat().st_size for p in generation.tree_folder.iterdir()) / 1e6, 1),
             "private_mb_more": round(private_mb() - before, 1),
@@ -112,7 +103,7 @@ def measure_look_ups(snapshot: Any, queries: list[Query]) -> dict[str, Any]:
     """Time what routers read, and the two searches of a flat pipeline, in turns."""
     tree = snapshot.tree()
     nodes = np.arange(tree.size)
-    _, _, centres = tree.prototypes(nodes)
+    top = np.array(tree.children(0))
     times = time_in_turns(
         {
             "flat: bm25 and dense, 100 each": lambda i: (
@@ -121,7 +112,7 @@ def measure_look_ups(snapshot: Any, queries: list[Query]) -> dict[str, Any]:
             ),
             "scores of all rows": lambda i: tree.row_scores(queries[i]),
             "bounds of all nodes": lambda i: tree.impacts(nodes, queries[i]),
-            "cosines of all prototypes": lambda i: centres @ queries[i].vector,
+            "prototypes of the root's children": lambda _: tree.prototypes(top),
         },
         len(queries),
     )

@@ -137,6 +137,9 @@ def test_settings_of_a_newer_version_stop_the_tree_only(tmp_path: Path) -> None:
         writer.set("tree", {"wings": 2})
         writer.touch()
     assert backend.snapshot().size == 9
+    (tree_folder(backend) if backend.compact() else tmp_path).mkdir(exist_ok=True)  # as if a tree had been in use
+    add(backend, range(9, 12))
+    assert backend.compact()
     with pytest.raises(ConfigError, match="wings"):
         backend.snapshot().tree()
     backend.build_tree(TreeSettings())
@@ -262,3 +265,17 @@ def test_a_killed_build_leaves_nothing_behind(tmp_path: Path) -> None:
     assert again.sweep() == 1
     assert [check.state for check in again.health() if check.name == "leftovers"] == ["ok"]
     again.close()
+
+
+def test_the_tree_of_headings(tmp_path: Path) -> None:
+    backend = make_backend(tmp_path / "kb")
+    add(backend, range(60))
+    backend.build_tree(replace(SMALL, kind="headings"))
+    add(backend, range(60, 70))
+    remove(backend, range(0, 60, 7))
+    snapshot = backend.snapshot()
+    tree = snapshot.tree()
+    assert tree.rows(0).tolist() == sorted(snapshot.live_rows(None).tolist())
+    assert np.bincount(tree.index.leaf_of_row).max() <= 8
+    assert all(tree.payload(node).summary for node in range(tree.size) if len(tree.rows(node)))
+    backend.close()

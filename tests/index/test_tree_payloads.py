@@ -10,11 +10,12 @@ import pytest
 from assay.index.postings import PostingsWriter
 from assay.index.similarity import Bm25Similarity
 from assay.index.tree.grid import to_grid
+from assay.index.tree.headings import build_heading_layout, cut_runs
 from assay.index.tree.keywords import choose_keywords
 from assay.index.tree.layout import TreeLayout, TreeSettings
 from assay.index.tree.leaf_words import LeafWords, count_leaf_words, write_leaf_words
 from assay.index.tree.prototypes import find_centres
-from assay.index.tree.sentences import LONGEST, Sentence, choose_sentences
+from assay.index.tree.sentences import LONGEST, NodeSentence, choose_sentences
 from assay.index.words import WordIndex
 from assay.index.words_builder import WordIndexBuilder
 
@@ -145,8 +146,8 @@ def test_centres_are_the_middle_and_then_the_farthest() -> None:
     assert find_centres(points[:0], 4).tolist() == []
 
 
-def sentence(row: int, terms: set[int], length: int = 8) -> Sentence:
-    return Sentence(row, 0, 10, length, frozenset(terms))
+def sentence(row: int, terms: set[int], length: int = 8) -> NodeSentence:
+    return NodeSentence(row, 0, 10, length, frozenset(terms))
 
 
 def test_sentences_gain_by_what_is_not_said_yet() -> None:
@@ -167,3 +168,24 @@ def test_settings_remember_what_differs() -> None:
     assert changed.to_json() == {"seed": 3, "summaries": "generic"}
     assert TreeSettings.from_json(changed.to_json()) == changed
     assert TreeSettings.from_json(None) == TreeSettings()
+
+
+def test_headings_are_cut_where_paths_differ_most() -> None:
+    paths = [("a", "x", "1")] * 3 + [("a", "x", "2")] * 2 + [("a", "y", "1")] * 3 + [("b", "z", "")] * 2
+    # 2 to 4 rows a leaf: after 3 rows the section changes; after 2 more the document does; the rest fits.
+    assert cut_runs(paths, 2, 4).tolist() == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    assert cut_runs(paths, 2, 10).tolist() == [0] * 10
+    assert cut_runs([("a",)] * 5, 1, 2).tolist() == [0, 0, 1, 1, 2]  # nothing to choose by: full leaves
+    assert cut_runs([], 1, 2).tolist() == []
+
+
+def test_the_tree_of_headings_keeps_documents_together() -> None:
+    paths = [(f"d{row % 5}", f"s{row % 10}") for row in range(60)]  # five documents of twelve rows, two sections each
+    settings = TreeSettings(kind="headings", branching=2, leaf_min=4, leaf_cap=8)
+    layout = build_heading_layout(np.zeros((60, 4), np.float32), paths, settings)
+    for leaf in layout.leaves():
+        assert len({paths[row] for row in np.flatnonzero(layout.leaf_of_row == leaf)}) == 1
+    assert layout.child_count.max() == 2
+    assert len(set(layout.level[layout.leaves()].tolist())) == 1
+    none = build_heading_layout(np.zeros((0, 4), np.float32), [], settings)
+    assert len(none.parent) == 0

@@ -322,15 +322,7 @@ class LocalBackend:
         return derived.is_graph_due(self)
 
     def build_graph(self, progress: Progress = lambda *_: None) -> int:
-        """Build the graph of the current generation now, instead of for the first question; how many chunks it covers.
-
-        Every later generation is built with one. 0 when there is no generation yet: then a graph costs nothing.
-        """
-        generation = self.generation
-        if generation is None:
-            return 0
-        self.build_graph_of(generation, progress)
-        return generation.size
+        return derived.build_graph_now(self, progress)
 
     def build_graph_of(self, generation: Generation, progress: Progress) -> None:
         with _translate_index_errors():

@@ -6,7 +6,6 @@ Rows 0 … G−1 are the generation's, in id order; rows from G on are the tail'
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.local.tree import LocalTreeSource, open_summaries, open_tree
+from assay.backend.local.tree import LocalTreeSource, describe_settings, open_summaries, open_tree
 from assay.backend.shared.bm25 import LexicalView, score_rows, search
 from assay.backend.shared.entity_postings import GraphEntities
 from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
@@ -92,7 +91,7 @@ class LocalSnapshot:
         content = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
         return hashlib.sha256(
             f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}"
-            f"{_describe_tree(self._tree_settings)}".encode()
+            f"{describe_settings(self._tree_settings)}".encode()
         ).hexdigest()
 
     @cached_property
@@ -397,8 +396,3 @@ class LocalSnapshot:
 
 def _all(mask: Mask | None, size: int) -> Mask:
     return np.ones(size, np.bool_) if mask is None else mask
-
-
-def _describe_tree(settings: Mapping[str, Any]) -> str:
-    """What a digest covers of the tree's settings; "" for the defaults."""
-    return f"|tree={json.dumps(settings, sort_keys=True)}" if settings else ""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import weakref
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -148,3 +149,8 @@ def remove_summaries(store: SqliteStore) -> bool:
     for path in paths:
         path.unlink(missing_ok=True)
     return bool(paths)
+
+
+def describe_settings(settings: Mapping[str, Any]) -> str:
+    """What a snapshot's digest covers of the tree's settings; "" for the defaults."""
+    return f"|tree={json.dumps(settings, sort_keys=True)}" if settings else ""

@@ -135,6 +135,9 @@ class SnapshotTree:
         first, end = self.leaf_ranges
         return np.unique(rows[start[first[node]] : start[end[node]]])
 
+    def visible(self, query: Query) -> Mask:
+        return self.source.visible(query)
+
     # -- vectors
 
     @cached_property

@@ -21,6 +21,11 @@ def tree() -> None:
 
 
 @tree.command()
+@click.option(
+    "--kind",
+    type=click.Choice(["clusters", "headings"]),
+    help="Similar chunks together, or chunks of one document and section.  [default: clusters]",
+)
 @click.option("--branching", type=int, metavar="N", help="The most children of a node.  [default: 16]")
 @click.option("--levels", type=int, metavar="N", help="Levels below the root.  [default: 3]")
 @click.option("--leaf-min", type=int, metavar="N", help="Chunks that a leaf should have at least.  [default: 64]")
