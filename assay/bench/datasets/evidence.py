@@ -18,8 +18,10 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.bench.datasets import spans
+from assay.bench.datasets.defects import report_defect
+from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.manifest import Manifest
-from assay.bench.datasets.passages import PassageRow, read_passages, sort_passages
+from assay.bench.datasets.passages import UNUSABLE, PassageRow, read_passages, sort_passages
 from assay.bench.datasets.raw_dataset import EvidenceRows, NoEvidence, Record
 from assay.bench.types import Evidence, Topic
 from assay.ingest.dates import abbreviate
@@ -56,10 +58,15 @@ class DocumentEvidence:
         found: dict[str, dict[tuple[str, int, int], Evidence]] = {}
         groups: dict[str, dict[object, int]] = {}
         for row in self.rows:
-            if row.document not in documents:
-                raise row.missing()
+            try:
+                if row.document not in documents:
+                    raise row.missing()
+                spans_found = list(_find_spans(row, documents[row.document]))
+            except DatasetError as error:
+                report_defect(UNUSABLE, error)
+                continue
             text = documents[row.document]["text"]
-            for start, end in _find_spans(row, documents[row.document]):
+            for start, end in spans_found:
                 group_name = row.fields.get("group")
                 own = (row.document, start, end)
                 numbers = groups.setdefault(row.query, {})

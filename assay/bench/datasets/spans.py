@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from assay.bench.datasets.defects import report_defect
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.passages import PassageRow, sort_passages
+from assay.bench.datasets.passages import UNUSABLE, PassageRow, sort_passages
 from assay.bench.datasets.raw_dataset import Record
 from assay.bench.types import Evidence
 from assay.ingest.files import clean_text
@@ -63,16 +64,18 @@ class SpanEvidence:
             for row, start, end in self._touching(piece):
                 low, high = max(start - piece.start, 0), min(end - piece.start, len(text))
                 quotes = row.texts
+                resolved_places.add(row.place)
                 if quotes and quotes[0][low + piece.start - start : high + piece.start - start] != text[low:high]:
-                    raise row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
+                    error = row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
+                    report_defect(UNUSABLE, error)
+                    continue
                 passages = found.setdefault(row.query, {})
                 passages.setdefault(
                     _SpanPiece(name, low, high), Evidence(name, low, high, clean_text(text[low:high]), len(passages))
                 )
-                resolved_places.add(row.place)
         for row in self.rows:
             if row.place not in resolved_places:
-                raise row.error("no document of the corpus holds this span")
+                report_defect(UNUSABLE, row.error("no document of the corpus holds this span"))
         return sort_passages({query: list(passages.values()) for query, passages in found.items()})
 
 

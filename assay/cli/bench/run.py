@@ -26,6 +26,7 @@ from assay.cli.options import json_option, split_names
 @click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
 @click.option("--profile", default="default", metavar="NAME", help="How documents are cut: default or fine.")
 @click.option("--seed", default=0, help="For the random baseline.")
+@click.option("--strict", is_flag=True, help="Defects of the data are errors, not remarks; see `bench repair`.")
 @json_option
 def run(
     dataset: str,
@@ -44,6 +45,7 @@ def run(
     language: str,
     profile: str,
     seed: int,
+    strict: bool,
     as_data: bool,
 ) -> None:
     """Measure systems on DATASET: a name (see `assay bench datasets`), a folder or an id.
@@ -67,7 +69,7 @@ def run(
 
     chosen = load_systems([*split_names(names), *(name for name in BASELINES if baselines)])
     plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
-    data = load(dataset, _with_date(split, at))
+    data = load(dataset, _with_date(split, at), strict=strict)
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
     with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
         options = {"again": again, "timed": timing, "with_text": with_text, "with_rankings": with_rankings}

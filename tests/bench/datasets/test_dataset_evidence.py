@@ -14,7 +14,8 @@ FIRST = Evidence("d1", 0, 15, "Rotate the key.", 0)
 
 
 def _found(folder: Path, *rows: dict[str, Any], name: str = "evidence") -> tuple[Evidence, ...]:
-    return load(str(write(folder, **{name: [{"query_id": "q1", **row} for row in rows]}))).evidence["q1"]
+    folder = write(folder, **{name: [{"query_id": "q1", **row} for row in rows]})
+    return load(str(folder), strict=True).evidence["q1"]
 
 
 @pytest.mark.parametrize(
@@ -123,9 +124,9 @@ def test_the_raw_documents_are_a_dataset_of_their_own(tmp_path: Path) -> None:
 
 def test_spans_that_say_something_else_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"spans.jsonl:1: the text at \[2, 5\) is another one in document 'r:0'"):
-        load(_spans(tmp_path / "p", (2, 5, "xyz")), "all")
+        load(_spans(tmp_path / "p", (2, 5, "xyz")), "all", strict=True)
     with pytest.raises(DatasetError, match=r"spans.jsonl:1: no document of the corpus holds this span"):
-        load(_spans(tmp_path / "q", (40, 45, "xyz")), "all")
+        load(_spans(tmp_path / "q", (40, 45, "xyz")), "all", strict=True)
 
 
 def test_a_folder_without_raw_documents_says_so(tmp_path: Path) -> None:
