@@ -31,7 +31,8 @@ def check_dataset(dataset: Dataset, workspace: Workspace) -> list[Finding]:
 
 def _overlaps(dataset: Dataset) -> list[Finding]:
     """Queries whose words are, letter for letter, the title or the text of a document judged relevant to them; queries
-    that carry the id of such a document, and may find themselves. One pass over the documents."""
+    that carry the id of such a document and stand in it, so that they may find themselves. That ids coincide alone
+    means nothing: queries and documents may both be numbered. One pass over the documents."""
     queries = {
         fold(" ".join(dataset.topics[t].text.split())): t for t in dataset.scored if dataset.topics[t].text.strip()
     }
@@ -43,7 +44,7 @@ def _overlaps(dataset: Dataset) -> list[Finding]:
             topic = queries.get(fold(" ".join(str(record.get(part) or "").split())))
             if topic and dataset.judgements[topic].get(name, 0) > 0:
                 topics.append(topic)
-        if dataset.judgements.get(name, {}).get(name, 0) > 0:
+        if dataset.judgements.get(name, {}).get(name, 0) > 0 and _stands_in(dataset.topics[name].text, record):
             self_judged.append(name)
     findings = []
     for part, topics in matches.items():
@@ -54,6 +55,13 @@ def _overlaps(dataset: Dataset) -> list[Finding]:
         values = {"queries": len(self_judged), "first": min(self_judged)}
         findings.append(Finding("warning", "self-hits", "self_judged", values))
     return findings
+
+
+def _stands_in(text: str, record: Mapping[str, object]) -> bool:
+    """Is the query's text a part of the document's title or text?"""
+    query = fold(" ".join(text.split()))
+    parts = (fold(" ".join(str(record.get(part) or "").split())) for part in ("title", "text"))
+    return bool(query) and any(query in part for part in parts)
 
 
 def _equal_vectors(workspace: Workspace) -> list[Finding]:

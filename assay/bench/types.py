@@ -75,6 +75,13 @@ class Dataset:
     """Remarks for readers of a result: how a split was chosen, what was left out."""
     half_of: str = ""
     """The file of judgements that this split is a half of; empty when the split is a file of its own."""
+    label_stated: bool = True
+    """Whether the data says who judged; else `label` is "human" by convention, and is not shown."""
+
+    @property
+    def judgements_text(self) -> str:
+        """Who judged, for people: "human judgements"."""
+        return f"{self.label} judgements" if self.label_stated else "judgements without a label"
 
     @property
     def scored(self) -> tuple[str, ...]:

@@ -1,10 +1,14 @@
-"""Progress bars on stderr; nothing is shown unless stderr is a terminal."""
+"""Progress on stderr: bars on a terminal, else (a log, a pipe) a line now and then for what takes long."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
+
+import click
 
 from assay.cli.terminal import make_console, sanitize
 
@@ -13,6 +17,8 @@ if TYPE_CHECKING:
 
     from assay.sync import Event
 
+LOG_AFTER_S, LOG_EVERY_S = 5.0, 15.0
+
 
 class ProgressBars:
     """One line for each task that is under way: the files of an `add`, then the index.
@@ -20,8 +26,9 @@ class ProgressBars:
     The display starts with the first task, so that work which reports nothing costs nothing.
     """
 
-    def __init__(self, display: contextlib.ExitStack) -> None:
+    def __init__(self, display: contextlib.ExitStack, log: ProgressLog | None = None) -> None:
         self._display = display
+        self._log = log
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
 
@@ -38,6 +45,9 @@ class ProgressBars:
         self._show(task, 0, None, "")
 
     def _show(self, task: str, done: int, total: int | None, detail: str) -> None:
+        if self._log is not None:
+            self._log.show(task, done, total)
+            return
         if self._progress is None:
             self._progress = self._display.enter_context(_make_progress())
         if task not in self._tasks:
@@ -45,11 +55,33 @@ class ProgressBars:
         self._progress.update(self._tasks[task], completed=done, total=total, detail=detail)
 
 
+class ProgressLog:
+    """Lines for a log: the first LOG_AFTER_S seconds after a task began, the next LOG_EVERY_S apart.
+
+    What is done sooner leaves no line.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None] = lambda line: click.echo(line, err=True),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._write, self._clock = write, clock
+        self._due: dict[str, float] = {}
+
+    def show(self, task: str, done: int, total: int | None) -> None:
+        now = self._clock()
+        if now < self._due.setdefault(task, now + LOG_AFTER_S):
+            return
+        self._due[task] = now + LOG_EVERY_S
+        self._write(f"{sanitize(task)}: {done:,}" + ("" if total is None else f" of {total:,}"))
+
+
 @contextlib.contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
-    """Bars that vanish when the block ends."""
+    """Bars that vanish when the block ends; lines where stderr is no terminal."""
     with contextlib.ExitStack() as display:
-        yield ProgressBars(display)
+        yield ProgressBars(display, None if sys.stderr.isatty() else ProgressLog())
 
 
 def _make_progress() -> Progress:

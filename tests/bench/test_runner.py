@@ -287,7 +287,11 @@ def test_leaks_and_self_hits(words: Workspace) -> None:
     assert leak.where == "leakage"
     assert "1 of 3 queries are the title of a relevant document" in leak.text
     judged = {"keys": {"keys": 1}}
-    (itself,) = check_dataset(dataset(topics={"keys": replace(TOPICS["q1"], id="keys")}, judgements=judged), words)
+    numbered = {"keys": replace(TOPICS["q1"], id="keys")}
+    assert check_dataset(dataset(topics=numbered, judgements=judged), words) == [], "that ids coincide means nothing"
+    text = next(record["text"] for record in dataset().documents if record["id"] == "keys")
+    quoted = {"keys": replace(TOPICS["q1"], id="keys", text=" ".join(text.split()[:4]).upper())}
+    (itself,) = check_dataset(dataset(topics=quoted, judgements=judged), words)
     assert itself.where == "self-hits"
 
 

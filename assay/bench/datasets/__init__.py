@@ -8,7 +8,6 @@ load("ir_datasets:beir/scifact")          anything ir_datasets knows
 load("locomo", "test~50")                 a stratified sample of fifty questions
 load("locomo", "test@end")                questions without a date get the end of their conversation
 load("locomo", "test@2024-01-31")         … or this date, and later documents are hidden
-load("scifact", "test+lenient")           entries of evidence files that do not parse are left out, with a note
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from typing import cast
 from assay.bench.datasets.assemble import assemble
 from assay.bench.datasets.catalog import display_source, list_datasets
 from assay.bench.datasets.corpus_cache import CachedDocuments
+from assay.bench.datasets.defects import collect_defects
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.question_dates import date_questions
 from assay.bench.datasets.raw_dataset import RawDataset
@@ -40,24 +40,31 @@ FORMATS: Mapping[str, str] = {
 """prefix → the module whose `read(what)` takes the rest of the source. Without a prefix it is a BEIR folder."""
 
 
-def load(source: str, split: str = "test") -> Dataset:
+def load(source: str, split: str = "test", *, strict: bool = False) -> Dataset:
     """A split of a dataset, read and checked; DatasetError says what is wrong, in which file and line.
 
+    Defects that reading can go on without (see defects.py) are notes of the dataset; with `strict` they are errors.
     `split` is train, dev, test, all, or the name of a qrels file (see splits.py); "test~50" is a sample of 50 of
     its questions, "test~50~7" another one; "test@end" gives questions without a date the last moment there is,
     "test@2024-01-31" this date.
     """
-    return load_splits(source, (split,))[0]
+    return load_splits(source, (split,), strict=strict)[0]
 
 
-def load_splits(source: str, splits: Sequence[str]) -> tuple[Dataset, ...]:
+def load_splits(source: str, splits: Sequence[str], *, strict: bool = False) -> tuple[Dataset, ...]:
     """Several splits of a dataset, whose documents are parsed once and shared."""
     prefix, colon, rest = source.partition(":")
     known = bool(colon) and prefix in FORMATS
     module = import_module(FORMATS[prefix if known else FOLDER])
-    raw = cast(RawDataset, module.read(rest if known else source))
+    with collect_defects(strict) as shared:
+        raw = cast(RawDataset, module.read(rest if known else source))
     raw = replace(raw, documents=CachedDocuments(raw.documents))
-    return tuple(_load_split(raw, source, split) for split in splits)
+    datasets = []
+    for split in splits:
+        with collect_defects(strict) as own:
+            dataset = _load_split(raw, source, split)
+        datasets.append(replace(dataset, notes=(*dataset.notes, *shared.notes, *own.notes)))
+    return tuple(datasets)
 
 
 def _load_split(raw: RawDataset, source: str, split: str) -> Dataset:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from assay.bench.datasets import question_metadata
 from assay.bench.datasets.digest import DatasetDigest
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.raw_dataset import EvidenceRows, Judgement, OnError, RawDataset, Record, raise_error
+from assay.bench.datasets.raw_dataset import EvidenceRows, Judgement, RawDataset, Record
 from assay.bench.datasets.splits import SplitSelection, select_split
 from assay.bench.metrics.ranking import MAX_GRADE
 from assay.bench.types import Dataset, Label, Topic
@@ -18,14 +17,8 @@ from assay.bench.types import Dataset, Label, Topic
 Grades = dict[str, dict[str, int]]
 
 
-LENIENT = "+lenient"
-"""Behind a split's name: entries of evidence files that do not parse are left out, with a note, and do not stop it."""
-NAMED = 3  # places of such entries that the note names
-
-
 def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
     """Build the dataset of one split; `display_name` is the argument of `load` without absolute paths, for receipts."""
-    split, lenient = split.removesuffix(LENIENT), LENIENT if split.endswith(LENIENT) else ""
     if not source.topics:
         raise DatasetError(f"{source.name} has no queries", f"make some: assay bench synth {source.name}")
     selection = select_split(split, source.judgements)
@@ -35,9 +28,7 @@ def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
     unanswerable = source.abstain | {t.id for t in source.topics.values() if question_metadata.is_unanswerable(t.meta)}
     abstain = _select_unanswerable(source, unanswerable, graded, listed_queries, selection)
     judged = {query: found for query, found in graded.items() if query not in unanswerable}
-    left_out: list[Place] = []
-    on_error: OnError = (lambda _, place: left_out.append(place)) if lenient else raise_error
-    evidence_rows = source.evidence(frozenset(judged), on_error)
+    evidence_rows = source.evidence(frozenset(judged))
     digest = DatasetDigest()
     corpus = _read_corpus(source, evidence_rows, digest)
     _check_dangling(rows, source.topics, corpus.ids, source.name)
@@ -45,18 +36,17 @@ def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
         raise DatasetError(f"{source.name} has no judged query in split {selection.split!r}", "choose another split")
     topics = _topics_with_strata(source, unanswerable, {*judged, *abstain})
     evidence = evidence_rows.resolve(corpus.kept)
-    label, label_note = _resolve_label(source, topics, judged)
-    digest.questions(selection.split + lenient, topics, judged, evidence, abstain)
+    label, label_stated, label_note = _resolve_label(source, topics, judged)
+    digest.questions(selection.split, topics, judged, evidence, abstain)
     notes = (
         selection.note,
         *source.notes,
         *_notes(corpus, judged, topics, source, selection, listed_queries),
         label_note,
-        _note_left_out(left_out),
     )
     return Dataset(
         name=source.name,
-        split=selection.split + lenient,
+        split=selection.split,
         digest=digest.hexdigest(),
         label=label,
         documents=source.documents,
@@ -68,6 +58,7 @@ def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
         source=display_name,
         notes=tuple(note for note in notes if note),
         half_of=selection.files[0] if selection.half else "",
+        label_stated=label_stated,
     )
 
 
@@ -175,19 +166,16 @@ def _topics_with_strata(source: RawDataset, unanswerable: frozenset[str], wanted
 
 def _resolve_label(
     source: RawDataset, topics: Mapping[str, Topic], judged: Mapping[str, Mapping[str, int]]
-) -> tuple[Label, str]:
-    """The label of the split: the least trusted one if several occur, with a note."""
-    whole = question_metadata.parse_label(source.label) or "human"
-    found = {question_metadata.parse_label(topics[name].meta.get("label")) or whole for name in judged}
+) -> tuple[Label, bool, str]:
+    """The label of the split, the least trusted one if several occur; whether every judged question states one; a note.
+
+    Where none is stated, receipts have "human", as they always had; what people read says that nobody states it.
+    """
+    whole = question_metadata.parse_label(source.label)
+    stated = {question_metadata.parse_label(topics[name].meta.get("label")) or whole for name in judged}
+    found: set[Label] = {label or "human" for label in stated}
     mixed = f"labels are mixed: {', '.join(sorted(found))}" if len(found) > 1 else ""
-    return question_metadata.least_trusted(found), mixed
-
-
-def _note_left_out(places: Sequence[Place]) -> str:
-    if not places:
-        return ""
-    named = ", ".join(Path(place).name for place in places[:NAMED]) + (", …" if len(places) > NAMED else "")
-    return f"{len(places)} entries of evidence do not parse and are left out: {named}"
+    return question_metadata.least_trusted(found), None not in stated, mixed
 
 
 def _notes(

@@ -32,7 +32,7 @@ from assay.ingest.records import parse_record
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 MANY = 100  # metadata fields; fewer never exceed what a store accepts
 _GRADE = re.compile(r"[+-]?\d{1,9}")
-_HEADERS = frozenset({"query-id", "query_id", "qid", "queryid"})
+HEADERS = frozenset({"query-id", "query_id", "qid", "queryid"})
 
 
 def is_beir_folder(path: Path) -> bool:
@@ -51,7 +51,7 @@ def read(folder: Path) -> RawDataset:
         name=folder.resolve().name,
         documents=JsonLinesCorpus(manifest.check_file(_find_file(folder, CORPUS))),
         topics=topics,
-        judgements={name: partial(_read_judgements, path, manifest) for name, path in files.items()},
+        judgements={name: partial(read_judgements, path, manifest) for name, path in files.items()},
         evidence=partial(evidence.read_evidence, folder, manifest, topics),
         label=manifest.label,
         check_documents=lambda found: manifest.check_count(found, "docs"),
@@ -142,11 +142,12 @@ def _parse_topic(row: Record, place: Place) -> Topic:
     )
 
 
-def _read_judgements(path: Path, manifest: Manifest) -> list[Judgement]:
+def read_judgements(path: Path, manifest: Manifest) -> list[Judgement]:
+    """The lines of a qrels file, checked against the manifest."""
     rows = []
     for number, (place, line) in enumerate(read_lines(manifest.check_file(path))):
         cells = line.split("\t")
-        if number == 0 and cells[0].strip().lower() in _HEADERS:
+        if number == 0 and cells[0].strip().lower() in HEADERS:
             continue
         if len(cells) != 3:
             raise DatasetError(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.raw_dataset import Judgement, OnError, RawDataset, Record
+from assay.bench.datasets.raw_dataset import Judgement, RawDataset, Record
 from assay.bench.types import Evidence, Topic
 from assay.errors import nearest
 from assay.ingest.files import clean_text
@@ -116,7 +116,7 @@ class ChatQuestions:
             notes=notes,
         )
 
-    def _said(self, judged: frozenset[str], _: OnError) -> TurnEvidence:
+    def _said(self, judged: frozenset[str]) -> TurnEvidence:
         return TurnEvidence({query: self.evidence[query] for query in sorted(judged) if query in self.evidence})
 
 

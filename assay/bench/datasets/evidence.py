@@ -18,10 +18,11 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.bench.datasets import spans
+from assay.bench.datasets.defects import report_defect
 from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.manifest import Manifest
-from assay.bench.datasets.passages import PassageRow, read_passages, sort_passages
-from assay.bench.datasets.raw_dataset import EvidenceRows, NoEvidence, OnError, Record, raise_error
+from assay.bench.datasets.passages import UNUSABLE, PassageRow, read_passages, sort_passages
+from assay.bench.datasets.raw_dataset import EvidenceRows, NoEvidence, Record
 from assay.bench.types import Evidence, Topic
 from assay.ingest.dates import abbreviate
 from assay.ingest.files import clean_text
@@ -31,18 +32,13 @@ FILES = ("evidence.jsonl", "supporting_facts.jsonl")
 
 
 def read_evidence(
-    folder: Path,
-    manifest: Manifest,
-    topics: Mapping[str, Topic],
-    judged: frozenset[str],
-    on_error: OnError = raise_error,
+    folder: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: frozenset[str]
 ) -> EvidenceRows:
     """Read the evidence of these questions from the evidence file of the folder, if there is one."""
-    path = next((folder / name for name in (spans.FILE, *FILES) if (folder / name).is_file()), None)
-    if path is None:
-        return NoEvidence()
-    rows = read_passages(path, manifest, topics, judged, on_error)
-    return spans.SpanEvidence(rows, on_error) if path.name == spans.FILE else DocumentEvidence(rows, on_error)
+    if (folder / spans.FILE).is_file():
+        return spans.SpanEvidence(read_passages(folder / spans.FILE, manifest, topics, judged))
+    path = next((folder / name for name in FILES if (folder / name).is_file()), None)
+    return DocumentEvidence(read_passages(path, manifest, topics, judged)) if path else NoEvidence()
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,6 @@ class DocumentEvidence:
     """Passages of documents of the corpus."""
 
     rows: Sequence[PassageRow]
-    on_error: OnError = raise_error
 
     @cached_property
     def _documents(self) -> frozenset[str]:
@@ -66,12 +61,12 @@ class DocumentEvidence:
             try:
                 if row.document not in documents:
                     raise row.missing()
-                places = list(_find_spans(row, documents[row.document]))
+                spans_found = list(_find_spans(row, documents[row.document]))
             except DatasetError as error:
-                self.on_error(error, row.place)
+                report_defect(UNUSABLE, error)
                 continue
             text = documents[row.document]["text"]
-            for start, end in places:
+            for start, end in spans_found:
                 group_name = row.fields.get("group")
                 own = (row.document, start, end)
                 numbers = groups.setdefault(row.query, {})

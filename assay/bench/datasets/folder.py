@@ -11,7 +11,7 @@ from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.evidence import DocumentEvidence
 from assay.bench.datasets.manifest import Manifest
 from assay.bench.datasets.passages import PassageRow, read_passages
-from assay.bench.datasets.raw_dataset import Judgement, OnError, RawDataset
+from assay.bench.datasets.raw_dataset import Judgement, RawDataset
 
 RAW = "documents"
 
@@ -46,5 +46,5 @@ def _read_raw_documents(folder: Path) -> RawDataset:
     )
 
 
-def _evidence(found: tuple[PassageRow, ...], judged: frozenset[str], on_error: OnError) -> DocumentEvidence:
-    return DocumentEvidence(tuple(row for row in found if row.query in judged), on_error)
+def _evidence(found: tuple[PassageRow, ...], judged: frozenset[str]) -> DocumentEvidence:
+    return DocumentEvidence(tuple(row for row in found if row.query in judged))

@@ -12,8 +12,9 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from assay.bench.datasets.defects import REPAIR, report_defect
 from assay.bench.datasets.errors import DatasetError
 from assay.ingest.dates import abbreviate
 from assay.ingest.files import clean_text
@@ -46,23 +47,28 @@ def read_lines(path: Path) -> Iterator[tuple[Place, str]]:
 def read_json_lines(path: Path) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     """Yield (place, mapping) of every line of a JSON Lines file."""
     for place, line in read_lines(path):
-        yield place, parse_mapping(line, place)
-
-
-def parse_mapping(line: str, place: Place) -> Mapping[str, Any]:
-    """Parse a line of a JSON Lines file."""
-    value = parse_json(line, place)
-    if not isinstance(value, Mapping):
-        raise DatasetError(f"{place} is {abbreviate(value)}, not a mapping", 'write one {"_id": …} per line')
-    return value
+        value = parse_json(line, place)
+        if not isinstance(value, Mapping):
+            raise DatasetError(f"{place} is {abbreviate(value)}, not a mapping", 'write one {"_id": …} per line')
+        yield place, value
 
 
 def parse_json(text: str, place: Place) -> Any:
-    """Parse JSON without NaN and infinities, which a digest cannot cover."""
+    """Parse JSON. NaN and infinities, which a digest cannot cover, are read as null, and are a defect."""
+    return decode(text, 0, place, whole=True)[0]
+
+
+def decode(text: str, at: int, place: Place, whole: bool = False) -> tuple[Any, int]:
+    """The JSON value at a position and the position after it; with `whole`, nothing may follow it."""
+    _not_numbers.clear()
     try:
-        return DECODER.decode(text)
+        value, end = (DECODER.decode(text), len(text)) if whole else DECODER.raw_decode(text, at)
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{place} is no JSON: {error}", "mend that line") from error
+    if _not_numbers:
+        defect = DatasetError(f"{place} holds {_not_numbers[0]}, which is no JSON number", REPAIR)
+        report_defect("lines hold NaN or an infinity, which is read as missing", defect)
+    return value, end
 
 
 def read_json(path: Path) -> Any:
@@ -74,16 +80,23 @@ def read_json(path: Path) -> Any:
     return parse_json(text, str(path))
 
 
-def _reject_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
+_not_numbers: list[str] = []
+"""NaN and infinities of the value that is being decoded; the lab reads datasets in one thread."""
 
 
-def _parse_finite(text: str) -> float:
+def _drop_constant(constant: str) -> None:
+    _not_numbers.append(constant)
+
+
+def _parse_finite(text: str) -> float | None:
     number = float(text)
-    return number if math.isfinite(number) else _reject_constant(text)  # 1e999
+    if math.isfinite(number):
+        return number
+    _drop_constant(text)  # 1e999
+    return None
 
 
-DECODER = json.JSONDecoder(parse_constant=_reject_constant, parse_float=_parse_finite)
+DECODER = json.JSONDecoder(parse_constant=_drop_constant, parse_float=_parse_finite)
 
 
 def parse_id(row: Mapping[str, Any], names: tuple[str, ...], place: Place) -> str:

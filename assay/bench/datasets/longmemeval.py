@@ -24,7 +24,7 @@ from typing import Any
 from assay.bench.datasets import catalog
 from assay.bench.datasets.chats import SESSION, ChatQuestions, ChatSession, SessionDocuments, Turn, parse_level
 from assay.bench.datasets.errors import DatasetError
-from assay.bench.datasets.lines import BOM, DECODER, Place, check_id, get_text, parse_id
+from assay.bench.datasets.lines import BOM, Place, check_id, decode, get_text, parse_id
 from assay.bench.datasets.raw_dataset import RawDataset
 from assay.bench.datasets.timestamps import parse_timestamp
 from assay.bench.types import Topic
@@ -95,10 +95,7 @@ def read_items(path: Path) -> Iterator[tuple[Place, Item]]:
     while text[at : at + 1] not in ("]", ""):
         number += 1
         place = f"{path} item {number}"
-        try:
-            item, at = DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            raise DatasetError(f"{place} is no JSON: {error}", "mend the file") from error
+        item, at = decode(text, at, place)
         if not isinstance(item, Mapping):
             raise DatasetError(f"{place} is {abbreviate(item)}, not a mapping", "mend the file")
         yield place, item

@@ -53,7 +53,7 @@ class Manifest:
         if stated is not None and stated != found:
             raise DatasetError(
                 f"{self.folder / FILE} says {stated} for counts.{'.'.join(path)}, there are {found}",
-                "get the files anew, or correct meta.json",
+                "get the files anew; if the change was meant: assay bench repair",
             )
 
     def check_judgements(self, name: str, rows: Sequence[Judgement]) -> None:
@@ -73,6 +73,6 @@ class Manifest:
             if found != stated:
                 raise DatasetError(
                     f"{path} was changed: its sha256 is {found[:12]}…, {FILE} says {str(stated)[:12]}…",
-                    "get the file anew; if the change was meant, correct meta.json",
+                    "get the file anew; if the change was meant: assay bench repair",
                 )
         return path

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from assay.bench.datasets.defects import REPAIR, report_defect
 from assay.bench.datasets.errors import DatasetError
-from assay.bench.datasets.lines import Place, parse_id, parse_mapping, read_lines
+from assay.bench.datasets.lines import Place, parse_id, read_json_lines
 from assay.bench.datasets.manifest import Manifest
-from assay.bench.datasets.raw_dataset import OnError, Record, raise_error
+from assay.bench.datasets.raw_dataset import Record
 from assay.bench.types import Evidence, Topic
 from assay.ingest.dates import abbreviate
+
+UNUSABLE = "lines of evidence fit no question or document and are left out"
 
 
 class PassageRow(NamedTuple):
@@ -22,7 +25,7 @@ class PassageRow(NamedTuple):
     fields: Record
     place: Place
 
-    def error(self, what: str, cure: str = "mend the line") -> DatasetError:
+    def error(self, what: str, cure: str = REPAIR) -> DatasetError:
         return DatasetError(f"{self.place}: {what}", cure)
 
     def missing(self) -> DatasetError:
@@ -60,34 +63,25 @@ class PassageRow(NamedTuple):
 
 
 def read_passages(
-    path: Path,
-    manifest: Manifest,
-    topics: Mapping[str, Topic],
-    judged: frozenset[str],
-    on_error: OnError = raise_error,
+    path: Path, manifest: Manifest, topics: Mapping[str, Topic], judged: frozenset[str]
 ) -> tuple[PassageRow, ...]:
-    """Read the lines about these questions; a line about an unknown question is an error."""
+    """Read the lines about these questions; a line of another format or about an unknown question is a defect."""
     found, count = [], 0
-    for place, line in read_lines(manifest.check_file(path)):
+    for place, fields in read_json_lines(manifest.check_file(path)):
         count += 1
         try:
-            row = _parse_row(line, place)
+            row = PassageRow(
+                parse_id(fields, ("query_id",), place), parse_id(fields, ("doc_id", "corpus"), place), fields, place
+            )
             if row.query not in topics:
                 raise row.error(f"evidence for query {row.query!r}, which does not exist")
         except DatasetError as error:
-            on_error(error, place)
+            report_defect(UNUSABLE, error)
             continue
         if row.query in judged:
             found.append(row)
     manifest.check_count(count, "extras", path.name)
     return tuple(found)
-
-
-def _parse_row(line: str, place: Place) -> PassageRow:
-    fields = parse_mapping(line, place)
-    return PassageRow(
-        parse_id(fields, ("query_id",), place), parse_id(fields, ("doc_id", "corpus"), place), fields, place
-    )
 
 
 def sort_passages(passages: Mapping[str, Sequence[Evidence]]) -> dict[str, tuple[Evidence, ...]]:

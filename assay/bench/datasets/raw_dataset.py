@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from assay.bench.datasets.errors import DatasetError
 from assay.bench.datasets.lines import Place
 from assay.bench.types import Evidence, Topic
 
@@ -29,14 +28,6 @@ class Judgement(NamedTuple):
     document: str
     grade: int
     place: Place
-
-
-OnError = Callable[[DatasetError, Place], None]
-"""What happens to an entry of an evidence file that does not parse: raise, or leave it out and record its place."""
-
-
-def raise_error(error: DatasetError, _: Place) -> None:
-    raise error
 
 
 class EvidenceRows(Protocol):
@@ -64,15 +55,15 @@ class NoEvidence:
 class RawDataset:
     """A whole dataset: its documents, all its questions, and its judgements by the name of their file.
 
-    `judgements` are read when a split needs them; `evidence` takes the questions of the split and what to do with an
-    entry that does not parse; `check_documents` raises if the number of documents differs from the manifest.
+    `judgements` are read when a split needs them; `evidence` takes the questions of the split; `check_documents` raises
+    if the number of documents differs from the manifest.
     """
 
     name: str
     documents: DocumentSource
     topics: Mapping[str, Topic]
     judgements: Mapping[str, Callable[[], Iterable[Judgement]]]
-    evidence: Callable[[frozenset[str], OnError], EvidenceRows] = lambda *_: NoEvidence()
+    evidence: Callable[[frozenset[str]], EvidenceRows] = lambda _: NoEvidence()
     abstain: frozenset[str] = frozenset()
     label: str = ""
     check_documents: Callable[[int], None] = lambda _: None

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
-from assay.bench.datasets.errors import DatasetError
+from assay.bench.datasets.defects import report_defect
 from assay.bench.datasets.lines import Place
-from assay.bench.datasets.passages import PassageRow, sort_passages
-from assay.bench.datasets.raw_dataset import OnError, Record, raise_error
+from assay.bench.datasets.passages import UNUSABLE, PassageRow, sort_passages
+from assay.bench.datasets.raw_dataset import Record
 from assay.bench.types import Evidence
 from assay.ingest.files import clean_text
 
@@ -38,21 +37,17 @@ class SpanEvidence:
     """Spans of raw documents, mapped to the pieces of the corpus."""
 
     rows: Sequence[PassageRow]
-    on_error: OnError = raise_error
 
     @cached_property
-    def _by_document(self) -> Mapping[str, list[tuple[PassageRow, int, int]]]:
-        found: dict[str, list[tuple[PassageRow, int, int]]] = {}
+    def _by_document(self) -> Mapping[str, list[PassageRow]]:
+        found: dict[str, list[PassageRow]] = {}
         for row in self.rows:
-            try:
-                found.setdefault(row.document, []).append((row, *row.offsets()))
-            except DatasetError as error:
-                self.on_error(error, row.place)
+            found.setdefault(row.document, []).append(row)
         return found
 
     def _touching(self, piece: _SpanPiece) -> list[tuple[PassageRow, int, int]]:
         """(row, start, end) of the spans that overlap a piece."""
-        spans = self._by_document.get(piece.raw, ())
+        spans = ((row, *row.offsets()) for row in self._by_document.get(piece.raw, ()))
         return [(row, start, end) for row, start, end in spans if start < piece.end and piece.start < end]
 
     def wants(self, record: Record) -> bool:
@@ -61,30 +56,26 @@ class SpanEvidence:
 
     def resolve(self, documents: Mapping[str, Record]) -> Mapping[str, tuple[Evidence, ...]]:
         found: dict[str, dict[_SpanPiece, Evidence]] = {}
-        resolved_places, wrong_places = set[Place](), set[Place]()
+        resolved_places: set[Place] = set()
         for name in sorted(documents):
             text, piece = documents[name]["text"], _parse_piece(documents[name])
             if piece is None:
                 continue
             for row, start, end in self._touching(piece):
                 low, high = max(start - piece.start, 0), min(end - piece.start, len(text))
-                try:
-                    quotes = row.texts
-                    if quotes and quotes[0][low + piece.start - start : high + piece.start - start] != text[low:high]:
-                        raise row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
-                except DatasetError as error:
-                    if row.place not in wrong_places:
-                        self.on_error(error, row.place)
-                    wrong_places.add(row.place)
+                quotes = row.texts
+                resolved_places.add(row.place)
+                if quotes and quotes[0][low + piece.start - start : high + piece.start - start] != text[low:high]:
+                    error = row.error(f"the text at [{start}, {end}) is another one in document {name!r}")
+                    report_defect(UNUSABLE, error)
                     continue
                 passages = found.setdefault(row.query, {})
                 passages.setdefault(
                     _SpanPiece(name, low, high), Evidence(name, low, high, clean_text(text[low:high]), len(passages))
                 )
-                resolved_places.add(row.place)
-        for row, _, _ in chain.from_iterable(self._by_document.values()):
-            if row.place not in resolved_places | wrong_places:
-                self.on_error(row.error("no document of the corpus holds this span"), row.place)
+        for row in self.rows:
+            if row.place not in resolved_places:
+                report_defect(UNUSABLE, row.error("no document of the corpus holds this span"))
         return sort_passages({query: list(passages.values()) for query, passages in found.items()})
 
 

@@ -20,6 +20,7 @@ BENCH_COMMANDS: Mapping[str, str] = {
     "report": "assay.cli.bench.report:report",
     "synth": "assay.cli.bench.synth:synth",
     "rb006": "assay.cli.bench.rb006:rb006",
+    "repair": "assay.cli.bench.repair:repair",
     "diff": "assay.cli.bench.diff:diff",
     "datasets": "assay.cli.bench.group:datasets",
 }

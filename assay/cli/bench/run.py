@@ -19,7 +19,6 @@ from assay.cli.options import json_option, split_names
 @click.option("--baselines/--no-baselines", default=True, help="Also run random, oracle, bm25, dense, hybrid, …")
 @click.option("--again", is_flag=True, help="Run also what has a fitting receipt in --out already.")
 @click.option("--timing/--no-timing", default=True, help="Measure latency, systems in turns, after the results.")
-@click.option("--lenient-evidence", is_flag=True, help="Leave out entries of evidence that do not parse, and say so.")
 @click.option("--abstention", is_flag=True, help="Also ask what has no answer: does a system keep silent?")
 @click.option("--with-text", is_flag=True, help="Put the queries' texts into the receipts, outside the digest.")
 @click.option("--with-rankings", is_flag=True, help="Keep the first documents of every ranking, for `bench losses`.")
@@ -27,6 +26,7 @@ from assay.cli.options import json_option, split_names
 @click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
 @click.option("--profile", default="default", metavar="NAME", help="How documents are cut: default or fine.")
 @click.option("--seed", default=0, help="For the random baseline.")
+@click.option("--strict", is_flag=True, help="Defects of the data are errors, not remarks; see `bench repair`.")
 @json_option
 def run(
     dataset: str,
@@ -38,7 +38,6 @@ def run(
     baselines: bool,
     again: bool,
     timing: bool,
-    lenient_evidence: bool,
     abstention: bool,
     with_text: bool,
     with_rankings: bool,
@@ -46,6 +45,7 @@ def run(
     language: str,
     profile: str,
     seed: int,
+    strict: bool,
     as_data: bool,
 ) -> None:
     """Measure systems on DATASET: a name (see `assay bench datasets`), a folder or an id.
@@ -69,7 +69,7 @@ def run(
 
     chosen = load_systems([*split_names(names), *(name for name in BASELINES if baselines)])
     plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
-    data = load(dataset, _spell_split(split, lenient_evidence, at))
+    data = load(dataset, _with_date(split, at), strict=strict)
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
     with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
         options = {"again": again, "timed": timing, "with_text": with_text, "with_rankings": with_rankings}
@@ -83,9 +83,9 @@ def run(
         raise click.exceptions.Exit(1)
 
 
-def _spell_split(split: str, lenient: bool, at: str | None) -> str:
-    """A split with its options, as `load` and receipts spell it: test~50, lenient, at end give test+lenient@end~50."""
-    from assay.bench.datasets.assemble import LENIENT
-
+def _with_date(split: str, at: str | None) -> str:
+    """A split with a date: test~50 and end give test@end~50."""
+    if at is None:
+        return split
     name, tilde, sizes = split.partition("~")
-    return f"{name}{LENIENT if lenient else ''}{'' if at is None else f'@{at}'}{tilde}{sizes}"
+    return f"{name}@{at}{tilde}{sizes}"

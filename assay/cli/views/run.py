@@ -33,7 +33,7 @@ def show(dataset: Dataset, plan: RunPlan, outcome: LabResult, out: Path | None) 
     half = f" (a half of {sanitize(dataset.half_of)})" if dataset.half_of else ""
     header = f"{sanitize(dataset.name)}/{sanitize(dataset.split)}{half} · "
     header += f"{format_count(dataset.document_count, 'document')} · "
-    header += f"{format_count(len(dataset.scored), 'query')} · {dataset.label} judgements"
+    header += f"{format_count(len(dataset.scored), 'query')} · {dataset.judgements_text}"
     click.echo(click.style(header, bold=True))
     for note in dataset.notes:
         click.echo(click.style(f"  {sanitize(note)}", dim=True))

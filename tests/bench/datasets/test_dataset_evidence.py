@@ -14,7 +14,8 @@ FIRST = Evidence("d1", 0, 15, "Rotate the key.", 0)
 
 
 def _found(folder: Path, *rows: dict[str, Any], name: str = "evidence") -> tuple[Evidence, ...]:
-    return load(str(write(folder, **{name: [{"query_id": "q1", **row} for row in rows]}))).evidence["q1"]
+    folder = write(folder, **{name: [{"query_id": "q1", **row} for row in rows]})
+    return load(str(folder), strict=True).evidence["q1"]
 
 
 @pytest.mark.parametrize(
@@ -123,55 +124,11 @@ def test_the_raw_documents_are_a_dataset_of_their_own(tmp_path: Path) -> None:
 
 def test_spans_that_say_something_else_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"spans.jsonl:1: the text at \[2, 5\) is another one in document 'r:0'"):
-        load(_spans(tmp_path / "p", (2, 5, "xyz")), "all")
+        load(_spans(tmp_path / "p", (2, 5, "xyz")), "all", strict=True)
     with pytest.raises(DatasetError, match=r"spans.jsonl:1: no document of the corpus holds this span"):
-        load(_spans(tmp_path / "q", (40, 45, "xyz")), "all")
+        load(_spans(tmp_path / "q", (40, 45, "xyz")), "all", strict=True)
 
 
 def test_a_folder_without_raw_documents_says_so(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"has no spans.jsonl over raw documents"):
         load(str(write(tmp_path / "w")) + "#documents")
-
-
-def test_entries_that_do_not_parse_can_be_left_out_on_the_record(tmp_path: Path) -> None:
-    good = {"query_id": "q1", "doc_id": "d1", "sentence": 0}
-    folder = write(tmp_path / "l", evidence=[good])
-    strict = load(str(folder))
-    wrong = [
-        {"query_id": "q1", "doc_id": "d1", "sentence": 99},
-        {"query_id": "q1", "doc_id": "nowhere", "sentence": 0},
-        {"query_id": "unknown", "doc_id": "d1", "sentence": 0},
-        {"query_id": "q1", "doc_id": "d1", "text": "words that are not there"},
-        {"doc_id": "d1"},
-    ]
-    lines = [json.dumps(row) for row in (*wrong, good)]
-    (folder / "evidence.jsonl").write_text("\n".join([*lines, "{no json"]) + "\n")
-    with pytest.raises(DatasetError):
-        load(str(folder))
-    lenient = load(str(folder), "test+lenient")
-    assert lenient.evidence == strict.evidence == {"q1": (FIRST,)}
-    assert lenient.split == "test+lenient"
-    assert lenient.digest != strict.digest
-    (note,) = [note for note in lenient.notes if "do not parse" in note]
-    assert note.startswith("6 entries of evidence do not parse and are left out: evidence.jsonl:")
-    assert str(tmp_path) not in note
-    assert load(str(folder), "test+lenient~1").split == "test+lenient~1"
-
-
-def test_spans_that_do_not_parse_can_be_left_out(tmp_path: Path) -> None:
-    piece = {"_id": "p1", "text": "Rotate the key.", "metadata": {"corpus": "raw", "start": 10, "end": 25}}
-    folder = write(
-        tmp_path / "s", documents=[piece], queries=[{"_id": "q1", "text": "x"}], judgements={"test": [("q1", "p1", 1)]}
-    )
-    rows = [
-        {"query_id": "q1", "corpus": "raw", "start": 10, "end": 16, "content": "Rotate"},
-        {"query_id": "q1", "corpus": "raw", "start": 10, "end": 16, "content": "Another"},
-        {"query_id": "q1", "corpus": "raw", "start": 90, "end": 99},
-        {"query_id": "q1", "corpus": "raw", "start": "ten", "end": 16},
-    ]
-    (folder / "spans.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
-    with pytest.raises(DatasetError):
-        load(str(folder), "all")
-    found = load(str(folder), "all+lenient")
-    assert found.evidence == {"q1": (Evidence("p1", 0, 6, "Rotate", 0),)}
-    assert any(note.startswith("3 entries of evidence do not parse") for note in found.notes)

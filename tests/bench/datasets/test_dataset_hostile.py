@@ -31,7 +31,10 @@ CORPUS, ASKED, QRELS = "corpus.jsonl", "queries.jsonl", "qrels/test.tsv"
 LINES = {
     "half a JSON line": (_line(CORPUS, b'{"_id": "d4", "te'), "corpus.jsonl:4 is no JSON"),
     "not a mapping": (_row(CORPUS, ["d4"]), r"corpus.jsonl:4 is \['d4'\], not a mapping"),
-    "NaN": (_line(CORPUS, b'{"_id": "d4", "text": "x", "metadata": {"a": NaN}}'), "corpus.jsonl:4 is no JSON: NaN"),
+    "NaN": (
+        _line(CORPUS, b'{"_id": "d4", "text": "x", "metadata": {"a": NaN}}'),
+        "corpus.jsonl:4 holds NaN, which",
+    ),
     "too deep": (_line(CORPUS, b"[" * 100_000), "corpus.jsonl:4 is no JSON"),
     "a NUL byte": (_line(CORPUS, b'{"_id": "d4", "text": "\0"}'), "corpus.jsonl:4 holds a NUL byte"),
     "Latin-1": (_line(CORPUS, '{"_id": "d4", "text": "Küche"}'.encode("latin-1")), "corpus.jsonl:4 is not UTF-8"),
@@ -48,7 +51,7 @@ LINES = {
     ),
     "an infinite number": (
         _line(CORPUS, b'{"_id": "d4", "text": "x", "metadata": {"a": 1e999}}'),
-        "corpus.jsonl:4 is no JSON",
+        "corpus.jsonl:4 holds 1e999, which",
     ),
     "a document twice": (_row(CORPUS, DOCUMENTS[0]), "corpus.jsonl:4: document 'd1' again, first at .*corpus.jsonl:1"),
     "a query twice": (_row(ASKED, QUERIES[0]), "queries.jsonl:4: query 'q1' again, first at .*queries.jsonl:1"),
@@ -72,7 +75,7 @@ def test_a_bad_line_is_named(what: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "bad")
     damage(folder)
     with pytest.raises(DatasetError, match=complaint) as error:
-        load(str(folder))
+        load(str(folder), strict=True)
     assert error.value.cure
 
 
