@@ -24,7 +24,7 @@ from benchmarks.reranker.judging import PIECES, judge_all, score_set
 from benchmarks.reranker.late import TokenProjection
 from benchmarks.reranker.mining import read_lists
 from benchmarks.reranker.scoring import ReadStates, score_pairs
-from benchmarks.reranker.sources import LAB_SETS
+from benchmarks.reranker.sources import LAB_SETS, TrainingError
 from benchmarks.reranker.training import Plan, Run, is_held_out, read_checkpoint
 
 Model = JointEncoder | TokenProjection
@@ -54,16 +54,28 @@ def train(
     lab_sets: Sequence[str],
     weights: Mapping[str, Any],
     report: Callable[[str], None],
+    start: str = "",
 ) -> None:
-    """Train a run to its last step, from its checkpoint if there is one."""
+    """Train a run to its last step, from its checkpoint if there is one; `start` names a run whose model it starts
+    from instead of the encoder's."""
     lists = _lists(work, lab_sets)
     corpus = read_corpus(work)
     states = States(work / "states", len(corpus.texts))
-    model = build_model(arm, weights)
-    run = Run(work / name, model, model.groups(plan.rate), plan, f"{arm} {'+'.join(['shared', *sorted(lab_sets)])}")
+    model = _start_model(arm, work, start, weights)
+    data = f"{arm} {'+'.join(['shared', *sorted(lab_sets)])}{f' after {start}' if start else ''}"
+    run = Run(work / name, model, model.groups(plan.rate), plan, data)
     if run.step:
         report(f"{name}: goes on at step {run.step}")
     run.train(lists, score_pairs(reader_of(arm, states), plan.bf16), report)
+
+
+def _start_model(arm: str, work: Path, start: str, weights: Mapping[str, Any]) -> Model:
+    if not start:
+        return build_model(arm, weights)
+    model, content = load_run(work, start, weights)
+    if (other := content["identity"]["data"].partition(" ")[0]) != arm:
+        raise TrainingError(f"the run {start} is of the arm {other}, not of {arm}", "start from a run of the same arm")
+    return model
 
 
 def load_run(work: Path, name: str, weights: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
