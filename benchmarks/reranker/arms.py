@@ -25,7 +25,7 @@ from benchmarks.reranker.late import TokenProjection
 from benchmarks.reranker.mining import read_lists
 from benchmarks.reranker.scoring import ReadStates, score_pairs
 from benchmarks.reranker.sources import LAB_SETS, TrainingError
-from benchmarks.reranker.training import Plan, Run, is_held_out, read_checkpoint
+from benchmarks.reranker.training import Plan, Run, is_held_out, measure_mrr, read_checkpoint, spread
 
 Model = JointEncoder | TokenProjection
 
@@ -149,6 +149,7 @@ def judge(
                 "settings": content["identity"],
                 "seconds": round(content["seconds"]),
                 "parameters": sum(p.numel() for p in model.parameters()),
+                "held_out_mrr_untrained": _untrained_mrr(arm, work, content["identity"], weights),
                 "curve": content["curve"],
             }
     encoder = FrozenEncoder(weights)
@@ -159,6 +160,15 @@ def judge(
     questions = read_corpus(work)
     data = {"settings": questions.settings, "questions": len(questions.questions), "passages": questions.passages}
     return {"pool": POOL, "pieces": PIECES, "data": data, "runs": runs, **judged}
+
+
+def _untrained_mrr(arm: str, work: Path, identity: Mapping[str, Any], weights: Mapping[str, Any]) -> float:
+    """The reciprocal rank on the run's held-out lists before the first step."""
+    labs = [name for name in LAB_SETS if name in identity["data"]]
+    held_out = spread([one for one in _lists(work, labs) if is_held_out(one)], identity["check_lists"])
+    states = States(work / "states", len(read_corpus(work).texts))
+    score = score_pairs(reader_of(arm, states), identity["bf16"])
+    return round(measure_mrr(build_model(arm, weights), held_out, score), 4)
 
 
 def _scorer(arm: str, model: nn.Module, bf16: bool) -> Callable[[States, list[tuple[int, int]]], np.ndarray]:
