@@ -5,6 +5,7 @@
     python -m benchmarks.train_reranker train late --run late --steps 200
     python -m benchmarks.train_reranker export --run ce --to FOLDER [--install]
     python -m benchmarks.train_reranker judge --cross ce --late late       # writes receipts/reranker.json
+    python -m benchmarks.train_reranker check --run ce --model FOLDER      # the int8 folder against the run
     python -m benchmarks.train_reranker speed --model FOLDER               # adds pairs per second to the receipt
 
 Everything is kept in --work and may be interrupted at any time; run the same command again. Training pairs are one
@@ -92,9 +93,28 @@ def judge(options: argparse.Namespace) -> None:
 
 
 def speed(options: argparse.Namespace) -> None:
-    from benchmarks.reranker.speed import measure_speed, update_speed
+    from benchmarks.reranker.speed import measure_speed, measure_training, update_speed
 
-    update_speed(RECEIPTS / "reranker.json", measure_speed(str(options.model)))
+    training = measure_training(load_weights(options))
+    update_speed(RECEIPTS / "reranker.json", measure_speed(str(options.model)), training)
+
+
+def check(options: argparse.Namespace) -> None:
+    """Compare the int8 folder with the run it was exported from, on one judged set; add it to the receipt."""
+    from assay.rerank.pair_reader import PairReader
+    from benchmarks.reranker.judging import check_export
+    from benchmarks.reranker.speed import MAX_TOKENS
+
+    receipt = RECEIPTS / "reranker.json"
+    content = json.loads(receipt.read_text("utf-8"))
+    weight = content["measured"]["results"][f"learned + {options.run}"]["weight"]
+    reader = PairReader(str(options.model), "", MAX_TOKENS)
+    folder = options.work / "judge"
+    found = check_export(folder, options.set, options.split, options.run, weight, reader.logits)
+    about = json.loads((options.model / "about.json").read_text("utf-8"))
+    content["measured"]["export"] = {"run": options.run, "files": about["files"], **found}
+    receipt.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    report(json.dumps(found))
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -112,6 +132,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     training = steps.add_parser("train")
     training.add_argument("arm", choices=("cross", "late"))
     training.add_argument("--run", required=True, help="the name of the run, a folder in --work")
+    training.add_argument("--start", default="", help="a run whose model this one starts from")
     training.add_argument("--steps", type=int, default=600)
     training.add_argument("--rate", type=float)
     training.add_argument("--threads", type=int, default=2)
@@ -125,6 +146,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     judging.add_argument("--sets", nargs="+", default=SETS)
     judging.add_argument("--dev", default="dev~50")
     judging.add_argument("--test", default="test~120")
+    checking = steps.add_parser("check")
+    checking.add_argument("--run", required=True)
+    checking.add_argument("--model", type=Path, required=True, help="the folder that `export` wrote of this run")
+    checking.add_argument("--set", default="squad2_mini", choices=SETS)
+    checking.add_argument("--split", default="test~120")
     timing = steps.add_parser("speed")
     timing.add_argument("--model", type=Path, required=True, help="a folder that `export` wrote")
     options = parser.parse_args(arguments)
@@ -133,7 +159,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return options
 
 
-STEPS = {"data": make_data, "train": train, "export": export, "judge": judge, "speed": speed}
+STEPS = {"data": make_data, "train": train, "export": export, "judge": judge, "check": check, "speed": speed}
 
 
 def main(arguments: list[str] | None = None) -> None:

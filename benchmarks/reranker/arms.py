@@ -24,8 +24,8 @@ from benchmarks.reranker.judging import PIECES, judge_all, score_set
 from benchmarks.reranker.late import TokenProjection
 from benchmarks.reranker.mining import read_lists
 from benchmarks.reranker.scoring import ReadStates, score_pairs
-from benchmarks.reranker.sources import LAB_SETS
-from benchmarks.reranker.training import Plan, Run, is_held_out, read_checkpoint
+from benchmarks.reranker.sources import LAB_SETS, TrainingError
+from benchmarks.reranker.training import Plan, Run, is_held_out, measure_mrr, read_checkpoint, spread
 
 Model = JointEncoder | TokenProjection
 
@@ -54,16 +54,28 @@ def train(
     lab_sets: Sequence[str],
     weights: Mapping[str, Any],
     report: Callable[[str], None],
+    start: str = "",
 ) -> None:
-    """Train a run to its last step, from its checkpoint if there is one."""
+    """Train a run to its last step, from its checkpoint if there is one; `start` names a run whose model it starts
+    from instead of the encoder's."""
     lists = _lists(work, lab_sets)
     corpus = read_corpus(work)
     states = States(work / "states", len(corpus.texts))
-    model = build_model(arm, weights)
-    run = Run(work / name, model, model.groups(plan.rate), plan, f"{arm} {'+'.join(['shared', *sorted(lab_sets)])}")
+    model = _start_model(arm, work, start, weights)
+    data = f"{arm} {'+'.join(['shared', *sorted(lab_sets)])}{f' after {start}' if start else ''}"
+    run = Run(work / name, model, model.groups(plan.rate), plan, data)
     if run.step:
         report(f"{name}: goes on at step {run.step}")
     run.train(lists, score_pairs(reader_of(arm, states), plan.bf16), report)
+
+
+def _start_model(arm: str, work: Path, start: str, weights: Mapping[str, Any]) -> Model:
+    if not start:
+        return build_model(arm, weights)
+    model, content = load_run(work, start, weights)
+    if (other := content["identity"]["data"].partition(" ")[0]) != arm:
+        raise TrainingError(f"the run {start} is of the arm {other}, not of {arm}", "start from a run of the same arm")
+    return model
 
 
 def load_run(work: Path, name: str, weights: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
@@ -137,6 +149,7 @@ def judge(
                 "settings": content["identity"],
                 "seconds": round(content["seconds"]),
                 "parameters": sum(p.numel() for p in model.parameters()),
+                "held_out_mrr_untrained": _untrained_mrr(arm, work, content["identity"], weights),
                 "curve": content["curve"],
             }
     encoder = FrozenEncoder(weights)
@@ -147,6 +160,15 @@ def judge(
     questions = read_corpus(work)
     data = {"settings": questions.settings, "questions": len(questions.questions), "passages": questions.passages}
     return {"pool": POOL, "pieces": PIECES, "data": data, "runs": runs, **judged}
+
+
+def _untrained_mrr(arm: str, work: Path, identity: Mapping[str, Any], weights: Mapping[str, Any]) -> float:
+    """The reciprocal rank on the run's held-out lists before the first step."""
+    labs = [name for name in LAB_SETS if name in identity["data"]]
+    held_out = spread([one for one in _lists(work, labs) if is_held_out(one)], identity["check_lists"])
+    states = States(work / "states", len(read_corpus(work).texts))
+    score = score_pairs(reader_of(arm, states), identity["bf16"])
+    return round(measure_mrr(build_model(arm, weights), held_out, score), 4)
 
 
 def _scorer(arm: str, model: nn.Module, bf16: bool) -> Callable[[States, list[tuple[int, int]]], np.ndarray]:

@@ -131,3 +131,30 @@ def _means(sets: Sequence[str], row: Sequence[np.ndarray]) -> dict[str, float]:
 
 def _round(value: Any) -> float:
     return round(float(value), 4)
+
+
+def check_export(
+    folder: Path, name: str, split: str, key: str, weight: float, logits: Callable[[str, list[str]], np.ndarray]
+) -> dict[str, Any]:
+    """Compare an exported model, given as `logits(query, texts)`, with the judged run on one set, preset `learned`."""
+    read = read_candidates(folder, name, split)
+    judged = read_scores(folder, name, key)
+    exported: dict[str, dict[str, float]] = {}
+    correlations = []
+    for question in read["questions"]:
+        chunks = sorted(judged.get(question["id"], {}))
+        if len(chunks) > 1:
+            values = logits(question["text"], [read["texts"][chunk] for chunk in chunks])
+            exported[question["id"]] = dict(zip(chunks, values.tolist(), strict=True))
+            before = [judged[question["id"]][chunk] for chunk in chunks]
+            correlations.append(float(np.corrcoef(before, values)[0, 1]))
+    scores = {
+        which: _round(judge_split(read, "learned", found, weight).mean())
+        for which, found in (("trained", judged), ("exported", exported))
+    }
+    return {
+        "set": f"{name} {split}",
+        "weight": weight,
+        "nDCG@10": scores,
+        "mean_correlation_of_logits": _round(np.mean(correlations)),
+    }

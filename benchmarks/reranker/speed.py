@@ -47,9 +47,33 @@ def measure_speed(folder: str) -> dict[str, Any]:
     }
 
 
-def update_speed(path: Path, speed: Mapping[str, Any]) -> None:
+def measure_training(weights: Mapping[str, Any], pairs: int = 20, tokens: int = 110) -> dict[str, Any]:
+    """Trained pairs per second (forward and backward through the upper layers) in float32 and in bf16, in turns."""
+    import numpy as np
+    import torch
+
+    from benchmarks.reranker.encoder import DIM
+    from benchmarks.reranker.joint import JointEncoder, join_pairs
+
+    torch.set_num_threads(2)
+    model, rng = JointEncoder(weights), np.random.default_rng(0)
+    query = [rng.standard_normal((14, DIM)).astype(np.float32)] * pairs
+    batch = join_pairs(query, [rng.standard_normal((tokens - 14, DIM)).astype(np.float32) for _ in range(pairs)])
+
+    def step(bf16: bool) -> None:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            model(batch).sum().backward()
+
+    times = time_in_turns({"float32": lambda _: step(False), "bf16": lambda _: step(True)}, 3)
+    return {
+        name: {**time, "pairs_per_second": round(pairs / time["p50_ms"] * 1000.0, 1)} for name, time in times.items()
+    }
+
+
+def update_speed(path: Path, speed: Mapping[str, Any], training: Mapping[str, Any]) -> None:
     """Add the times to the receipt of the judgement."""
     content = json.loads(path.read_text("utf-8"))
     content["measured"]["speed"] = {"pool": POOL, "max_tokens": MAX_TOKENS, **speed}
+    content["measured"]["training_speed"] = dict(training)
     with atomic_path(path) as target:
         Path(target).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
