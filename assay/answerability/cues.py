@@ -29,8 +29,8 @@ _NARRATIVE = make_table(
     narrative course"""
 )
 _STEPS = re.compile(
-    r"\b(?!step |side )(\w{4,}|one|day) (?:by|for|against) \1\b|\bin full\b|\bfrom (?:beginning|start) to (?:end|finish)\b|"
-    r"\bwithout exception\b"
+    r"\b(?!step |side )(\w{4,}|one|day) (?:by|for|against) \1\b|\bin full\b|"
+    r"\bfrom (?:beginning|start) to (?:end|finish)\b|\bwithout exception\b"
 )
 _NEAR_START = 4
 """Words of a clause in which a quantifier belongs to what is asked for (give me every …), not to a detail."""

@@ -25,6 +25,7 @@ DEFAULT_BUDGET = 400
 """Tokens that a question is judged against when its search has no budget."""
 _MOST_DOUBLINGS = 4.0
 _MOST_NAMED = 3
+_LACKING = 4.0
 _WHOLE_QUESTION = 4
 """Content words from which on a query is a question whose cosines compare."""
 Values = dict[str, float]
@@ -164,8 +165,8 @@ def _scope_values(question: Question, evidence: FoundEvidence) -> Values:
     uncovered   weight of the content that the best candidate lacks
     apart       1 if no candidate holds a name whole, although its words are known
     speaker     how much better the question matches what others said (speakers.py)
-    distance    (1 − the best cosine) · min(1, words / 4): a search of one or two words has low cosines, whatever it is
-                about; 0 without vectors
+    distance    (1 − the best cosine) · min(1, words / 4) · min(1, 4 · uncovered); 0 without vectors. A search of one or
+                two words has low cosines whatever it is about, and a passage with all the words is near.
     """
     table = evidence.table
     content = question.terms
@@ -173,15 +174,17 @@ def _scope_values(question: Question, evidence: FoundEvidence) -> Values:
     lost = evidence.unknown_terms
     covered = table.coverage(content)
     known_names = [name for name in question.names if not name & lost]
+    uncovered = 1.0 - float(covered.max()) if len(covered) else 1.0
     far = 0.0 if evidence.cosines is None else 1.0 - best_cosine(evidence)
+    share = min(1.0, len(question.words) / _WHOLE_QUESTION) * min(1.0, _LACKING * uncovered)
     return {
         "unknown": sum(table.weights[term] for term in lost) / whole if whole > 0.0 else 0.0,
         "identifier": float(any(word.identifier for word in evidence.unknown)),
         "name": 1.0 - len(known_names) / len(question.names) if question.names else 0.0,
-        "uncovered": 1.0 - float(covered.max()) if len(covered) else 1.0,
+        "uncovered": uncovered,
         "apart": float(bool(known_names) and not any(table.find_rows(name).any() for name in known_names)),
         "speaker": speaker_gap(question, evidence),
-        "distance": far * min(1.0, len(question.words) / _WHOLE_QUESTION),
+        "distance": far * share,
     }
 
 
