@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from assay.errors import LawBroken
 
-NEEDS = frozenset({"vector", "lexical", "dense", "exact", "graph"})
+NEEDS = frozenset({"vector", "lexical", "dense", "exact", "graph", "tree"})
 """What a component may ask of the pipeline in `needs`."""
 C = TypeVar("C")
 
