@@ -20,6 +20,10 @@ from assay.legs.hierarchy.walk import EXPANSIONS, Expansion, Reranker, Walk, wal
 from assay.legs.hierarchy.weights import COSINE, ENTITY, LEXICAL, ScoreWeights
 from assay.protocols import EntitySnapshot, Snapshot, TreeSnapshot, TreeView
 from assay.types import Floats, Note, Part, Query, Range, Ranking, Rows
+from assay.where import Mask
+
+_ROUNDING = 1e-12
+"""More than rounding can lift a score when its parts are added in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Beam:
 
     router: Literal["maxpool", "nodes"] = "nodes"
     expand: Literal["margin", "top"] = "margin"
-    margin: float = 0.21
+    margin: float = 0.18
     most: int = 8
     prefilter: int = 0
     rerank: str = ""
@@ -100,7 +104,8 @@ class Beam:
         walk = walk_down(tree, scores, self._expansion, reranker)
         rows, paths = _rows_of_leaves(tree, scores, walk)
         scored = _score_leaf_rows(query, snapshot, rows, weights, entities, scores)
-        bridged, hops = self._follow(query, snapshot, entities, scored, paths)
+        value = scored.score if self.path == 1.0 else self.path * scored.score + (1.0 - self.path) * paths
+        bridged, hops = self._follow(query, snapshot, entities, rows, value)
         log = {
             "tree": tree.digest,
             "router": self.router,
@@ -111,8 +116,10 @@ class Beam:
             "of": snapshot.size,
         }
         notes = (*notes, Note("detail", _describe(walk, len(rows), snapshot.size, hops), data={"routing": log}))
-        ranking = arrange(_rank(snapshot, scored, self._path_parts(scored, paths), bridged))
-        return top(ranking, k).noted(*notes)
+        better = [one for one in bridged if one.score > _value_of(one.row, rows, value)]
+        direct = _select(value, ~np.isin(rows, [one.row for one in better]), k)
+        ranking = _rank(snapshot, scored.take(direct), self._path_parts(paths[direct]), better)
+        return top(arrange(ranking), k).noted(*notes)
 
     @property
     def _expansion(self) -> Expansion:
@@ -131,21 +138,22 @@ class Beam:
             return None, ()
         return score_children(self.rerank, query, snapshot, tree, scores)
 
-    def _path_parts(self, scored: ScoredRows, paths: Floats) -> list[Part]:
+    def _path_parts(self, paths: Floats) -> list[Part]:
         """The parts that make P of a chunk from its own score."""
         if self.path == 1.0:
             return []
-        size = len(scored.rows)
-        return [Part("path.keep", "mul", np.full(size, self.path)), Part("path", "add", (1.0 - self.path) * paths)]
+        return [
+            Part("path.keep", "mul", np.full(len(paths), self.path)),
+            Part("path", "add", (1.0 - self.path) * paths),
+        ]
 
     def _follow(
-        self, query: Query, snapshot: Snapshot, entities: QueryEntities, scored: ScoredRows, paths: Floats
+        self, query: Query, snapshot: Snapshot, entities: QueryEntities, rows: Rows, value: Floats
     ) -> tuple[list[Bridged], list[dict[str, Any]]]:
         if not self.hops or not isinstance(snapshot, EntitySnapshot) or "graph" not in snapshot.capabilities:
             return [], []
-        value = self.path * scored.score + (1.0 - self.path) * paths
-        order = np.lexsort((scored.rows, -value))[: self.hop_seeds]
-        best = list(zip(scored.rows[order].tolist(), value[order].tolist(), strict=True))
+        order = np.lexsort((rows, -value))[: self.hop_seeds]
+        best = list(zip(rows[order].tolist(), value[order].tolist(), strict=True))
         settings = HopSettings(self.hops, self.hop_seeds, self.hop_each, self.hop_keep)
         return follow_bridges(query, snapshot, snapshot.entities(), entities, best, settings)
 
@@ -171,24 +179,31 @@ def _score_leaf_rows(
     return score_rows(query, snapshot, rows, weights, entities)
 
 
+def _value_of(row: int, rows: Rows, value: Floats) -> float:
+    """The value of a row among rows that ascend; -1 where it is not among them."""
+    place = int(np.searchsorted(rows, row))
+    return float(value[place]) if place < len(rows) and rows[place] == row else -1.0
+
+
+def _select(value: Floats, eligible: Mask, k: int) -> Rows:
+    """The places of the k highest values that are eligible, and of those that tie with the last."""
+    places = np.flatnonzero(eligible)
+    if 0 < k < len(places):
+        least = np.partition(value[places], len(places) - k)[len(places) - k]
+        places = places[value[places] >= least - _ROUNDING]
+    return places
+
+
 def _rank(snapshot: Snapshot, scored: ScoredRows, path_parts: Sequence[Part], bridged: Sequence[Bridged]) -> Ranking:
-    """One ranking of the chunks of leaves and those behind bridges; a chunk that is both has its higher score."""
-    direct = Ranking.of(snapshot.ids(scored.rows), [*scored.parts, *path_parts], "unit", rows=scored.rows).clamped()
-    value = dict(zip(scored.rows.tolist(), direct.score.tolist(), strict=True))
-    better = [one for one in bridged if one.score > value.get(one.row, -1.0)]
-    if not better:
-        return direct
-    replaced = np.isin(scored.rows, [one.row for one in better])
-    direct = direct.take(~replaced)
-    rows = np.concatenate([scored.rows[~replaced], np.array([one.row for one in better], np.int64)])
-    size, start = len(rows), len(direct)
-    parts = [_extend(part, size) for part in direct.parts]
-    for name in sorted({one.entity for one in better}):
-        column = np.zeros(size)
-        for place, one in enumerate(better, start):
-            column[place] = min(one.score, 1.0) if one.entity == name else 0.0
+    """One ranking of chunks of leaves and of others behind bridges."""
+    rows = np.concatenate([scored.rows, np.array([one.row for one in bridged], np.int64)])
+    parts = [_extend(part, len(rows)) for part in (*scored.parts, *path_parts)]
+    for name in sorted({one.entity for one in bridged}):
+        column = np.zeros(len(rows))
+        for place, one in enumerate(bridged, len(scored.rows)):
+            column[place] = one.score if one.entity == name else 0.0
         parts.append(Part(f"via {name}", "add", column))
-    return Ranking.of(snapshot.ids(rows), parts, "unit", rows=rows)
+    return Ranking.of(snapshot.ids(rows), parts, "unit", rows=rows).clamped()
 
 
 def _extend(part: Part, size: int) -> Part:
