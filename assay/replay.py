@@ -210,7 +210,9 @@ class ReplayExecutor(Executor):
 def _read_result(data: Mapping[str, Any]) -> SourceResult:
     parts = [Part(name, op, np.array(column, np.float64)) for name, op, column in data["parts"]]
     places = np.arange(1, len(data["ids"]) + 1, dtype=np.int32)
-    notes = [Note(one["kind"], one["text"], tuple(one["ids"]), one["cure"]) for one in data["notes"]]
+    notes = [
+        Note(one["kind"], one["text"], tuple(one["ids"]), one["cure"], one.get("data", {})) for one in data["notes"]
+    ]
     ranking = Ranking.of(data["ids"], parts, data["scale"], source_rank=places, notes=notes)
     chunks = [
         Chunk(**{**one, "created": math.nan if one["created"] is None else one["created"]}) for one in data["chunks"]

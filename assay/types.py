@@ -119,12 +119,14 @@ class Note:
 
     kind: "dropped" (these ids left, and why) | "skipped" (a step did not run) | "degraded" (it ran, but not
     as planned) | "info" | "detail" (what it does every time: on the trace, but no remark under an answer).
+    `data` is the same for programs, as JSON: the decisions of a router, the confidences of a race.
     """
 
     kind: Literal["dropped", "skipped", "degraded", "info", "detail"]
     text: str
     ids: tuple[str, ...] = ()
     cure: str = ""
+    data: Meta = field(default_factory=dict, hash=False)
 
     @property
     def reason(self) -> Reason:

@@ -108,5 +108,5 @@ def _notes(answer: Answer) -> Iterator[Note]:
         yield problem.as_note()
     for span in answer.trace:
         for note in span.notes:
-            if note.kind in ("info", "dropped"):
-                yield Note(note.kind, f"{span.name}: {note.text}", note.ids)
+            if note.kind in ("info", "dropped") or note.data:
+                yield Note(note.kind, f"{span.name}: {note.text}", note.ids, data=note.data)

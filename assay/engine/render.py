@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from assay.types import Note
+
 if TYPE_CHECKING:
     from assay.engine.answer import Answer, Hit
 
@@ -41,7 +43,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
                 "skipped": span.skipped or None,
                 "outcome": span.outcome,
                 "trigger": None if span.trigger is None else span.trigger.to_json(),
-                "notes": [{"kind": n.kind, "text": str(n.reason), "ids": list(n.ids)} for n in span.notes],
+                "notes": [_note_json(note) for note in span.notes],
                 "ms": round(span.ms, 3),
             }
             for span in answer.trace
@@ -52,6 +54,11 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         ],
         "digests": {**answer.digests, "answer": answer.digest},
     }
+
+
+def _note_json(note: Note) -> dict[str, Any]:
+    line: dict[str, Any] = {"kind": note.kind, "text": str(note.reason), "ids": list(note.ids)}
+    return {**line, "data": dict(note.data)} if note.data else line
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 
 FUSERS: Mapping[str, str] = {
     "append_fill": "assay.fuse.append_fill:AppendFill",
+    "best_score": "assay.fuse.best_score:BestScore",
     "confirm_boost": "assay.fuse.confirm_boost:ConfirmBoost",
     "convex": "assay.fuse.convex:Convex",
     "dbsf": "assay.fuse.dbsf:Dbsf",
+    "race": "assay.fuse.race:Race",
     "rrf": "assay.fuse.rrf:Rrf",
     "weighted_merge": "assay.fuse.weighted_merge:WeightedMerge",
 }

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 
 LEGS: Mapping[str, str] = {
+    "beam": "assay.legs.beam:Beam",
     "bm25": "assay.legs.bm25:Bm25",
+    "bridge": "assay.legs.bridge:Bridge",
+    "collapsed": "assay.legs.collapsed:Collapsed",
     "dense": "assay.legs.dense:Dense",
     "exact": "assay.legs.exact:Exact",
     "graph": "assay.legs.graph:Graph",

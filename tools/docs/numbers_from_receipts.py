@@ -20,6 +20,7 @@ from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_router import WRITERS as ROUTER
+from tools.docs.numbers_from_routing import routing_errors, routing_found, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER}
@@ -41,6 +42,7 @@ _DOCUMENTS = (
     "docs/decisions/0026-which-next-vector-model.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/router.md",
+    "docs/hierarchy.md",
 )
 
 
@@ -264,6 +266,9 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "graph": ("graph", graph),
     "tree": ("tree", tree),
+    "routing_errors": ("routing", routing_errors),
+    "routing_found": ("routing", routing_found),
+    "routing_times": ("routing", routing_times),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),

@@ -180,9 +180,17 @@ class SnapshotTree:
         by_node = np.argsort(np.concatenate([owners, new_owners]), kind="stable")
         return np.concatenate([owners, new_owners])[by_node], np.concatenate([rows, new])[by_node]
 
+    def summary_rows(self, nodes: Rows) -> tuple[Rows, Rows]:
+        return self.payloads.summary_rows(nodes)
+
     def summary_vectors(self, nodes: Rows) -> Vectors:
-        owners, rows = self.payloads.summary_rows(nodes)
-        sums = np.zeros((len(nodes), self.index.sums.shape[1]))
+        return self._summary_matrix[nodes]
+
+    @cached_property
+    def _summary_matrix(self) -> Vectors:
+        """The summary vectors of all nodes: a query that compares all of them must not read their rows again."""
+        owners, rows = self.summary_rows(np.arange(self.size))
+        sums = np.zeros((self.size, self.index.sums.shape[1]))
         vectors = self.source.vectors(rows)[:, : sums.shape[1]].astype(np.float64)
         np.add.at(sums, owners, vectors)
         lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))

@@ -12,6 +12,7 @@ from assay.cli.terminal import format_count, make_console, sanitize, supports_un
 from assay.cli.views.answer import excerpt, format_score, heading, path_text
 from assay.cli.views.footer import footer_lines
 from assay.cli.views.layout import align_columns, flow_pieces, wrap
+from assay.cli.views.routing import routing_lines
 from assay.cli.views.waterfall import SIGNS, draw_bar, format_number, largest_addend, leg_colours, waterfall_pieces
 from assay.engine.answer import ChunkStep, ScorePart
 
@@ -53,6 +54,10 @@ def _lines(explanation: Explanation, screen: Console, *, bars: bool) -> Iterator
         yield from align_columns(
             [*_step_rows(explanation.steps, colours, screen.width, bars=bars)], right=(1, 2), indent=2
         )
+    if routing := list(routing_lines(answer)):
+        yield Text("\nThe way through the tree", "bold")
+        for line in routing:
+            yield from wrap(Text(sanitize(line)), screen, 4)
     if explanation.rank is not None:
         yield Text("\nThe score", "bold")
         hit = answer[explanation.rank - 1]

@@ -1,0 +1,223 @@
+"""Bridge hops: from the best chunks, over an entity that the query does not name, to other chunks that hold it.
+
+For each entity of a seed the chunks that hold it are ranked with the query plus the entity, without the names that the
+query itself has: what they lead to is known. Chunks that hold a name of the query are left out for the same reason; a
+leg finds them directly. Entities are those of the graph, and compound words (sable-loader), which the graph does not
+read as names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.engine.checks import check_whole
+from assay.errors import ConfigError
+from assay.index.vectors import exact_scores
+from assay.legs.hierarchy.node_scores import contains
+from assay.legs.hierarchy.query_entities import QueryEntities
+from assay.legs.hierarchy.row_scores import find_bm25
+from assay.protocols import EntityPostings, Snapshot
+from assay.types import Floats, Query, Rows
+from assay.where import Mask
+
+MOST_HOPS = 2
+MOST_BRIDGES, MOST_COMPOUNDS = 32, 8
+"""Entities, and compound words, that one hop follows: those of the best seeds, the rarest entities first."""
+MOST_POSTINGS = 256
+"""Rows of one entity that are ranked; a more frequent entity is no bridge."""
+_WORDS = 0.6
+"""The share of BM25 in the score of a chunk behind a bridge; the cosine has the rest."""
+
+
+_COMPOUND = re.compile(r"\b\w+(?:-\w+)+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class HopSettings:
+    """hops: how many in a row; seeds: chunks that a hop starts from; each: chunks for each entity;
+    keep: the part of the seed's score that a chunk behind the bridge has for certain, in [0, 1]."""
+
+    hops: int
+    seeds: int = 10
+    each: int = 2
+    keep: float = 0.5
+
+
+def check_hops(component: str, hops: int, seeds: int, each: int) -> None:
+    """Check the settings of bridge hops."""
+    check_whole(f"{component}.hops", hops, 0)
+    if hops > MOST_HOPS:
+        raise ConfigError(f"{component}.hops = {hops} is more than {MOST_HOPS}", "give 0, 1 or 2")
+    check_whole(f"{component}.hop_seeds", seeds, 1)
+    check_whole(f"{component}.hop_each", each, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bridged:
+    """A chunk behind a bridge: its row, its score, the entity, and the number of the hop."""
+
+    row: int
+    score: float
+    entity: str
+    hop: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bridge:
+    """A name at its best seed, with the rows behind it and their scores."""
+
+    seed: int
+    seed_score: float
+    name: str
+    rows: Rows
+    scores: Floats
+
+
+def follow_bridges(
+    query: Query,
+    snapshot: Snapshot,
+    links: EntityPostings,
+    named: QueryEntities,
+    seeds: Sequence[tuple[int, float]],
+    settings: HopSettings,
+) -> tuple[list[Bridged], list[dict[str, Any]]]:
+    """Return the chunks behind the bridges, each once with its best score, and the decisions as JSON.
+
+    score = seed's score · (keep + (1 − keep) · s / best s of the hop),  s = 0.6 · BM25 / best BM25 + 0.4 · max(0, cos)
+    """
+    finder = _BridgeFinder(query, snapshot, links, named)
+    found: dict[int, Bridged] = {}
+    decisions: list[dict[str, Any]] = []
+    frontier = list(seeds)[: settings.seeds]
+    for hop in range(1, settings.hops + 1):
+        bridges = finder.find(frontier)
+        best = max((float(bridge.scores.max()) for bridge in bridges), default=0.0)
+        reached: list[Bridged] = []
+        for bridge in bridges:
+            relative = bridge.scores / best if best > 0.0 else np.zeros(len(bridge.rows))
+            scores = bridge.seed_score * (settings.keep + (1.0 - settings.keep) * relative)
+            order = np.lexsort((bridge.rows, -scores))[: settings.each]
+            decisions.append(
+                {
+                    "hop": hop,
+                    "seed": str(snapshot.ids(np.array([bridge.seed]))[0]),
+                    "entity": bridge.name,
+                    "candidates": len(bridge.rows),
+                    "chosen": snapshot.ids(bridge.rows[order]).tolist(),
+                    "scores": scores[order].tolist(),
+                }
+            )
+            reached += [Bridged(int(bridge.rows[place]), float(scores[place]), bridge.name, hop) for place in order]
+        for one in reached:
+            if one.row not in found or one.score > found[one.row].score:
+                found[one.row] = one
+        reached.sort(key=lambda one: (-one.score, one.row))
+        frontier = list(dict.fromkeys((one.row, found[one.row].score) for one in reached))[: settings.seeds]
+    return list(found.values()), decisions
+
+
+class _BridgeFinder:
+    """Finds the bridges of one query, each name once."""
+
+    def __init__(self, query: Query, snapshot: Snapshot, links: EntityPostings, named: QueryEntities) -> None:
+        self._snapshot, self._links, self._named = snapshot, links, named
+        self._names = {links.name(int(entity)) for entity in named.numbers} | set(find_compounds(query.text))
+        self._query = replace(query, text=_remove_names(query.text, self._names))
+        self._used = set(self._names)
+
+    def find(self, frontier: Sequence[tuple[int, float]]) -> list[_Bridge]:
+        """The names in the frontier that were not used yet, each at its best seed, with its rows and their scores."""
+        picked = self._pick(frontier)
+        owners = np.repeat(np.arange(len(picked)), [len(rows) for _, _, rows in picked])
+        rows = np.concatenate([np.empty(0, np.int64), *(rows for _, _, rows in picked)])
+        known = contains(self._named.shared_rows, rows) | np.isin(rows, [row for row, _ in frontier])
+        owners, rows = owners[~known], rows[~known]
+        if not len(rows):
+            return []
+        every, back = np.unique(rows, return_inverse=True)
+        columns, holds_name = self._score_words([name for _, name, _ in picked], every)
+        scores = np.zeros(len(rows))
+        bm25 = find_bm25(self._query, self._snapshot, every)[back] + columns[owners, back]
+        vectors, vector = self._snapshot.vectors(every), self._query.vector
+        if vector is not None and vectors.shape[1] == len(vector):
+            scores = (1.0 - _WORDS) * np.clip(exact_scores(vectors, vector), 0.0, 1.0)[back]
+        fresh = ~holds_name[back]
+        scores += _WORDS * bm25 / (float(bm25[fresh].max(initial=0.0)) or 1.0)
+        bridges = []
+        for place, (seed, name, _) in enumerate(picked):
+            mine = (owners == place) & fresh
+            if mine.any():
+                bridges.append(_Bridge(*frontier[seed], name, rows[mine], scores[mine]))
+        return bridges
+
+    def _pick(self, frontier: Sequence[tuple[int, float]]) -> list[tuple[int, str, Rows]]:
+        """(place in the frontier, name, rows that hold it), best seeds first, and their rarest names."""
+        if not frontier:
+            return []
+        seed_rows = np.array([row for row, _ in frontier], np.int64)
+        owners, entities = self._links.entities_of(seed_rows)
+        frequency = self._links.frequency(entities)
+        order = np.lexsort((entities, frequency, owners))
+        order = order[frequency[order] <= MOST_POSTINGS]
+        entities_of: dict[int, list[int]] = {}
+        for place in order.tolist():
+            entities_of.setdefault(int(owners[place]), []).append(int(entities[place]))
+        picked: list[tuple[int, str, int]] = []
+        compounds: list[tuple[int, str, Rows]] = []
+        for seed, chunk in enumerate(self._snapshot.chunks(seed_rows)):
+            for word in find_compounds(chunk.indexed_text):
+                if self._take(word, len(compounds), MOST_COMPOUNDS):
+                    compounds.append((seed, word, self._rows_with(word)))
+            for entity in entities_of.get(seed, ()):
+                name = self._links.name(entity)
+                if self._take(name, len(picked), MOST_BRIDGES):
+                    picked.append((seed, name, entity))
+        places, rows = self._links.rows_of(np.array([entity for *_, entity in picked], np.int64), self._query)
+        linked = [(seed, name, rows[places == place]) for place, (seed, name, _) in enumerate(picked)]
+        return [*linked, *(one for one in compounds if 0 < len(one[2]) <= MOST_POSTINGS)]
+
+    def _take(self, name: str, taken: int, most: int) -> bool:
+        """May this name still be followed? Each is followed once."""
+        if name in self._used or taken >= most:
+            return False
+        self._used.add(name)
+        return True
+
+    def _rows_with(self, word: str) -> Rows:
+        """The rows that hold a compound word whole."""
+        matches = self._snapshot.lexical(replace(self._query, text=word), MOST_POSTINGS + 1)
+        whole = [part.column > 0.0 for part in matches.parts if part.name == word]
+        return np.sort(matches.rows[whole[0]]) if whole else matches.rows[:0]
+
+    def _score_words(self, names: Sequence[str], rows: Rows) -> tuple[Floats, Mask]:
+        """BM25 of each name (line) at these rows, and which rows hold a compound that the query names."""
+        snapshot = self._snapshot
+        terms_of = [sorted(set(snapshot.terms(name))) for name in names]
+        own = sorted(name for name in self._names if "-" in name)
+        text = " ".join(sorted({*own, *(word for name in names for word in name.split())}))
+        columns = {part.name: part.column for part in snapshot.lexical_at(replace(self._query, text=text), rows).parts}
+        scores = np.zeros((len(names), len(rows)))
+        for line, terms in zip(scores, terms_of, strict=True):
+            for term in terms:
+                line += columns.get(term, 0.0)
+        holds = np.zeros(len(rows), np.bool_)
+        for name in own:
+            holds |= columns.get(name, np.zeros(len(rows))) > 0.0
+        return scores, holds
+
+
+def find_compounds(text: str) -> list[str]:
+    """The compound words of a text that can be names (sable-loader, tkt-5320), folded, each once, in order."""
+    found = (match[0].lower() for match in _COMPOUND.finditer(text))
+    return list(dict.fromkeys(word for word in found if any(map(str.isalpha, word))))
+
+
+def _remove_names(text: str, names: Collection[str]) -> str:
+    """A query without the words of the names it holds."""
+    words = {word for name in names for word in name.split()}
+    return " ".join(word for word in text.split() if word.strip(".,;:!?\"'()").lower() not in words)

@@ -1,0 +1,123 @@
+"""The two routers: how well each node of the tree fits a query.
+
+maxpool  the best row below a node. Reads the scores of all rows, so it is a bound of what routing can do, not a
+         sublinear router; it also gives the scores of the rows.
+nodes    what the nodes say: bounds of BM25 and the entities of their leaves, and centroids. Reads no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.legs.hierarchy.query_entities import QueryEntities
+from assay.legs.hierarchy.row_scores import ScoredRows, score_all_rows
+from assay.legs.hierarchy.weights import ScoreWeights
+from assay.protocols import TreeView
+from assay.types import Floats, Query, Rows
+from assay.where import Mask
+
+ROUTERS = ("maxpool", "nodes")
+HIDDEN = -np.inf
+"""The score of a node without a row that the query may see."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeScores:
+    """A score for every node, and what it is made of, by scorer.
+
+    visible     the rows that the query may see, ascending; None: every live one
+    rows        the scores of these rows, where the router read them
+    """
+
+    score: Floats
+    scorers: Mapping[str, Floats]
+    visible: Rows | None = None
+    rows: ScoredRows | None = None
+
+    def rows_below(self, tree: TreeView, node: int) -> Rows:
+        """The rows below a node that the query may see, ascending."""
+        rows = tree.rows(node)
+        return rows if self.visible is None else rows[contains(self.visible, rows)]
+
+
+def contains(members: Rows, rows: Rows) -> Mask:
+    """Which rows are among the members, which ascend."""
+    if not len(members):
+        return np.zeros(len(rows), np.bool_)
+    found: Mask = members[np.minimum(np.searchsorted(members, rows), len(members) - 1)] == rows
+    return found
+
+
+def lift_maxima(scores: Floats, tree: TreeView) -> Floats:
+    """Give every inner node the maximum of its children, from the leaves up, in place."""
+    for level in range(tree.depth - 1, -1, -1):
+        inner = np.flatnonzero(tree.level == level)
+        below = np.flatnonzero(tree.level == level + 1)
+        scores[inner] = np.maximum.reduceat(scores[below], tree.first_child[inner] - below[0])
+    return scores
+
+
+def score_by_rows(query: Query, tree: TreeView, weights: ScoreWeights, entities: QueryEntities) -> NodeScores:
+    """The router `maxpool`: a node scores what its best visible row scores."""
+    rows = score_all_rows(query, tree, weights, entities)
+    score, of_rows = np.full(tree.size, HIDDEN), rows.score
+    for leaf_of_row in (tree.leaf_of_row, tree.second_leaf_of_row):
+        leaves = leaf_of_row[rows.rows]
+        inside = leaves >= 0
+        if inside.all():
+            np.maximum.at(score, leaves, of_rows)
+        elif inside.any():
+            np.maximum.at(score, leaves[inside], of_rows[inside])
+    lift_maxima(score, tree)
+    return NodeScores(score, {"best row": score}, rows.rows, rows)
+
+
+def score_by_nodes(
+    query: Query, tree: TreeView, weights: ScoreWeights, entities: QueryEntities, prototypes: int = 0
+) -> NodeScores:
+    """The router `nodes`: words and entities of the best leaf below a node, and the cosine of its centroid.
+
+    Words and entities of a leaf are added before the maximum over the leaves is taken: the maxima of single terms
+    would join words of chunks that have nothing to do with each other. With `prototypes` the cosine is the best of so
+    many rows that stand for a node, instead of the centroid's.
+    """
+    leaves = np.flatnonzero(tree.child_count == 0)
+    bm25 = tree.impacts(leaves, query).sum(axis=1)
+    words = np.full(tree.size, HIDDEN)
+    words[leaves] = weights.lexical * (bm25 / (float(bm25.max(initial=0.0)) or 1.0))
+    words[leaves] += weights.entity * entities.share_of_leaves(tree)[leaves]
+    visible = _find_visible(query, tree)
+    if visible is not None:
+        seen = np.zeros(tree.size, np.bool_)
+        seen[tree.leaf_of_row[visible]] = True
+        second = tree.second_leaf_of_row[visible]
+        seen[second[second >= 0]] = True
+        words[leaves[~seen[leaves]]] = HIDDEN
+    lift_maxima(words, tree)
+    cosine = weights.cosine * _find_cosines(query, tree, prototypes)
+    return NodeScores(words + cosine, {"words": words, "cosine": cosine}, visible)
+
+
+def _find_visible(query: Query, tree: TreeView) -> Rows | None:
+    """The rows that a query with a filter may see, ascending."""
+    if query.where is None and query.scope is None and query.at is None:
+        return None
+    return tree.row_scores(replace(query, text="", vector=None)).rows
+
+
+def _find_cosines(query: Query, tree: TreeView, prototypes: int) -> Floats:
+    vector, centroids = query.vector, tree.centroids
+    if vector is None or centroids.shape[1] != len(vector):
+        return np.zeros(tree.size)
+    wide = vector.astype(np.float64)
+    if not prototypes:
+        cosines: Floats = np.clip(np.vecdot(centroids.astype(np.float64), wide), 0.0, 1.0)
+        return cosines
+    owners, _, vectors = tree.prototypes(np.arange(tree.size))
+    kept = np.arange(len(owners)) - np.searchsorted(owners, owners) < prototypes
+    best = np.zeros(tree.size)
+    np.maximum.at(best, owners[kept], np.vecdot(vectors[kept].astype(np.float64), wide))
+    return np.minimum(best, 1.0)

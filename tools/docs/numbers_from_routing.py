@@ -1,0 +1,80 @@
+"""Writes the number blocks of the walk down the tree from its receipt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Receipt = dict[str, Any]
+_SPLITS = {"tuning": "tuning", "heldout": "held out"}
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in lines) + "\n"
+
+
+def _worlds(receipt: Receipt) -> list[Receipt]:
+    return sorted(receipt["worlds"].values(), key=lambda world: int(world["chunks"]))
+
+
+def routing_errors(receipt: Receipt) -> str:
+    """One row per world, router, expansion and split: ε_any of each level, children, scanned share, p95 of the leg."""
+    rows = []
+    for world in _worlds(receipt):
+        for walk in world["walks"]:
+            name = f"leg beam, {walk['router']}, {walk['expansion']}"
+            for split, label in _SPLITS.items():
+                measured = walk[split]
+                misses = [
+                    "–" if line["eps_any"] is None else f"{line['eps_any']:.3f} ({line['misses']}/{line['queries']})"
+                    for line in measured["levels"]
+                ]
+                rows.append(
+                    [
+                        f"{world['chunks']:,}",
+                        walk["router"],
+                        walk["expansion"],
+                        label,
+                        *misses,
+                        f"{measured['children']:.2f}",
+                        f"{measured['scanned']:.3f}",
+                        f"{world['times'][name]['p95_ms']:.1f}" if name in world["times"] else "–",
+                    ]
+                )
+    head = ["chunks", "router", "expansion", "templates", "ε level 1", "ε level 2", "ε level 3"]
+    return _table([*head, "children", "scanned", "p95 ms"], rows)
+
+
+def routing_found(receipt: Receipt) -> str:
+    """The share of queries with all evidence among the first results, on held-out templates."""
+    kinds = ("all, first 6", "all, first 10", "one hop, first 10", "several hops, first 10")
+    rows = []
+    for world in _worlds(receipt):
+        for name, found in world["found"].items():
+            cells = [found.get(f"heldout, {kind}", {"share": float("nan")})["share"] for kind in kinds]
+            rows.append([f"{world['chunks']:,}", f"`{name}`", *(f"{share:.2f}" for share in cells)])
+    return _table(["chunks", "pipeline", *kinds], rows)
+
+
+def routing_times(receipt: Receipt) -> str:
+    """p50 and p95 as multiples of the flat pipelines', measured in one run."""
+    rows = []
+    for world in _worlds(receipt):
+        for name in world["times"]:
+            if not name.startswith("hcr"):
+                continue
+            cells = [
+                f"{world['ratios'][f'{name} over {flat}'][p]:.2f}"
+                for flat in ("flat-strong", "hybrid+rerank")
+                for p in ("p50_ms", "p95_ms")
+            ]
+            rows.append([f"{world['chunks']:,}", f"`{name}`", *cells])
+    head = [
+        "chunks",
+        "pipeline",
+        "p50 / flat-strong",
+        "p95 / flat-strong",
+        "p50 / hybrid+rerank",
+        "p95 / hybrid+rerank",
+    ]
+    return _table(head, rows)
