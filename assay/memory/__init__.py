@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
     from assay.memory.service import MemoryService
 
-__all__ = ["open"]
+__all__ = ["PRESET", "open"]
+
+PRESET = "recall"
+"""The pipeline that recalls unless another is named; the specification's is the preset `memory`."""
 
 
 def open(
@@ -29,7 +32,7 @@ def open(
     embedder: str = "auto",
     create: bool = True,
     clock: Callable[[], float] = time.time,
-    pipeline: str | Pipeline = "memory",
+    pipeline: str | Pipeline = PRESET,
 ) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet; see `assay.memory.service.open`."""
     from assay.memory import service  # adaptive retrieval and the config need no knowledge base

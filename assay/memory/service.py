@@ -16,7 +16,9 @@ from pathlib import Path
 from assay import kb as knowledge
 from assay.engine.pipeline import Pipeline
 from assay.errors import QueryError
+from assay.ingest.date_bounds import resolve_range
 from assay.kb import KnowledgeBase
+from assay.memory import PRESET
 from assay.memory.entries import check_importance, check_label, check_tags, check_text, new_entry, resolve_moment
 from assay.memory.forget import check_confirmation, confirmation_token, find_targets, with_predecessors
 from assay.memory.purge import purge as purged
@@ -52,7 +54,7 @@ def open(
     embedder: str = "auto",
     create: bool = True,
     clock: Callable[[], float] = time.time,
-    pipeline: str | Pipeline = "memory",
+    pipeline: str | Pipeline = PRESET,
 ) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet.
 
@@ -67,7 +69,7 @@ class MemoryService(Closeable):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
     def __init__(
-        self, kb: KnowledgeBase, clock: Callable[[], float] = time.time, pipeline: str | Pipeline = "memory"
+        self, kb: KnowledgeBase, clock: Callable[[], float] = time.time, pipeline: str | Pipeline = PRESET
     ) -> None:
         self.kb = kb
         self.clock = clock
@@ -212,6 +214,8 @@ class MemoryService(Closeable):
         scopes: ScopeNames,
         k: int = 5,
         at: Moment = None,
+        since: Moment = None,
+        until: Moment = None,
         category: str | None = None,
         tags: Iterable[str] = (),
         pipeline: str | Pipeline | None = None,
@@ -220,13 +224,16 @@ class MemoryService(Closeable):
         """The memories that answer a query, best first, at most k.
 
         `at` is the clock: what was created later, had expired by then or was superseded by then is not recalled; a
-        superseded memory that is found is served as its successor, with a note. `tags` must all be there. `pipeline`
+        superseded memory that is found is served as its successor, with a note. `since` and `until` keep memories
+        created between: dates, or words such as "last week", resolved against the clock. Dates in the query itself
+        ("in September") raise the memories of that time and exclude none, except "as of March 2024", which is the
+        clock; the answer's `range` and `at` show them. `tags` must all be there. `pipeline`
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
         up, and `skipped` says why.
         """
-        request = RecallQuery(
-            query, resolve_moment(at, self._now()), k, category, check_tags(tags), self._pipeline(pipeline)
-        )
+        now = resolve_moment(at, self._now())
+        created = resolve_range(since, until, now)
+        request = RecallQuery(query, now, k, category, check_tags(tags), self._pipeline(pipeline), created)
         return recall(self.kb, self._view(scopes), request, adaptive=adaptive)
 
     def explain(
@@ -255,15 +262,19 @@ class MemoryService(Closeable):
         category: str | None = None,
         tags: Iterable[str] = (),
         at: Moment = None,
+        since: Moment = None,
+        until: Moment = None,
         limit: int | None = 50,
         offset: int = 0,
         everything: bool = False,
     ) -> tuple[MemoryEntry, ...]:
         """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
-        current then: what was created later is left out, what was superseded later is there."""
+        current then: what was created later is left out, what was superseded later is there. `since` and `until`
+        keep those created between."""
         view = self._view(scopes)
         now = resolve_moment(at, self._now())
-        entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now))
+        created = resolve_range(since, until, now)
+        entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now, created))
         shown = (entry for entry in entries if everything or view.is_current(entry, None if at is None else now))
         return tuple(islice(shown, offset, None if limit is None else offset + limit))
 

@@ -5,12 +5,13 @@ A moment is a float inside (seconds since 1970 UTC) and an ISO 8601 text in JSON
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from assay.engine.answer import Answer, ChunkStep, Hit, Status
+from assay.ingest.date_bounds import DateRange
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
@@ -147,7 +148,12 @@ class RecalledMemory:
 class RecallAnswer:
     """The answer of a recall. `skipped` says why nothing was looked up ("" otherwise); `notes` say what happened to
     memories after the pipeline (superseded ones served as their successors); `remarks` are the notes of its steps
-    (which reranker ran, what was dropped and why); `answer` has the whole trace."""
+    (which reranker ran, what was dropped and why); `answer` has the whole trace.
+
+    `found` is how many pieces of memories the legs found, `dropped` how many each step took away: nothing is known
+    only where nothing was found. `range` is the period that was asked for, by `since` and `until` or in the query's
+    words; only `since` and `until` exclude.
+    """
 
     query: str
     hits: tuple[RecalledMemory, ...]
@@ -155,12 +161,30 @@ class RecallAnswer:
     skipped: str = ""
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    found: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    range: DateRange | None = None
+    at: float | None = None
     answer: Answer | None = field(default=None, repr=False, compare=False)
 
     @property
     def word(self) -> str:
-        """answered · nothing found · degraded · … · skipped"""
-        return "skipped" if self.skipped else self.status.word
+        """answered · nothing found · all dropped · degraded · … · skipped"""
+        if self.skipped:
+            return "skipped"
+        word = self.status.word
+        return word.replace("nothing found", "all dropped") if self.found and not self.hits else word
+
+    @property
+    def silence(self) -> str:
+        """Why there is no memory in the answer, as a sentence; "" when there is one."""
+        if self.hits or self.skipped:
+            return ""
+        within = f" {self.range}" if self.range is not None and not self.range.words else ""
+        if not self.found:
+            return f"Nothing is known here{within}."
+        steps = ", ".join(f"{step} {count}" for step, count in self.dropped.items())
+        return f"{self.found} found{within}, and none is served; dropped by: {steps}."
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -168,8 +192,17 @@ class RecallAnswer:
     def to_json(self) -> dict[str, Any]:
         return {
             "query": self.query,
-            "status": {"word": self.word, "found": len(self.hits), "degraded": list(self.status.degraded)},
+            "status": {
+                "word": self.word,
+                "found": self.found,
+                "served": len(self.hits),
+                "dropped": dict(self.dropped),
+                "degraded": list(self.status.degraded),
+            },
             "skipped": self.skipped or None,
+            "silence": self.silence or None,
+            "at": None if self.at is None else iso(self.at),
+            "range": None if self.range is None else self.range.to_json(),
             "hits": [hit.to_json() for hit in self.hits],
             "notes": list(self.notes),
             "remarks": list(self.remarks),

@@ -13,6 +13,8 @@ template, value or name with it.
     revoked     stated, then revoked                            present
     apart       two subjects, one statement each                apart, for both
 
+Every chain is followed by two later memories that say something else about its subject (`fillers.toml`).
+
 Kinds of questions: present (the newest memory answers), past (the oldest), as_of (the one valid then), apart (the
 subject's own, although another subject's is newer).
 """
@@ -63,16 +65,22 @@ def _iso(moment: datetime) -> str:
 def build() -> Suite:
     """Build the whole suite, the same every time."""
     suite = Suite()
+    fillers = _read("fillers")
     for split, name in SPLITS.items():
-        with (HERE / f"{name}.toml").open("rb") as file:
-            source = tomllib.load(file)
+        source = _read(name)
         people, reporters = iter(source["names"]["people"]), source["names"]["reporters"]
         for number, attribute in enumerate(source["attribute"]):
             subjects = people if attribute.get("people") else iter(attribute["subjects"])
-            _add_attribute(suite, split, number, attribute, subjects, reporters)
+            kind = "people" if attribute.get("people") else "things"
+            _add_attribute(suite, split, number, attribute, subjects, reporters, fillers[split][kind])
         for number, written in enumerate(source["written"]):
             _add_written(suite, split, f"{split}-written-{number}", written)
     return suite
+
+
+def _read(name: str) -> dict[str, Any]:
+    with (HERE / f"{name}.toml").open("rb") as file:
+        return tomllib.load(file)
 
 
 def _add_attribute(
@@ -82,6 +90,7 @@ def _add_attribute(
     attribute: Mapping[str, Any],
     subjects: Iterator[str],
     reporters: list[str],
+    fillers: list[str],
 ) -> None:
     chains: dict[str, tuple[tuple[str, int], ...]] = {
         "changed": (("state", 0), ("change", 0)),
@@ -107,6 +116,9 @@ def _add_attribute(
             names.append(suite.add_memory(case, step, text, moment))
             moments.append(moment)
             moment += timedelta(days=GAPS[(number + place + step) % len(GAPS)])
+        for extra in range(2):
+            text = fillers[(number + place + 3 * extra) % len(fillers)].format(s=subject)
+            suite.add_memory(case, len(chain) + extra, text, moment + timedelta(days=9 * extra))
         question = asks[place % len(asks)].format(s=subject)
         suite.ask(split, case, "present", question, names[-1:])
         if pattern == "changed":

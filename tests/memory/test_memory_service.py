@@ -367,8 +367,9 @@ def test_what_cannot_run_is_on_the_record(mem: MemoryService) -> None:
 def test_what_the_steps_say_is_told_beside_the_answer(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     mem.store("The vault was painted in the long summer before the war.", importance=0.0, created="2025-01-01")
-    found = mem.recall("vault room", **ASK)
+    found = mem.recall("vault room", pipeline="memory", **ASK)
     assert texts(found) == ["The vault is in room 12."]
+    assert (found.found, dict(found.dropped), found.word) == (2, {"hard_minimum": 1}, "degraded")
     assert "hard_minimum: dropped 1 candidate: score below 0.35" in found.remarks
     assert "rerank: jina (jina-reranker-v3) was not asked: no key in JINA_API_KEY" in found.remarks
     assert found.to_json()["remarks"] == list(found.remarks)

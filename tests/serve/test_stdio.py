@@ -68,7 +68,8 @@ def test_a_server_recalls_with_the_configuration_it_was_given(store, tmp_path):
             found = await call(client, "memory_recall", query="where is the vault?", at="2026-01-01")
             return [hit["memory"]["text"] for hit in found["hits"]]
 
-    assert run(talk) == []  # a year old, it has decayed below the hard minimum
+    assert run(talk) == ["The vault is in room 12"]
+    assert run(talk, "--pipeline", "memory") == []  # a year old, it has decayed below the hard minimum
     assert run(talk, "--pipeline", str(tmp_path / "mine.json")) == ["The vault is in room 12"]
 
 

@@ -8,6 +8,7 @@ import click
 
 from assay.cli.memory.options import pipeline_option, resolve_pipeline
 from assay.cli.options import store_option
+from assay.memory import PRESET
 
 if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
@@ -70,7 +71,7 @@ def mcp(store: str, scopes: tuple[str, ...], pipeline: str, address: str | None,
 
 def _check_pipeline(pipeline: str) -> str | Pipeline:
     """Load the pipeline now, so that a mistake fails at the start; the default is not loaded, which keeps it fast."""
-    if pipeline == "memory":
+    if pipeline == PRESET:
         return pipeline
     from assay.config.resolve import resolve
 

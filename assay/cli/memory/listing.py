@@ -20,6 +20,8 @@ from assay.cli.options import json_option, resolve_moment, store_option
 def list_(
     category: str | None,
     tags: tuple[str, ...],
+    since: str | None,
+    until: str | None,
     at: str | None,
     limit: int,
     offset: int,
@@ -37,6 +39,8 @@ def list_(
             scopes=scopes,
             category=category,
             tags=tags,
+            since=since,
+            until=until,
             at=resolve_moment(at),
             limit=limit,
             offset=offset,

@@ -25,6 +25,8 @@ def recall(
     k: int,
     category: str | None,
     tags: tuple[str, ...],
+    since: str | None,
+    until: str | None,
     at: str | None,
     pipeline: str,
     always: bool,
@@ -50,6 +52,8 @@ def recall(
             at=resolve_moment(at),
             category=category,
             tags=tags,
+            since=since,
+            until=until,
             adaptive=not always,
         )
         if as_data:

@@ -98,7 +98,7 @@ def show_recalled(recalled: RecallAnswer, *, plain: bool = False) -> None:
         _print(screen, _hit(hit, screen, most, colours, bars=bars))
         screen.print()
     if not recalled.hits:
-        screen.print(Text("Nothing is remembered about that here.", "bold"))
+        _print(screen, wrap(Text(sanitize(recalled.silence), "bold"), screen, 0))
     _print(screen, _ending(recalled, screen))
 
 
@@ -133,11 +133,20 @@ def _ending(recalled: RecallAnswer, screen: Console) -> Iterator[Text]:
     facts = [
         Text(recalled.word, "bold green" if recalled.word == "answered" else "bold yellow"),
         Text(format_count(len(recalled.hits), "memory")),
+        *_range_texts(recalled),
         Text(f"as of {format_date(answer.query.at or 0.0)}", "dim"),
         Text(f"{spent:.1f} ms" if spent < 100 else f"{spent:,.0f} ms", "dim"),
     ]
     yield from flow_pieces(facts, screen.width, " · ")
     yield from flow_pieces(step_texts(answer), screen.width)
+
+
+def _range_texts(recalled: RecallAnswer) -> list[Text]:
+    """The period that was asked for, in its own words where the query has them."""
+    if recalled.range is None:
+        return []
+    words = f"“{sanitize(recalled.range.words)}”: " if recalled.range.words else ""
+    return [Text(f"{words}{recalled.range}", "dim")]
 
 
 def show_explained(explanation: MemoryExplanation, *, plain: bool = False) -> None:
