@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from assay.errors import ConfigError, nearest
 from assay.kb import KnowledgeBase
+from assay.memory.conflicts import find_conflicts
 from assay.memory.duplicates import find_near
 from assay.memory.entries import derive_id, entry_from_chunks
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
-from assay.memory.types import MemoryEntry, NearDuplicate, OnDuplicate, StoreOutcome
+from assay.memory.types import Conflict, MemoryEntry, NearDuplicate, OnDuplicate, StoreOutcome
 from assay.memory.writer import Draft, draft_entry, is_taken, redraft_entry, replace_entry, write_drafts, write_lock
 from assay.text.noise_filter import classify_noise
 
@@ -111,11 +112,20 @@ def _store(case: _StoreCase) -> StoreOutcome:
     write_drafts(case.kb, [draft, *_redraft_superseded(case, case.superseded, entry.id)], "stored", case.now)
     names = ", ".join(old.id for old in case.superseded)
     why = f"in place of {names}" if names else _novelty_reason(case)
+    conflicts = _find_conflicts(case, entry)
+    doubt = f"it may replace {', '.join(one.entry.id for one in conflicts)}: see conflicts" if conflicts else ""
     expiry = "it has expired already, and is not recalled" if _is_expired(entry, case.now) else ""
-    reason = "; ".join(part for part in (why, expiry, draft.problem) if part)
+    reason = "; ".join(part for part in (why, doubt, expiry, draft.problem) if part)
     return StoreOutcome(
-        entry.id, "superseded" if names else "stored", reason, case.near, entry_from_chunks(draft.chunks)
+        entry.id, "superseded" if names else "stored", reason, case.near, entry_from_chunks(draft.chunks), conflicts
     )
+
+
+def _find_conflicts(case: _StoreCase, entry: MemoryEntry) -> tuple[Conflict, ...]:
+    """Known memories that a new one may replace, without those that it does replace."""
+    replaced = {old.id for old in case.superseded}
+    near = [one for one in case.near if one.entry.id not in replaced]
+    return find_conflicts(entry.text, entry.created, near, case.view.snapshot.analyser)
 
 
 def _is_expired(entry: MemoryEntry, now: float) -> bool:

@@ -85,10 +85,23 @@ class NearDuplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """A known memory that a new one may replace, and why."""
+
+    entry: MemoryEntry
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.entry.id, "text": self.entry.text, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
 class StoreOutcome:
     """The outcome of storing a text. The memory is durable when this is returned.
 
     `id` is the memory that now holds it: the new one, or the known one (`skipped`, `merged`); "" when `refused`.
+    `conflicts` are known memories that it may replace, each with the reason: to replace one, store it with
+    `supersedes`, or update the old one.
     """
 
     id: str
@@ -96,12 +109,14 @@ class StoreOutcome:
     reason: str
     near: tuple[NearDuplicate, ...] = ()
     entry: MemoryEntry | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id or None,
             "action": self.action,
             "reason": self.reason,
+            "conflicts": [conflict.to_json() for conflict in self.conflicts],
             "near": [near.to_json() for near in self.near],
             "memory": self.entry.to_json() if self.entry else None,
         }

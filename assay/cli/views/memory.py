@@ -45,6 +45,9 @@ def show_stored(done: StoreOutcome) -> None:
         screen.print(line)
     if done.entry is not None and done.action != "skipped":
         _print(screen, _entry(done.entry, screen))
+    for conflict in done.conflicts:
+        said = f"may replace {conflict.entry.id}: {conflict.why}; to do so: --supersedes {conflict.entry.id}"
+        _print(screen, wrap(Text(sanitize(said), "yellow"), screen, 2))
     if done.near:
         screen.print(Text("near it", "dim"))
         for line in align_columns([_near(near) for near in done.near], right=(1, 2), indent=2):
