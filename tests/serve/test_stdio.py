@@ -23,7 +23,7 @@ def store(tmp_path):
 def test_the_whole_story(store, era):
     async def talk():
         async with Client(started(store), mode=era) as client:
-            assert client.server_info.name == "assay-memory"
+            assert client.server_info.name == "assay"
             await tell(client)
 
     run(talk)
