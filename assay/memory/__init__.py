@@ -4,7 +4,8 @@ open        opens the memory in a folder as a `MemoryService`
 adaptive    decides whether a message needs memory at all
 config      converts a configuration in the memory pipeline's own keys into a pipeline
 scopes      access rules; scoped_view: the one boundary that enforces them
-near       is this known already?
+duplicates  is this known already?   conflicts: what may it replace?
+safety      secrets, and limits of a scope
 purge      removing every trace, and saying what cannot be reached
 importers  memories from other programs
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
+    from assay.memory.safety import SecretPolicy, StoreLimits
     from assay.memory.service import MemoryService
 
 __all__ = ["PRESET", "open"]
@@ -33,8 +35,12 @@ def open(
     create: bool = True,
     clock: Callable[[], float] = time.time,
     pipeline: str | Pipeline = PRESET,
+    secrets: SecretPolicy = "refuse",
+    limits: StoreLimits | None = None,
 ) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet; see `assay.memory.service.open`."""
     from assay.memory import service  # adaptive retrieval and the config need no knowledge base
 
-    return service.open(path, embedder=embedder, create=create, clock=clock, pipeline=pipeline)
+    return service.open(
+        path, embedder=embedder, create=create, clock=clock, pipeline=pipeline, secrets=secrets, limits=limits
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, QueryError, nearest
 from assay.kb import KnowledgeBase
 from assay.memory.conflicts import find_conflicts
 from assay.memory.duplicates import find_near
-from assay.memory.entries import derive_id, entry_from_chunks
+from assay.memory.entries import check_text, derive_id, entry_from_chunks
+from assay.memory.safety import SecretPolicy, StoreLimits, handle_secrets
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
 from assay.memory.types import Conflict, MemoryEntry, NearDuplicate, OnDuplicate, StoreOutcome
@@ -18,7 +19,13 @@ from assay.text.noise_filter import classify_noise
 
 
 def remember(
-    kb: KnowledgeBase, entry: MemoryEntry, supersedes: Sequence[str], on_duplicate: OnDuplicate, now: float
+    kb: KnowledgeBase,
+    entry: MemoryEntry,
+    supersedes: Sequence[str],
+    on_duplicate: OnDuplicate,
+    now: float,
+    secrets: SecretPolicy,
+    limits: StoreLimits,
 ) -> StoreOutcome:
     """Store one memory; the outcome says what was done and why."""
     if on_duplicate not in DUPLICATE_POLICIES:
@@ -26,14 +33,27 @@ def remember(
     noise_match = classify_noise(entry.text)
     if noise_match.noisy:
         return StoreOutcome("", "refused", f"noise ({noise_match.category}): {noise_match.reason}")
+    text, secret = handle_secrets(check_text(entry.text, limits.characters), secrets)
+    if not text:
+        return StoreOutcome("", "refused", secret)
+    entry = entry if text == entry.text else replace(entry, text=text)
     draft = draft_entry(kb, entry)  # before the lock: embedding takes longest
     with write_lock(kb):
         view = ScopedView(kb, Scopes((entry.scope,)))
+        _check_room(view, entry.scope, limits)
         superseded = _resolve_superseded(view, supersedes)
         near = find_near(view, entry.text, draft.vectors[0], now)
         duplicates = [one for one in near if one.duplicate and one.entry.id not in {old.id for old in superseded}]
         return DUPLICATE_POLICIES[on_duplicate](
-            _StoreCase(kb, view, draft, tuple(superseded), near, tuple(duplicates), now)
+            _StoreCase(kb, view, draft, tuple(superseded), near, tuple(duplicates), now, secret)
+        )
+
+
+def _check_room(view: ScopedView, scope: str, limits: StoreLimits) -> None:
+    if limits.memories is not None and view.count() >= limits.memories:
+        raise QueryError(
+            f"the scope {scope!r} holds {limits.memories:,} memories, which is its limit; this one was not stored",
+            "forget some of them: assay memory list, assay memory forget",
         )
 
 
@@ -48,6 +68,8 @@ class _StoreCase:
     near: tuple[NearDuplicate, ...]
     duplicates: tuple[NearDuplicate, ...]
     now: float
+    masked: str = ""
+    """What was masked in the text."""
 
 
 def _resolve_superseded(view: ScopedView, ids: Sequence[str]) -> list[MemoryEntry]:
@@ -115,7 +137,7 @@ def _store(case: _StoreCase) -> StoreOutcome:
     conflicts = _find_conflicts(case, entry)
     doubt = f"it may replace {', '.join(one.entry.id for one in conflicts)}: see conflicts" if conflicts else ""
     expiry = "it has expired already, and is not recalled" if _is_expired(entry, case.now) else ""
-    reason = "; ".join(part for part in (why, doubt, expiry, draft.problem) if part)
+    reason = "; ".join(part for part in (why, case.masked, doubt, expiry, draft.problem) if part)
     return StoreOutcome(
         entry.id, "superseded" if names else "stored", reason, case.near, entry_from_chunks(draft.chunks), conflicts
     )

@@ -75,6 +75,10 @@ class ScopedView:
                 by_memory.setdefault(chunk.doc_id, []).append(chunk)
             yield from (entry_from_chunks(by_memory[name]) for name in sorted(by_memory))
 
+    def count(self) -> int:
+        """How many chunks of memories these scopes hold; nearly every memory is one chunk."""
+        return len(self.snapshot.live_rows(self.filter()))
+
     def _chunks(self, rows: Rows) -> Iterator[Chunk]:
         for start in range(0, len(rows), _BATCH):
             yield from self.snapshot.chunks(rows[start : start + _BATCH])

@@ -24,6 +24,7 @@ from assay.memory.forget import check_confirmation, confirmation_token, find_tar
 from assay.memory.purge import purge as purged
 from assay.memory.recall import RecallQuery, explain, recall
 from assay.memory.remember import remember
+from assay.memory.safety import RateCounter, SecretPolicy, StoreLimits, check_secret_policy, handle_secrets
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes, check_scope
 from assay.memory.transfer import ImportRun, export_lines
@@ -55,25 +56,37 @@ def open(
     create: bool = True,
     clock: Callable[[], float] = time.time,
     pipeline: str | Pipeline = PRESET,
+    secrets: SecretPolicy = "refuse",
+    limits: StoreLimits | None = None,
 ) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet.
 
     It is an ordinary knowledge base, so documents may live beside memories. No model is loaded before one is needed.
     `clock` is what a date means that is not given. `pipeline` recalls: a preset, a TOML file, or a pipeline, for
     example one made from a configuration in the memory pipeline's keys (`assay.memory.config.load_pipeline`).
+    `secrets` says what happens to texts with keys, tokens and passwords; `limits` are those of every scope.
     """
-    return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline)
+    policy = check_secret_policy(secrets)
+    return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline, policy, limits)
 
 
 class MemoryService(Closeable):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
     def __init__(
-        self, kb: KnowledgeBase, clock: Callable[[], float] = time.time, pipeline: str | Pipeline = PRESET
+        self,
+        kb: KnowledgeBase,
+        clock: Callable[[], float] = time.time,
+        pipeline: str | Pipeline = PRESET,
+        secrets: SecretPolicy = "refuse",
+        limits: StoreLimits | None = None,
     ) -> None:
         self.kb = kb
         self.clock = clock
         self.pipeline = pipeline
+        self.secrets = secrets
+        self.limits = limits or StoreLimits()
+        self._rate = RateCounter(self.limits)
 
     def close(self) -> None:
         self.kb.close()
@@ -95,10 +108,11 @@ class MemoryService(Closeable):
     ) -> StoreOutcome:
         """Remember a text; durable when the call returns.
 
-        Noise is refused with its category. A text that a current memory of the same scope already says (cosine and
-        token overlap together) is skipped, merged into it (the longer text, all tags, the higher importance, the
-        later expiry), stored in its place (`supersede`) or stored beside it (`force`). `supersedes` names memories
-        of the same scope, by id or its beginning, that this one takes the place of. `expires=None` is never.
+        Noise is refused with its category, and so is a text with a key, token or password (`secrets` of `open`). A
+        text that a current memory of the same scope already says (cosine and token overlap together) is skipped,
+        merged into it (the longer text, all tags, the higher importance, the later expiry), stored in its place
+        (`supersede`) or stored beside it (`force`). `supersedes` names memories of the same scope, by id or its
+        beginning, that this one takes the place of. `expires=None` is never.
         """
         now = self._now()
         entry = new_entry(
@@ -112,7 +126,8 @@ class MemoryService(Closeable):
             now,
         )
         superseded = () if supersedes is None else (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-        return remember(self.kb, entry, superseded, on_duplicate, now)
+        self._rate.count(entry.scope, now)
+        return remember(self.kb, entry, superseded, on_duplicate, now, self.secrets, self.limits)
 
     def update(
         self,
@@ -138,7 +153,7 @@ class MemoryService(Closeable):
             before = view.get(id)
             after = replace(
                 before,
-                text=before.text if text is None else _check_not_noise(check_text(text)),
+                text=before.text if text is None else self._check_new_text(text),
                 category=before.category if category is None else check_label("category", category),
                 importance=before.importance if importance is None else check_importance(importance),
                 tags=before.tags if tags is None else check_tags(tags),
@@ -308,12 +323,20 @@ class MemoryService(Closeable):
         """
         records = Path(source) if isinstance(source, str | Path) else source
         target = None if scope is None else check_scope(scope)
-        return ImportRun(self.kb, Scopes.of(scopes), target, on_duplicate, self._now()).run(records, format)
+        run = ImportRun(self.kb, Scopes.of(scopes), target, on_duplicate, self._now(), self.secrets, self.limits)
+        return run.run(records, format)
 
     # --
 
     def _pipeline(self, pipeline: str | Pipeline | None) -> Pipeline:
         return self.kb.pipeline(self.pipeline if pipeline is None else pipeline)
+
+    def _check_new_text(self, text: str) -> str:
+        """The text of an update, checked like one that is stored."""
+        allowed, secret = handle_secrets(_check_not_noise(check_text(text, self.limits.characters)), self.secrets)
+        if not allowed:
+            raise QueryError(f"the new text was not stored: {secret}", "leave the secret out")
+        return allowed
 
     def _now(self) -> float:
         return resolve_moment(None, self.clock())

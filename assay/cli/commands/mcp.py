@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.memory.options import pipeline_option, resolve_pipeline
+from assay.cli.memory.options import pipeline_option, resolve_pipeline, secrets_option
 from assay.cli.options import store_option
 from assay.memory import PRESET
 
 if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
     from assay.kb import KnowledgeBase
+    from assay.memory.safety import SecretPolicy
     from assay.memory.service import MemoryService
 
 
@@ -38,6 +39,15 @@ if TYPE_CHECKING:
     help="Serve over HTTP instead of stdio, on this machine only; port 0 takes a free one.",
 )
 @click.option("--read-only", is_flag=True, help="Offer only the tools that change nothing.")
+@secrets_option
+@click.option("--max-memories", type=click.IntRange(1), metavar="N", help="Memories that a scope may hold.")
+@click.option(
+    "--max-per-minute",
+    type=click.IntRange(1),
+    default=600,
+    metavar="N",
+    help="Memories that may be stored in a scope per minute.  [default: 600]",
+)
 @click.option("--documents", metavar="STORE", help="Also offer `search` and `get` over the documents of this store.")
 @click.option("--no-memory", is_flag=True, help="Offer only the documents.")
 def mcp(
@@ -46,6 +56,9 @@ def mcp(
     pipeline: str,
     address: str | None,
     read_only: bool,
+    secrets: SecretPolicy,
+    max_memories: int | None,
+    max_per_minute: int,
     documents: str | None,
     no_memory: bool,
 ) -> None:
@@ -80,7 +93,11 @@ def mcp(
         raise click.UsageError("--no-memory leaves nothing to serve: name a store of documents with --documents")
     limits = ScopeLimits(scopes)
     recall_pipeline = _check_pipeline(pipeline)
-    memory = None if no_memory else SharedService(lambda: _open_memory(store, recall_pipeline))
+    memory = (
+        None
+        if no_memory
+        else SharedService(lambda: _open_memory(store, recall_pipeline, secrets, max_memories, max_per_minute))
+    )
     base = None if documents is None else SharedService(lambda: _open_documents(str(documents)))
     server = make_server(memory, limits, read_only, base)
     group = ServiceGroup(memory, base)
@@ -123,7 +140,11 @@ def _check_pipeline(pipeline: str) -> str | Pipeline:
     return resolve(resolve_pipeline(pipeline))
 
 
-def _open_memory(store: str, pipeline: str | Pipeline) -> MemoryService:
+def _open_memory(
+    store: str, pipeline: str | Pipeline, secrets: SecretPolicy, memories: int | None, per_minute: int
+) -> MemoryService:
     from assay.memory import service
+    from assay.memory.safety import StoreLimits
 
-    return service.open(store, pipeline=pipeline)
+    limits = StoreLimits(memories=memories, per_minute=per_minute)
+    return service.open(store, pipeline=pipeline, secrets=secrets, limits=limits)

@@ -11,8 +11,10 @@ from assay.memory import PRESET
 
 if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
+    from assay.memory.safety import SecretPolicy
     from assay.memory.service import MemoryService
 
+SECRET_POLICIES = ("refuse", "mask", "allow")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -65,8 +67,20 @@ def resolve_pipeline(pipeline: str) -> str | Pipeline:
     return converted
 
 
-def open_memory(store: str, *, create: bool = False, pipeline: str = PRESET) -> MemoryService:
+def secrets_option(command: F) -> F:
+    return click.option(
+        "--secrets",
+        type=click.Choice(SECRET_POLICIES),
+        default="refuse",
+        metavar="|".join(SECRET_POLICIES),
+        help="What happens to a text with a key, token or password.  [default: refuse]",
+    )(command)
+
+
+def open_memory(
+    store: str, *, create: bool = False, pipeline: str = PRESET, secrets: SecretPolicy = "refuse"
+) -> MemoryService:
     """Open the memory of a store; only storing and importing create one."""
     from assay import memory
 
-    return memory.open(store, create=create, pipeline=resolve_pipeline(pipeline))
+    return memory.open(store, create=create, pipeline=resolve_pipeline(pipeline), secrets=secrets)
