@@ -15,14 +15,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
+    from assay.memory.async_service import AsyncMemoryService
     from assay.memory.safety import SecretPolicy, StoreLimits
     from assay.memory.service import MemoryService
 
-__all__ = ["PRESET", "open"]
+__all__ = ["PRESET", "open", "open_async"]
 
 PRESET = "recall"
 """The pipeline that recalls unless another is named; the specification's is the preset `memory`."""
@@ -44,3 +45,12 @@ def open(
     return service.open(
         path, embedder=embedder, create=create, clock=clock, pipeline=pipeline, secrets=secrets, limits=limits
     )
+
+
+async def open_async(path: str | Path, **options: Any) -> AsyncMemoryService:
+    """Open a memory for asyncio; the options are those of `open`."""
+    import asyncio
+
+    from assay.memory.async_service import AsyncMemoryService
+
+    return AsyncMemoryService(await asyncio.to_thread(open, path, **options))

@@ -26,16 +26,16 @@ def find_conflicts(
 ) -> tuple[Conflict, ...]:
     """Find the memories near a new text that it may replace, most similar first."""
     return tuple(
-        Conflict(candidate.entry, why)
+        Conflict(candidate.memory, why)
         for candidate in near
-        if not candidate.duplicate and candidate.entry.created <= created
+        if not candidate.duplicate and candidate.memory.created <= created
         for why in _reasons(text, candidate, analyser)
     )
 
 
 def _reasons(text: str, candidate: NearDuplicate, analyser: Analyser) -> Iterator[str]:
     """Yield why a memory may be replaced, once; nothing when it may not."""
-    known = candidate.entry.text
+    known = candidate.memory.text
     names = _read_names(text) & _read_names(known)
     shared = {term for name in names for term in analyser.query_terms(name)}
     if not shared and candidate.overlap < OVERLAP:

@@ -160,7 +160,7 @@ def explain(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, entry: Me
     """Explain the rank of one memory in a recall, or why it is missing."""
     full_answer = _recall_all(kb, view, request)
     assert full_answer.answer is not None
-    hit = next((one for one in full_answer.hits if one.entry.id == entry.id), None)
+    hit = next((one for one in full_answer.hits if one.memory.id == entry.id), None)
     chunk_id = hit.hit.id if hit else _best_chunk(view, full_answer.answer, entry)
     steps = full_answer.answer.chunk_steps(chunk_id)
     shown = replace(full_answer, hits=full_answer.hits[: request.k])

@@ -43,7 +43,7 @@ def remember(
         _check_room(view, entry.scope, limits)
         superseded = _resolve_superseded(view, supersedes)
         near = find_near(view, entry.text, draft.vectors[0], now)
-        duplicates = [one for one in near if one.duplicate and one.entry.id not in {old.id for old in superseded}]
+        duplicates = [one for one in near if one.duplicate and one.memory.id not in {old.id for old in superseded}]
         return DUPLICATE_POLICIES[on_duplicate](
             _StoreCase(kb, view, draft, tuple(superseded), near, tuple(duplicates), now, secret)
         )
@@ -85,11 +85,11 @@ def _skip(case: _StoreCase) -> StoreOutcome:
     if duplicate is None or case.superseded:
         return _store(case)
     return StoreOutcome(
-        duplicate.entry.id,
+        duplicate.memory.id,
         "skipped",
-        f"{duplicate.entry.id} says it already: {duplicate.why}",
+        f"{duplicate.memory.id} says it already: {duplicate.why}",
         case.near,
-        duplicate.entry,
+        duplicate.memory,
     )
 
 
@@ -97,8 +97,8 @@ def _merge(case: _StoreCase) -> StoreOutcome:
     """Merge into the nearest duplicate: the fuller text, all tags, the higher importance, the later expiry."""
     if not case.duplicates:
         return _store(case)
-    new, duplicate = case.draft.entry, case.duplicates[0]
-    old = duplicate.entry
+    new, duplicate = case.draft.memory, case.duplicates[0]
+    old = duplicate.memory
     ends = None if old.expires is None or new.expires is None else max(old.expires, new.expires)
     merged = replace(
         old,
@@ -120,22 +120,22 @@ def _merge(case: _StoreCase) -> StoreOutcome:
 
 def _supersede(case: _StoreCase) -> StoreOutcome:
     """Store the new memory in place of its duplicates."""
-    every = {entry.id: entry for entry in (*case.superseded, *(one.entry for one in case.duplicates))}
+    every = {entry.id: entry for entry in (*case.superseded, *(one.memory for one in case.duplicates))}
     return _store(replace(case, superseded=tuple(every.values())))
 
 
 def _store(case: _StoreCase) -> StoreOutcome:
-    entry = _add_links(case, case.draft.entry)
+    entry = _add_links(case, case.draft.memory)
     times = 0
     while is_taken(case.kb, entry.id):
         times += 1
         entry = replace(entry, id=derive_id(entry, times))
-    draft = replace_entry(case.kb, case.draft, entry) if entry != case.draft.entry else case.draft
+    draft = replace_entry(case.kb, case.draft, entry) if entry != case.draft.memory else case.draft
     write_drafts(case.kb, [draft, *_redraft_superseded(case, case.superseded, entry.id)], "stored", case.now)
     names = ", ".join(old.id for old in case.superseded)
     why = f"in place of {names}" if names else _novelty_reason(case)
     conflicts = _find_conflicts(case, entry)
-    doubt = f"it may replace {', '.join(one.entry.id for one in conflicts)}: see conflicts" if conflicts else ""
+    doubt = f"it may replace {', '.join(one.memory.id for one in conflicts)}: see conflicts" if conflicts else ""
     expiry = "it has expired already, and is not recalled" if _is_expired(entry, case.now) else ""
     reason = "; ".join(part for part in (why, case.masked, doubt, expiry, draft.problem) if part)
     return StoreOutcome(
@@ -146,7 +146,7 @@ def _store(case: _StoreCase) -> StoreOutcome:
 def _find_conflicts(case: _StoreCase, entry: MemoryEntry) -> tuple[Conflict, ...]:
     """Known memories that a new one may replace, without those that it does replace."""
     replaced = {old.id for old in case.superseded}
-    near = [one for one in case.near if one.entry.id not in replaced]
+    near = [one for one in case.near if one.memory.id not in replaced]
     return find_conflicts(entry.text, entry.created, near, case.view.snapshot.analyser)
 
 
@@ -160,8 +160,8 @@ def _novelty_reason(case: _StoreCase) -> str:
         return "nothing like it is known"
     first = case.near[0]
     if not first.duplicate:
-        return f"nearest is {first.entry.id}: {first.why}"
-    return f"beside {first.entry.id}, " + (f"which lacks: {', '.join(first.adds)}" if first.adds else "as asked")
+        return f"nearest is {first.memory.id}: {first.why}"
+    return f"beside {first.memory.id}, " + (f"which lacks: {', '.join(first.adds)}" if first.adds else "as asked")
 
 
 def _add_links(case: _StoreCase, entry: MemoryEntry) -> MemoryEntry:

@@ -1,13 +1,12 @@
 """The memory service: store, recall, forget and explain, over one knowledge base, for many agents and processes.
 
-Every method that reads takes `scopes`, the scopes the caller may see: one name or several, exactly as stored. None, or
+Every method that reads takes `scope`, the scopes the caller may see: one name or several, exactly as stored. None, or
 an empty list, is an error: there is no default that sees everything. `scoped_view.py` enforces it.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -27,6 +26,7 @@ from assay.memory.remember import remember
 from assay.memory.safety import RateCounter, SecretPolicy, StoreLimits, check_secret_policy, handle_secrets
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes, check_scope
+from assay.memory.statistics import count_memories
 from assay.memory.transfer import ImportRun, export_lines
 from assay.memory.types import (
     Confirm,
@@ -133,7 +133,7 @@ class MemoryService(Closeable):
         self,
         id: str,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         text: str | None = None,
         category: str | None = None,
         importance: float | None = None,
@@ -149,7 +149,7 @@ class MemoryService(Closeable):
             raise QueryError("a memory cannot expire and never expire", "give expires or never_expires, one of them")
         now = self._now()
         with write_lock(self.kb):
-            view = self._view(scopes)
+            view = self._view(scope)
             before = view.get(id)
             after = replace(
                 before,
@@ -169,7 +169,7 @@ class MemoryService(Closeable):
         self,
         id: str | None = None,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         query: str | None = None,
         confirm: Confirm = None,
         k: int = 5,
@@ -192,12 +192,12 @@ class MemoryService(Closeable):
             raise QueryError("backups are touched by a purge only", "purge as well, or name no backups")
         now = self._now()
         if callable(confirm):  # asked before the lock is taken: a person may think for long
-            shown = self._find_targets(self._view(scopes), id, query, k, purge)
+            shown = self._find_targets(self._view(scope), id, query, k, purge)
             if not shown or not confirm(shown):
                 return ForgetOutcome(False, shown, confirmation_token(shown, purge))
             confirm = confirmation_token(shown, purge)
         with write_lock(self.kb):
-            entries = self._find_targets(self._view(scopes), id, query, k, purge)
+            entries = self._find_targets(self._view(scope), id, query, k, purge)
             if id is None or confirm is not None:
                 unconfirmed = check_confirmation(entries, purge, confirm)
                 if unconfirmed is not None:
@@ -218,7 +218,7 @@ class MemoryService(Closeable):
             return find_targets(view, id, purge)
         request = RecallQuery(str(query), self._now(), k, None, (), self._pipeline(None))
         answer = recall(self.kb, view, request, adaptive=False)
-        return with_predecessors(view, [hit.entry for hit in answer.hits])
+        return with_predecessors(view, [hit.memory for hit in answer.hits])
 
     # -- reading
 
@@ -226,7 +226,7 @@ class MemoryService(Closeable):
         self,
         query: str,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         k: int = 5,
         at: Moment = None,
         since: Moment = None,
@@ -246,34 +246,64 @@ class MemoryService(Closeable):
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
         up, and `skipped` says why.
         """
+        (answer,) = self.recall_many(
+            (query,),
+            scope=scope,
+            k=k,
+            at=at,
+            since=since,
+            until=until,
+            category=category,
+            tags=tags,
+            pipeline=pipeline,
+            adaptive=adaptive,
+        )
+        return answer
+
+    def recall_many(
+        self,
+        queries: Iterable[str],
+        *,
+        scope: ScopeNames,
+        k: int = 5,
+        at: Moment = None,
+        since: Moment = None,
+        until: Moment = None,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        pipeline: str | Pipeline | None = None,
+        adaptive: bool = True,
+    ) -> tuple[RecallAnswer, ...]:
+        """Recall for several queries with the same options, in their order, all from the same state of the store."""
         now = resolve_moment(at, self._now())
-        created = resolve_range(since, until, now)
-        request = RecallQuery(query, now, k, category, check_tags(tags), self._pipeline(pipeline), created)
-        return recall(self.kb, self._view(scopes), request, adaptive=adaptive)
+        created, labels, chosen = resolve_range(since, until, now), check_tags(tags), self._pipeline(pipeline)
+        view = self._view(scope)
+        requests = [RecallQuery(query, now, k, category, labels, chosen, created) for query in queries]
+        return tuple(recall(self.kb, view, request, adaptive=adaptive) for request in requests)
 
     def explain(
         self,
         query: str,
         id: str,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         k: int = 5,
         at: Moment = None,
         pipeline: str | Pipeline | None = None,
     ) -> MemoryExplanation:
         """Why a memory is at its place for a query, or why it is not recalled."""
         request = RecallQuery(query, resolve_moment(at, self._now()), k, None, (), self._pipeline(pipeline))
-        view = self._view(scopes)
+        view = self._view(scope)
         return explain(self.kb, view, request, view.get(id))
 
-    def get(self, id: str, *, scopes: ScopeNames) -> MemoryEntry:
+    def get(self, id: str, *, scope: ScopeNames) -> MemoryEntry:
         """One memory by its id or a unique beginning; StoreError where these scopes hold none."""
-        return self._view(scopes).get(id)
+        return self._view(scope).get(id)
 
     def list(
         self,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         category: str | None = None,
         tags: Iterable[str] = (),
         at: Moment = None,
@@ -286,44 +316,44 @@ class MemoryService(Closeable):
         """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
         current then: what was created later is left out, what was superseded later is there. `since` and `until`
         keep those created between."""
-        view = self._view(scopes)
+        view = self._view(scope)
         now = resolve_moment(at, self._now())
         created = resolve_range(since, until, now)
         entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now, created))
         shown = (entry for entry in entries if everything or view.is_current(entry, None if at is None else now))
         return tuple(islice(shown, offset, None if limit is None else offset + limit))
 
-    def stats(self, scopes: ScopeNames, *, at: Moment = None) -> MemoryStats:
+    def stats(self, scope: ScopeNames, *, at: Moment = None) -> MemoryStats:
         """How much is remembered in these scopes; with `at`, how much was then."""
-        return count_memories(self._view(scopes), resolve_moment(at, self._now()), past=at is not None)
+        return count_memories(self._view(scope), resolve_moment(at, self._now()), past=at is not None)
 
-    def history(self, id: str, *, scopes: ScopeNames) -> tuple[MemoryChange, ...]:
+    def history(self, id: str, *, scope: ScopeNames) -> tuple[MemoryChange, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""
-        return self._view(scopes).history(id)
+        return self._view(scope).history(id)
 
     # -- moving
 
-    def export(self, scopes: ScopeNames) -> Iterator[str]:
+    def export(self, scope: ScopeNames) -> Iterator[str]:
         """Every memory of these scopes as a line of JSON, oldest first, the superseded and the expired included."""
-        return export_lines(self._view(scopes))
+        return export_lines(self._view(scope))
 
     def import_(
         self,
         source: str | Path | Iterable[str],
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         format: str = "jsonl",
-        scope: str | None = None,
+        into: str | None = None,
         on_duplicate: OnDuplicate = "skip",
     ) -> ImportOutcome:
         """Bring memories in from a file, or from lines of JSON; formats: `assay.memory.importers.IMPORTERS`.
 
-        `scope` puts all of them into one scope; otherwise each keeps its own. A record outside `scopes` is a problem
+        `into` puts all of them into one scope; otherwise each keeps its own. A record outside `scope` is a problem
         on the record, and is not taken.
         """
         records = Path(source) if isinstance(source, str | Path) else source
-        target = None if scope is None else check_scope(scope)
-        run = ImportRun(self.kb, Scopes.of(scopes), target, on_duplicate, self._now(), self.secrets, self.limits)
+        target = None if into is None else check_scope(into)
+        run = ImportRun(self.kb, Scopes.of(scope), target, on_duplicate, self._now(), self.secrets, self.limits)
         return run.run(records, format)
 
     # --
@@ -341,8 +371,8 @@ class MemoryService(Closeable):
     def _now(self) -> float:
         return resolve_moment(None, self.clock())
 
-    def _view(self, scopes: ScopeNames) -> ScopedView:
-        return ScopedView(self.kb, Scopes.of(scopes))
+    def _view(self, scope: ScopeNames) -> ScopedView:
+        return ScopedView(self.kb, Scopes.of(scope))
 
 
 def _check_not_noise(text: str) -> str:
@@ -351,29 +381,3 @@ def _check_not_noise(text: str) -> str:
     if noise.noisy:
         raise QueryError(f"the new text is noise ({noise.category}): {noise.reason}", "say something to remember")
     return text
-
-
-def count_memories(view: ScopedView, at: float, *, past: bool) -> MemoryStats:
-    """Count memories at a moment; with `past`, what was created or changed later does not count."""
-    entries = [entry for entry in view.entries() if not past or entry.created <= at]
-    superseded = {entry.id for entry in entries if not view.is_current(entry, at if past else None)}
-    expired = {e.id for e in entries if e.id not in superseded and e.expires is not None and e.expires <= at}
-    current = [entry for entry in entries if entry.id not in superseded | expired]
-    return MemoryStats(
-        scopes=view.scopes.names,
-        memories=len(current),
-        superseded=len(superseded),
-        expired=len(expired),
-        hidden=view.count_hidden(),
-        tokens=sum(entry.tokens for entry in current),
-        by_scope=_count_by_name(entry.scope for entry in current),
-        by_category=_count_by_name(entry.category for entry in current),
-        by_tag=_count_by_name(tag for entry in current for tag in entry.tags),
-        oldest=min((entry.created for entry in current), default=None),
-        newest=max((entry.created for entry in current), default=None),
-    )
-
-
-def _count_by_name(names: Iterable[str]) -> dict[str, int]:
-    """Name → count, most first, then by name."""
-    return dict(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))

@@ -65,7 +65,7 @@ class NearDuplicate:
     texts' terms that both have. `duplicate` is True when it says the same; `why` gives the reason. `adds` are the terms
     of the text that the memory lacks: a duplicate with some says more."""
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     cosine: float | None
     overlap: float
     duplicate: bool
@@ -74,8 +74,8 @@ class NearDuplicate:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "id": self.entry.id,
-            "text": self.entry.text,
+            "id": self.memory.id,
+            "text": self.memory.text,
             "cosine": self.cosine,
             "overlap": self.overlap,
             "duplicate": self.duplicate,
@@ -88,11 +88,11 @@ class NearDuplicate:
 class Conflict:
     """A known memory that a new one may replace, and why."""
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     why: str
 
     def to_json(self) -> dict[str, Any]:
-        return {"id": self.entry.id, "text": self.entry.text, "why": self.why}
+        return {"id": self.memory.id, "text": self.memory.text, "why": self.why}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class StoreOutcome:
     action: Action
     reason: str
     near: tuple[NearDuplicate, ...] = ()
-    entry: MemoryEntry | None = None
+    memory: MemoryEntry | None = None
     conflicts: tuple[Conflict, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class StoreOutcome:
             "reason": self.reason,
             "conflicts": [conflict.to_json() for conflict in self.conflicts],
             "near": [near.to_json() for near in self.near],
-            "memory": self.entry.to_json() if self.entry else None,
+            "memory": self.memory.to_json() if self.memory else None,
         }
 
 
@@ -128,17 +128,17 @@ class RecalledMemory:
 
     rank: int
     score: float
-    entry: MemoryEntry
+    memory: MemoryEntry
     served_for: str = ""
     hit: Hit = field(repr=False, compare=False, kw_only=True)
 
     @property
     def id(self) -> str:
-        return self.entry.id
+        return self.memory.id
 
     @property
     def text(self) -> str:
-        return self.entry.text
+        return self.memory.text
 
     def why(self) -> str:
         """The score as a sum that can be checked, and the superseded memory that matched, if any."""
@@ -149,7 +149,7 @@ class RecalledMemory:
         return {
             "rank": self.rank,
             "score": self.score,
-            "memory": self.entry.to_json(),
+            "memory": self.memory.to_json(),
             "served_for": self.served_for or None,
             "why": self.why(),
             "parts": [
@@ -230,12 +230,12 @@ class ForgetOutcome:
     """The outcome of `forget`.
 
     `done` is False when a confirmation is needed: nothing happened, and calling again with `confirm=token` forgets
-    exactly `entries`, or is refused if they have changed. `erased` and `unreached` belong to a purge: every place the
+    exactly `memories`, or is refused if they have changed. `erased` and `unreached` belong to a purge: every place the
     text was removed from, and every place where it may still be.
     """
 
     done: bool
-    entries: tuple[MemoryEntry, ...]
+    memories: tuple[MemoryEntry, ...]
     token: str = ""
     purged: bool = False
     erased: tuple[str, ...] = ()
@@ -243,12 +243,12 @@ class ForgetOutcome:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(entry.id for entry in self.entries)
+        return tuple(entry.id for entry in self.memories)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "done": self.done,
-            "memories": [entry.to_json() for entry in self.entries],
+            "memories": [entry.to_json() for entry in self.memories],
             "token": self.token or None,
             "purged": self.purged,
             "erased": list(self.erased),
@@ -265,7 +265,7 @@ class MemoryChange:
     """One state of a memory: from version `from_version` until version `until_version` (None: still current).
     `began` and `ended` are the notes of the two versions: what led to the state, and what ended it."""
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     from_version: int
     until_version: int | None
     began: str
@@ -273,7 +273,7 @@ class MemoryChange:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "memory": self.entry.to_json(),
+            "memory": self.memory.to_json(),
             "from": self.from_version,
             "until": self.until_version,
             "began": self.began,
@@ -324,7 +324,7 @@ class MemoryExplanation:
     `rank` is its place (None: not recalled); `steps` are what every step did with it; `reasons` say why it is missing.
     """
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     rank: int | None
     score: float | None
     steps: tuple[ChunkStep, ...]
@@ -339,7 +339,7 @@ class MemoryExplanation:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "memory": self.entry.to_json(),
+            "memory": self.memory.to_json(),
             "rank": self.rank,
             "score": self.score,
             "why": self.why(),

@@ -34,7 +34,7 @@ def near(text: str, cosine: float | None, overlap: float, *, duplicate: bool = F
 )
 def test_what_may_be_replaced(text: str, known: str, cosine: float | None, overlap: float, proposed: bool) -> None:
     found = find_conflicts(text, 2.0, [near(known, cosine, overlap)], Analyser())
-    assert [conflict.entry.text for conflict in found] == ([known] if proposed else [])
+    assert [conflict.memory.text for conflict in found] == ([known] if proposed else [])
 
 
 def test_a_duplicate_and_a_later_memory_are_not_replaced() -> None:
@@ -46,9 +46,9 @@ def test_a_duplicate_and_a_later_memory_are_not_replaced() -> None:
 def test_the_outcome_proposes_and_supersedes_does_it(mem: MemoryService) -> None:
     old = mem.store("The demo of Atlas is on Monday.").id
     stored = mem.store("The demo of Atlas is on Friday.")
-    assert [conflict.entry.id for conflict in stored.conflicts] == [old]
+    assert [conflict.memory.id for conflict in stored.conflicts] == [old]
     assert f"it may replace {old}" in stored.reason
     assert stored.to_json()["conflicts"][0]["id"] == old
-    assert mem.get(old, scopes="global").superseded_by == ""  # a proposal, nothing more
+    assert mem.get(old, scope="global").superseded_by == ""  # a proposal, nothing more
     done = mem.store("The demo of Atlas is on Sunday.", supersedes=[old, stored.id])
     assert (done.action, done.conflicts) == ("superseded", ())

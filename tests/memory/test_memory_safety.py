@@ -71,9 +71,9 @@ def test_a_secret_is_refused_on_the_record_and_not_repeated(mem: MemoryService) 
     assert mem.stats("global").memories == 0
     name = mem.store("The deploy token of Atlas is in Bitwarden.").id
     with pytest.raises(QueryError, match="GitHub token") as caught:
-        mem.update(name, scopes="global", text=text)
+        mem.update(name, scope="global", text=text)
     assert GITHUB not in str(caught.value)
-    done = mem.import_([json.dumps({"text": text})], scopes="global")
+    done = mem.import_([json.dumps({"text": text})], scope="global")
     assert (done.stored, done.refused) == (0, 1)
     assert "GitHub token" in done.problems[0][1]
     assert GITHUB not in json.dumps(done.to_json())
@@ -83,11 +83,11 @@ def test_a_secret_is_masked_or_allowed_if_asked(tmp_path: Path, home: Path) -> N
     text = f"The deploy token of Atlas is {GITHUB}"
     with memory.open(tmp_path / "m", embedder="none", secrets="mask") as masking:
         stored = masking.store(text)
-        assert stored.entry is not None
-        assert stored.entry.text == "The deploy token of Atlas is [GitHub token]"
+        assert stored.memory is not None
+        assert stored.memory.text == "The deploy token of Atlas is [GitHub token]"
         assert "masked: GitHub token" in stored.reason
     with memory.open(tmp_path / "m", embedder="none", secrets="allow") as allowing:
-        assert GITHUB in allowing.store(text).entry.text
+        assert GITHUB in allowing.store(text).memory.text
     with pytest.raises(ConfigError, match="no policy"):
         memory.open(tmp_path / "m", secrets="ask")  # type: ignore[arg-type]
 
@@ -136,8 +136,8 @@ def test_many_threads_lose_nothing_and_exceed_no_limit(tmp_path: Path, home: Pat
 def test_a_memory_of_a_megabyte_and_an_unknown_scope_get_a_clear_answer(mem: MemoryService) -> None:
     with pytest.raises(QueryError, match="1,048,576 characters"):
         mem.store("x" * 1_048_576)
-    assert mem.recall("anything at all?", scopes="user:nobody").silence == "Nothing is known here."
-    assert mem.list(scopes="user:nobody") == ()
+    assert mem.recall("anything at all?", scope="user:nobody").silence == "Nothing is known here."
+    assert mem.list(scope="user:nobody") == ()
 
 
 def test_an_export_comes_back_as_it_was(mem: MemoryService, tmp_path: Path, home: Path, clock: Clock) -> None:
@@ -147,10 +147,10 @@ def test_an_export_comes_back_as_it_was(mem: MemoryService, tmp_path: Path, home
     lines = list(mem.export(["global", "user:ada"]))
     clock.pass_days(5)
     with memory.open(tmp_path / "copy", embedder="none", clock=clock) as copy:
-        assert copy.import_(lines, scopes=["global", "user:ada"]).stored == 3
+        assert copy.import_(lines, scope=["global", "user:ada"]).stored == 3
         again = list(copy.export(["global", "user:ada"]))
         assert [_without_links(line) for line in again] == [_without_links(line) for line in lines]
-        assert copy.import_(lines, scopes=["global", "user:ada"]).stored == 0
+        assert copy.import_(lines, scope=["global", "user:ada"]).stored == 0
 
 
 def _without_links(line: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from assay.errors import QueryError
 from assay.memory.service import MemoryService
 from tests.memory.conftest import START, Clock
 
-ASK = {"scopes": "global", "adaptive": False}
+ASK = {"scope": "global", "adaptive": False}
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def rooms(answer) -> list[str]:
 def test_since_and_until_in_recall_and_list(dated, since, until, expected) -> None:
     recalled = dated.recall("vault room", since=since, until=until, **ASK)
     assert sorted(rooms(recalled)) == expected
-    listed = dated.list(scopes="global", since=since, until=until)
+    listed = dated.list(scope="global", since=since, until=until)
     assert sorted(entry.text.rstrip(".").split()[-1] for entry in listed) == expected
     assert recalled.range is not None
     assert recalled.to_json()["range"]["words"] is None
@@ -82,7 +82,7 @@ def test_as_of_in_the_query_is_the_clock(dated) -> None:
     ],
 )
 def test_bad_dates_are_refused_with_a_cure(dated, since, until, what) -> None:
-    for call in (dated.recall, lambda _, **options: dated.list(scopes="global", **options)):
+    for call in (dated.recall, lambda _, **options: dated.list(scope="global", **options)):
         options = ASK if call == dated.recall else {}
         with pytest.raises(QueryError, match=what) as caught:
             call("vault", since=since, until=until, **options)
@@ -91,7 +91,7 @@ def test_bad_dates_are_refused_with_a_cure(dated, since, until, what) -> None:
 
 
 def test_nothing_is_known_only_where_nothing_was_found(dated) -> None:
-    empty = dated.recall("vault", scopes="user:nobody", adaptive=False)
+    empty = dated.recall("vault", scope="user:nobody", adaptive=False)
     assert (empty.found, empty.silence) == (0, "Nothing is known here.")
     dropped = dated.recall("vault room", at="2030-01-01", pipeline="memory", **ASK)
     assert (dropped.found, dict(dropped.dropped), len(dropped)) == (3, {"hard_minimum": 3}, 0)

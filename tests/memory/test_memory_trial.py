@@ -48,9 +48,9 @@ def test_the_right_memory_is_among_the_first_five_at_any_age(tmp_path: Path, day
         entries = [new_entry(text, "global", "fact", 0.7, (), NOW - days * DAY, None, NOW) for _, text in MEMORIES]
         drafts = [draft_entry(trial.kb, entry) for entry in entries]
         write_drafts(trial.kb, drafts, "stored", NOW)
-        ids = {name: draft.entry.id for (name, _), draft in zip(MEMORIES, drafts, strict=True)}
+        ids = {name: draft.memory.id for (name, _), draft in zip(MEMORIES, drafts, strict=True)}
         right = [
-            ids[answer] in [hit.id for hit in trial.recall(text, scopes="global", k=5).hits]
+            ids[answer] in [hit.id for hit in trial.recall(text, scope="global", k=5).hits]
             for _, text, answer in questions
         ]
     assert sum(right) / len(right) >= 0.88, [

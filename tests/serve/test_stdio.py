@@ -166,8 +166,8 @@ def spawned(store: Path) -> subprocess.Popen[bytes]:
 def whole(store: Path, acknowledged: set[str], asked: set[str], scope: str = "global") -> None:
     """All that was acknowledged is there, nothing that was not asked for, nothing twice, and it can be written on."""
     with service.open(store) as memory:
-        found = [entry.text for entry in memory.list(scopes=scope, limit=None)]
-        assert not memory.list(scopes="global" if scope != "global" else "user:ada")
+        found = [entry.text for entry in memory.list(scope=scope, limit=None)]
+        assert not memory.list(scope="global" if scope != "global" else "user:ada")
     assert acknowledged <= set(found) <= asked
     assert len(found) == len(set(found))
 

@@ -36,7 +36,7 @@ def list_(
 
     with open_memory(store) as memory:
         found = memory.list(
-            scopes=scopes,
+            scope=scopes,
             category=category,
             tags=tags,
             since=since,
@@ -86,7 +86,7 @@ def history(id: str, scopes: tuple[str, ...], store: str, as_data: bool) -> None
     from assay.cli.views.memory import show_history
 
     with open_memory(store) as memory:
-        found = memory.history(id, scopes=scopes)
+        found = memory.history(id, scope=scopes)
     if as_data:
         click.echo(format_json([change.to_json() for change in found], indent=2))
     else:

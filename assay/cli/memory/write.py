@@ -112,7 +112,7 @@ def update(
     with open_memory(store) as memory:
         entry = memory.update(
             id,
-            scopes=scopes,
+            scope=scopes,
             text=None if text is None else query_text(text),
             category=category,
             importance=importance,

@@ -43,10 +43,10 @@ def show_stored(done: StoreOutcome) -> None:
     screen.print(Text.assemble((done.action, f"bold {_WORDS[done.action]}"), " ", (sanitize(done.id), "cyan")))
     for line in wrap(Text(sanitize(done.reason)), screen, 2):
         screen.print(line)
-    if done.entry is not None and done.action != "skipped":
-        _print(screen, _entry(done.entry, screen))
+    if done.memory is not None and done.action != "skipped":
+        _print(screen, _entry(done.memory, screen))
     for conflict in done.conflicts:
-        said = f"may replace {conflict.entry.id}: {conflict.why}; to do so: --supersedes {conflict.entry.id}"
+        said = f"may replace {conflict.memory.id}: {conflict.why}; to do so: --supersedes {conflict.memory.id}"
         _print(screen, wrap(Text(sanitize(said), "yellow"), screen, 2))
     if done.near:
         screen.print(Text("near it", "dim"))
@@ -58,11 +58,11 @@ def show_stored(done: StoreOutcome) -> None:
 def _near(near: NearDuplicate) -> list[Text]:
     cosine = "–" if near.cosine is None else f"{near.cosine:.2f}"
     return [
-        Text(sanitize(near.entry.id), "cyan"),
+        Text(sanitize(near.memory.id), "cyan"),
         Text(f"cosine {cosine}"),
         Text(f"overlap {near.overlap:.2f}"),
         Text("the same" if near.duplicate else "not the same", "yellow" if near.duplicate else "dim"),
-        Text(sanitize(near.entry.text)),
+        Text(sanitize(near.memory.text)),
     ]
 
 
@@ -107,10 +107,10 @@ def show_recalled(recalled: RecallAnswer, *, plain: bool = False) -> None:
 
 def _hit(hit: RecalledMemory, screen: Console, most: float, colours: dict[str, str], *, bars: bool) -> Iterator[Text]:
     left = Text.assemble(
-        (f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), (sanitize(f"{hit.entry.scope} · {hit.entry.category}"), "dim")
+        (f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), (sanitize(f"{hit.memory.scope} · {hit.memory.category}"), "dim")
     )
     yield from spread_ends(
-        left, Text.assemble((f"{format_date(hit.entry.created)} · ", "dim"), (sanitize(hit.id), "cyan")), screen.width
+        left, Text.assemble((f"{format_date(hit.memory.created)} · ", "dim"), (sanitize(hit.id), "cyan")), screen.width
     )
     yield from wrap(Text(sanitize(hit.text, keep_lines=True), "bold"), screen, INDENT)
     score = format_score(hit.score)
@@ -155,7 +155,7 @@ def _range_texts(recalled: RecallAnswer) -> list[Text]:
 def show_explained(explanation: MemoryExplanation, *, plain: bool = False) -> None:
     """The memory, the verdict on it, its way through the steps."""
     screen = make_console(plain=plain)
-    _print(screen, _entry(explanation.entry, screen))
+    _print(screen, _entry(explanation.memory, screen))
     screen.print()
     if explanation.rank is not None and explanation.score is not None:
         screen.print(Text(f"Rank {explanation.rank}, score {format_score(explanation.score)}.", "bold green"))
@@ -179,13 +179,13 @@ def show_forgotten(done: ForgetOutcome) -> None:
     """What is gone, from where, and what was not reached; or what would go."""
     screen = make_console()
     word = "purged" if done.purged else "forgotten" if done.done else "this would be forgotten"
-    if not done.entries:
+    if not done.memories:
         screen.print(Text("nothing to forget was found", "yellow"))
         return
     screen.print(
-        Text(f"{word}: {format_count(len(done.entries), 'memory')}", "bold green" if done.done else "bold yellow")
+        Text(f"{word}: {format_count(len(done.memories), 'memory')}", "bold green" if done.done else "bold yellow")
     )
-    for entry in done.entries:
+    for entry in done.memories:
         _print(screen, _entry(entry, screen))
     if not done.done:
         screen.print(Text(f"nothing was forgotten; to do it: --confirm {done.token}"))
@@ -220,7 +220,7 @@ def show_history(changes: Sequence[MemoryChange]) -> None:
         ended = "now" if change.until_version is None else f"v{change.until_version}"
         head = Text.assemble((f"v{change.from_version} to {ended}", "bold"), ("  " + sanitize(change.began), "dim"))
         screen.print(head)
-        _print(screen, _entry(change.entry, screen))
+        _print(screen, _entry(change.memory, screen))
         if change.ended:
             screen.print(Text(f"  ended: {sanitize(change.ended)}", "dim"))
 

@@ -57,7 +57,7 @@ def _store(memory: MemoryService, args: arguments.StoreArguments, limits: ScopeL
 def _recall(memory: MemoryService, args: arguments.RecallArguments, limits: ScopeLimits) -> Mapping[str, Any]:
     recalled = memory.recall(
         args.query,
-        scopes=limits.to_read(args.scope),
+        scope=limits.to_read(args.scope),
         k=args.limit,
         at=args.at,
         category=args.category,
@@ -74,7 +74,7 @@ def _forget(memory: MemoryService, args: arguments.ForgetArguments, limits: Scop
         raise QueryError("memory_forget: give either id or query", "an id is in every result of memory_recall")
     outcome = memory.forget(
         args.id,
-        scopes=limits.to_read(args.scope),
+        scope=limits.to_read(args.scope),
         query=args.query,
         confirm=args.confirm,
         k=args.limit,
@@ -88,7 +88,7 @@ def _forget(memory: MemoryService, args: arguments.ForgetArguments, limits: Scop
 def _update(memory: MemoryService, args: arguments.UpdateArguments, limits: ScopeLimits) -> Mapping[str, Any]:
     changed = memory.update(
         args.id,
-        scopes=limits.to_read(args.scope),
+        scope=limits.to_read(args.scope),
         text=args.text,
         category=args.category,
         importance=args.importance,
@@ -101,7 +101,7 @@ def _update(memory: MemoryService, args: arguments.UpdateArguments, limits: Scop
 
 def _list(memory: MemoryService, args: arguments.ListArguments, limits: ScopeLimits) -> Mapping[str, Any]:
     entries = memory.list(
-        scopes=limits.to_read(args.scope),
+        scope=limits.to_read(args.scope),
         category=args.category,
         tags=args.tags,
         since=args.since,
@@ -120,7 +120,7 @@ def _stats(memory: MemoryService, args: arguments.StatsArguments, limits: ScopeL
 
 
 def _explain(memory: MemoryService, args: arguments.ExplainArguments, limits: ScopeLimits) -> Mapping[str, Any]:
-    explained = memory.explain(args.query, args.id, scopes=limits.to_read(args.scope), k=args.limit, at=args.at)
+    explained = memory.explain(args.query, args.id, scope=limits.to_read(args.scope), k=args.limit, at=args.at)
     return explained.to_json()
 
 
