@@ -29,6 +29,7 @@ from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.index.tree.layout import TreeSettings
 from assay.ingest.chunker import PROFILES, Profile
+from assay.ingest.date_bounds import resolve_range
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import parse_record
 from assay.ingest.triples import load_annotator
@@ -44,7 +45,7 @@ from assay.upkeep.inventory import export_lines
 from assay.upkeep.reembed import fill_missing_vectors, move_to_model
 from assay.upkeep.tree_report import require_tree_backend
 from assay.util.closeable import Closeable
-from assay.where import Filter, parse
+from assay.where import And, Filter, parse
 
 _MOST_IDS = 20
 """Ids that share a beginning and are counted; beyond, an error says "or more"."""
@@ -334,6 +335,8 @@ class KnowledgeBase(Closeable):
         pipeline: str | Pipeline = "default",
         where: str | Filter | None = None,
         at: str | float | None = None,
+        since: str | float | None = None,
+        until: str | float | None = None,
         scope: str | None = None,
         snapshot: str | None = None,
         budget: int | None = None,
@@ -341,20 +344,20 @@ class KnowledgeBase(Closeable):
         vector: Vector | None = None,
         abstain: bool | None = None,
     ) -> Answer:
-        """Answer a question. `at` is the scoring clock and hides chunks created later; `snapshot` reads an old
+        """Answer a question. `at` is the scoring clock and hides chunks created later; `since` and `until` keep chunks
+        created between, by date or in words ("last week", counted from `at`, else from now); `snapshot` reads an old
         state; `budget` keeps what fits into so many tokens; `sort` puts the best in another order (recency,
         importance); `abstain` withholds the results of a question that is judged impossible (`answer.answerability`;
         None: as the pipeline says). See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
         chosen = self.pipeline(pipeline, budget, sort, abstain)
-        query = Query(
-            text=sanitise_query(text),
-            vector=vector,
-            at=parse_moment(at) if isinstance(at, str) else at,
-            where=parse(where) if isinstance(where, str) else where,
-            scope=scope,
-        )
+        moment = parse_moment(at) if isinstance(at, str) else at
+        condition = parse(where) if isinstance(where, str) else where
+        created = resolve_range(since, until, time.time() if moment is None else moment)
+        if created is not None:
+            condition = And((*(() if condition is None else (condition,)), *created.conditions()))
+        query = Query(text=sanitise_query(text), vector=vector, at=moment, where=condition, scope=scope)
         view = self.snapshot(snapshot)
         answer = chosen.run(
             query,

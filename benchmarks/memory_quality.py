@@ -1,11 +1,12 @@
-"""Measures what each stage of the memory preset contributes: LoCoMo by turn and by session, each stage left out once.
+"""Measures recall: the preset `recall` beside every other, and what each stage of `recall` and `memory` contributes.
 
-    python -m benchmarks.memory_quality                    # both sets; some minutes
+    python -m benchmarks.memory_quality                    # every set, confirming splits
+    python -m benchmarks.memory_quality --splits dev       # the splits on which `recall` was chosen
     assay bench report receipts/memory --html report.html
 
 The reranker is the local one (provider "local"), so no key and no network are needed. LoCoMo's questions have no
-dates: they run as of the end of their conversation. Nothing is chosen here, so only test splits run. The adversarial
-ones have no answer in the corpus and measure abstention.
+dates, nor have those of BEAM: they run as of the end of their conversation. The adversarial ones have no answer in the
+corpus and measure abstention. The questions of changing_facts are dated.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,11 @@ from benchmarks.data import data_folder
 from benchmarks.measure import RECEIPTS
 
 OUT = RECEIPTS / "memory"
-SETS = ("locomo", "locomo_sessions")
-METRICS = ("nDCG@10", "RR@10", "R@5", "R@10", "Success@1")
+SETS = ("locomo", "locomo_sessions", "beam", "changing_facts")
+DATED = "changing_facts"
+"""Its questions have dates of their own."""
+PRESETS = ("random", "oracle", "bm25", "dense", "default", "learned", "recall")
+METRICS = ("nDCG@10", "RR@10", "R@5", "R@10", "Success@1", "Success@5")
 
 
 def preset() -> dict[str, Any]:
@@ -55,12 +59,25 @@ def ablations() -> Iterator[System]:
     yield bare
 
 
-def measure(name: str, split: str, out: Path, timed: bool) -> None:
-    dataset = load(name, split)
-    chosen = [load_system(known) for known in ("random", "oracle", "bm25", "dense", "default", "learned")]
+def recall_ablations() -> Iterator[System]:
+    """The preset `recall` without each of its last three steps."""
+    whole = tomllib.loads(read_toml("recall"))
+    for use in ("speaker", "period", "currency"):
+        rest = [step for step in whole["step"] if step["use"] != use]
+        yield make_system(from_dict({**whole, "step": rest}), f"recall-{use}")
+
+
+def choose_systems(names: Sequence[str]) -> list[System]:
+    """The systems of these names: presets, and ablations of `recall` and `memory`."""
+    made = {system.name: system for system in (*recall_ablations(), *ablations())}
+    return [made.get(name) or load_system(name) for name in names or (*PRESETS, *made)]
+
+
+def measure(name: str, split: str, systems: Sequence[str], out: Path, timed: bool) -> None:
+    dataset = load(name, split if name == DATED else f"{split}@end")
     with progress_bars() as bar, prepare(dataset, progress=bar.step) as workspace:
         plan = RunPlan(METRICS, abstention=True)
-        done = lab.run(dataset, [*chosen, *ablations()], workspace, plan, out=out, timed=timed, progress=bar.step)
+        done = lab.run(dataset, choose_systems(systems), workspace, plan, out=out, timed=timed, progress=bar.step)
     for known, receipt in sorted(done.receipts.items()):
         canonical = receipt.canonical
         abstention = canonical.get("abstention", {})
@@ -71,14 +88,15 @@ def measure(name: str, split: str, out: Path, timed: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
-    parser.add_argument("--splits", nargs="+", default=("test@end",))
+    parser.add_argument("--splits", nargs="+", default=("test",))
+    parser.add_argument("--systems", nargs="+", default=(), help="their names; default: all")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--no-timing", action="store_true")
     options = parser.parse_args()
     os.environ["ASSAY_DATA"] = str(data_folder())
     for name in options.sets:
         for split in options.splits:
-            measure(name, split, options.out, not options.no_timing)
+            measure(name, split, options.systems, options.out, not options.no_timing)
 
 
 if __name__ == "__main__":

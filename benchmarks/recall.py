@@ -67,7 +67,7 @@ def measure(memory: MemoryService) -> dict[str, Any]:
     where = scoped_view.filter(*scoped_view.conditions(None, (), NOW))
 
     def recall(text: str) -> None:
-        memory.recall(text, scopes=SCOPES, at=NOW + next(number), pipeline=pipeline, adaptive=False)
+        memory.recall(text, scope=SCOPES, at=NOW + next(number), pipeline=pipeline, adaptive=False)
 
     def run_legs(text: str) -> None:
         query = Query(text, vector=model.encode_query(text), at=NOW + next(number), where=where)

@@ -39,6 +39,8 @@ def search_options(command: F) -> F:
         click.option("--pipeline", default="default", metavar="NAME|FILE", help="A preset or a TOML file."),
         click.option("--where", metavar="EXPR", help="""Only chunks for which this holds: 'lang = "en"'."""),
         click.option("--at", metavar="DATE|now", help="The scoring clock; hides chunks created later."),
+        click.option("--since", metavar="DATE", help="Only created since then: 2026-03-01, 'last week', 'in May'."),
+        click.option("--until", metavar="DATE", help="Only created until then, its day included."),
         click.option("--scope", metavar="NAME", help="Only chunks of this scope."),
         click.option("--snapshot", metavar="vN|TAG", help="Read the store as it was at a version or tag."),
         click.option(

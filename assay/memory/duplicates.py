@@ -64,7 +64,7 @@ def find_near(view: ScopedView, text: str, vector: Vector | None, at: float) -> 
                 not candidate.duplicate,
                 -(candidate.cosine or 0.0),
                 -candidate.overlap,
-                candidate.entry.id,
+                candidate.memory.id,
             ),
         )
     )

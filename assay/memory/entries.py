@@ -48,12 +48,12 @@ def new_entry(
     )
 
 
-def check_text(text: object) -> str:
+def check_text(text: object, most: int = MAX_TEXT) -> str:
     """Check and clean a text: no NUL, no lone surrogates, no surrounding white space."""
     if not isinstance(text, str):
         raise QueryError(f"a memory is a text, not {abbreviate(text)}", "give a string")
-    if len(text) > MAX_TEXT:
-        raise QueryError(f"a memory of {len(text):,} characters", f"keep it below {MAX_TEXT:,}, or add it as a file")
+    if len(text) > most:
+        raise QueryError(f"a memory of {len(text):,} characters", f"keep it below {most:,}, or add it as a file")
     return clean_text(text).strip()
 
 

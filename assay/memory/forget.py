@@ -29,7 +29,7 @@ def find_targets(view: ScopedView, prefix: str, purge: bool) -> tuple[MemoryEntr
     except StoreError:
         if not purge:
             raise
-        entries = (view.history(prefix)[-1].entry,)
+        entries = (view.history(prefix)[-1].memory,)
     return _with_forgotten(view, entries) if purge else entries
 
 
@@ -40,7 +40,7 @@ def _with_forgotten(view: ScopedView, entries: Sequence[MemoryEntry]) -> tuple[M
     while pending:
         name = pending.pop()
         with contextlib.suppress(StoreError):  # purged before
-            predecessor = None if name in by_id else view.history(name)[-1].entry
+            predecessor = None if name in by_id else view.history(name)[-1].memory
             if predecessor is not None:
                 by_id[predecessor.id] = predecessor
                 pending += predecessor.supersedes

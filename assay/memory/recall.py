@@ -14,6 +14,7 @@ from assay.engine.answer import Answer, Hit, Status
 from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, ModelError
+from assay.ingest.date_bounds import DateRange, read_query_range
 from assay.kb import KnowledgeBase
 from assay.memory.adaptive import should_retrieve
 from assay.memory.scoped_view import ScopedView
@@ -31,6 +32,8 @@ class RecallQuery:
     category: str | None
     tags: tuple[str, ...]
     pipeline: Pipeline
+    range: DateRange | None = None
+    """Only memories created in it; `words` is empty."""
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -48,12 +51,18 @@ def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptiv
         return RecallAnswer(request.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
     full_answer = _recall_all(kb, view, request)
     hits = full_answer.hits[: request.k]
-    return replace(full_answer, hits=hits, status=replace(full_answer.status, found=len(hits)))
+    dropped = dict(full_answer.dropped)
+    if len(hits) < len(full_answer.hits):
+        dropped["limit"] = len(full_answer.hits) - len(hits)
+    return replace(full_answer, hits=hits, dropped=dropped, status=replace(full_answer.status, found=len(hits)))
 
 
 def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> RecallAnswer:
     """Recall every memory the pipeline finds, in order."""
-    where = view.filter(*view.conditions(request.category, request.tags, request.at))
+    named, as_of = read_query_range(request.text, request.at)
+    if as_of is not None and as_of <= request.at:  # "as of March 2024" is the clock, down to the microsecond before
+        request = replace(request, at=as_of - 1e-6)
+    where = view.filter(*view.conditions(request.category, request.tags, request.at, request.range))
     query = Query(text=request.text, at=request.at, where=where)
     executor = kb.executor(request.pipeline)
     answer = request.pipeline.run(
@@ -69,8 +78,28 @@ def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> Re
     memories = _serve(view, request, answer, notes)
     hits = tuple(replace(hit, rank=place) for place, hit in enumerate(memories, start=1))
     return RecallAnswer(
-        request.text, hits, answer.status, notes=tuple(notes), remarks=tuple(answer.messages()), answer=answer
+        request.text,
+        hits,
+        answer.status,
+        notes=tuple(notes),
+        remarks=tuple(answer.messages()),
+        found=len({name for span in answer.trace if span.kind == "leg" for name in span.ranking.ids.tolist()}),
+        dropped=_count_dropped(answer, len(hits)),
+        range=request.range or named,
+        at=request.at,
+        answer=answer,
     )
+
+
+def _count_dropped(answer: Answer, served: int) -> dict[str, int]:
+    """Step → how many candidates it took away; what was replaced or not served afterwards counts as `superseded`."""
+    counts = {
+        span.name: span.candidates_in - len(span.ranking)
+        for span in answer.trace
+        if span.kind in ("stage", "select") and span.outcome == "ran"
+    }
+    counts["superseded"] = len(answer) - served
+    return {step: count for step, count in counts.items() if count > 0}
 
 
 def _lazy_embedder(kb: KnowledgeBase) -> Callable[[str], Vector]:
@@ -128,6 +157,8 @@ def _reject_reason(entry: MemoryEntry, request: RecallQuery) -> str:
         return f"is a {entry.category}"
     if not set(request.tags) <= set(entry.tags):
         return "lacks a tag that was asked for"
+    if request.range is not None and not request.range.holds(entry.created):
+        return "is of another time than was asked for"
     return ""
 
 
@@ -135,7 +166,7 @@ def explain(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, entry: Me
     """Explain the rank of one memory in a recall, or why it is missing."""
     full_answer = _recall_all(kb, view, request)
     assert full_answer.answer is not None
-    hit = next((one for one in full_answer.hits if one.entry.id == entry.id), None)
+    hit = next((one for one in full_answer.hits if one.memory.id == entry.id), None)
     chunk_id = hit.hit.id if hit else _best_chunk(view, full_answer.answer, entry)
     steps = full_answer.answer.chunk_steps(chunk_id)
     shown = replace(full_answer, hits=full_answer.hits[: request.k])

@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.backend.contract import StoreSnapshot
 from assay.errors import StoreError
+from assay.ingest.date_bounds import DateRange
 from assay.kb import KnowledgeBase
 from assay.memory.entries import count_pieces, document_id, entry_from_chunks
 from assay.memory.scopes import NOTHING, SOURCE, Scopes
@@ -47,13 +48,16 @@ class ScopedView:
             return NOTHING
         return And((self.scopes.filter(), *conditions)) if conditions else self.scopes.filter()
 
-    def conditions(self, category: str | None, tags: Sequence[str], at: float | None) -> tuple[Filter, ...]:
-        """Conditions for a category, all of some tags, and not expired at a moment (None: expired ones too)."""
+    def conditions(
+        self, category: str | None, tags: Sequence[str], at: float | None, range: DateRange | None = None
+    ) -> tuple[Filter, ...]:
+        """Conditions for a category, all of some tags, not expired at a moment (None: expired ones too), and created
+        in a range."""
         conditions: list[Filter] = [] if category is None else [self._equals("category", category)]
         conditions += [self._equals("tags", tag) for tag in tags]
         if at is not None and "number" in self._kinds.get("expires", ()):
             conditions.append(Or((Missing("expires"), Compare("expires", ">", at))))
-        return tuple(conditions)
+        return (*conditions, *(() if range is None else range.conditions()))
 
     def _equals(self, field: str, value: str) -> Filter:
         return Compare(field, "=", value) if "text" in self._kinds.get(field, ()) else NOTHING
@@ -70,6 +74,10 @@ class ScopedView:
             for chunk in group:  # all chunks of a memory have its date
                 by_memory.setdefault(chunk.doc_id, []).append(chunk)
             yield from (entry_from_chunks(by_memory[name]) for name in sorted(by_memory))
+
+    def count(self) -> int:
+        """How many chunks of memories these scopes hold; nearly every memory is one chunk."""
+        return len(self.snapshot.live_rows(self.filter()))
 
     def _chunks(self, rows: Rows) -> Iterator[Chunk]:
         for start in range(0, len(rows), _BATCH):

@@ -35,7 +35,7 @@ class Scopes:
         """Check the scopes that a caller names; QueryError when it names none."""
         names = (names_or_name,) if isinstance(names_or_name, str) else tuple(names_or_name or ())
         if not names:
-            raise QueryError("no scope was named, and nobody sees all of them", 'say which: scopes="global"')
+            raise QueryError("no scope was named, and nobody sees all of them", 'say which: scope="global"')
         return Scopes(tuple(sorted({check_scope(name) for name in names})))
 
     def __contains__(self, name: str) -> bool:

@@ -1,13 +1,12 @@
 """The memory service: store, recall, forget and explain, over one knowledge base, for many agents and processes.
 
-Every method that reads takes `scopes`, the scopes the caller may see: one name or several, exactly as stored. None, or
+Every method that reads takes `scope`, the scopes the caller may see: one name or several, exactly as stored. None, or
 an empty list, is an error: there is no default that sees everything. `scoped_view.py` enforces it.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,14 +15,18 @@ from pathlib import Path
 from assay import kb as knowledge
 from assay.engine.pipeline import Pipeline
 from assay.errors import QueryError
+from assay.ingest.date_bounds import resolve_range
 from assay.kb import KnowledgeBase
+from assay.memory import PRESET
 from assay.memory.entries import check_importance, check_label, check_tags, check_text, new_entry, resolve_moment
 from assay.memory.forget import check_confirmation, confirmation_token, find_targets, with_predecessors
 from assay.memory.purge import purge as purged
 from assay.memory.recall import RecallQuery, explain, recall
 from assay.memory.remember import remember
+from assay.memory.safety import RateCounter, SecretPolicy, StoreLimits, check_secret_policy, handle_secrets
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes, check_scope
+from assay.memory.statistics import count_memories
 from assay.memory.transfer import ImportRun, export_lines
 from assay.memory.types import (
     Confirm,
@@ -52,26 +55,38 @@ def open(
     embedder: str = "auto",
     create: bool = True,
     clock: Callable[[], float] = time.time,
-    pipeline: str | Pipeline = "memory",
+    pipeline: str | Pipeline = PRESET,
+    secrets: SecretPolicy = "refuse",
+    limits: StoreLimits | None = None,
 ) -> MemoryService:
     """Open the memory in a folder, making it when it is not there yet.
 
     It is an ordinary knowledge base, so documents may live beside memories. No model is loaded before one is needed.
     `clock` is what a date means that is not given. `pipeline` recalls: a preset, a TOML file, or a pipeline, for
     example one made from a configuration in the memory pipeline's keys (`assay.memory.config.load_pipeline`).
+    `secrets` says what happens to texts with keys, tokens and passwords; `limits` are those of every scope.
     """
-    return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline)
+    policy = check_secret_policy(secrets)
+    return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline, policy, limits)
 
 
 class MemoryService(Closeable):
     """Remember, recall, forget. Safe to share between threads; processes may share the folder. Close it in the end."""
 
     def __init__(
-        self, kb: KnowledgeBase, clock: Callable[[], float] = time.time, pipeline: str | Pipeline = "memory"
+        self,
+        kb: KnowledgeBase,
+        clock: Callable[[], float] = time.time,
+        pipeline: str | Pipeline = PRESET,
+        secrets: SecretPolicy = "refuse",
+        limits: StoreLimits | None = None,
     ) -> None:
         self.kb = kb
         self.clock = clock
         self.pipeline = pipeline
+        self.secrets = secrets
+        self.limits = limits or StoreLimits()
+        self._rate = RateCounter(self.limits)
 
     def close(self) -> None:
         self.kb.close()
@@ -93,10 +108,11 @@ class MemoryService(Closeable):
     ) -> StoreOutcome:
         """Remember a text; durable when the call returns.
 
-        Noise is refused with its category. A text that a current memory of the same scope already says (cosine and
-        token overlap together) is skipped, merged into it (the longer text, all tags, the higher importance, the
-        later expiry), stored in its place (`supersede`) or stored beside it (`force`). `supersedes` names memories
-        of the same scope, by id or its beginning, that this one takes the place of. `expires=None` is never.
+        Noise is refused with its category, and so is a text with a key, token or password (`secrets` of `open`). A
+        text that a current memory of the same scope already says (cosine and token overlap together) is skipped,
+        merged into it (the longer text, all tags, the higher importance, the later expiry), stored in its place
+        (`supersede`) or stored beside it (`force`). `supersedes` names memories of the same scope, by id or its
+        beginning, that this one takes the place of. `expires=None` is never.
         """
         now = self._now()
         entry = new_entry(
@@ -110,13 +126,14 @@ class MemoryService(Closeable):
             now,
         )
         superseded = () if supersedes is None else (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-        return remember(self.kb, entry, superseded, on_duplicate, now)
+        self._rate.count(entry.scope, now)
+        return remember(self.kb, entry, superseded, on_duplicate, now, self.secrets, self.limits)
 
     def update(
         self,
         id: str,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         text: str | None = None,
         category: str | None = None,
         importance: float | None = None,
@@ -132,11 +149,11 @@ class MemoryService(Closeable):
             raise QueryError("a memory cannot expire and never expire", "give expires or never_expires, one of them")
         now = self._now()
         with write_lock(self.kb):
-            view = self._view(scopes)
+            view = self._view(scope)
             before = view.get(id)
             after = replace(
                 before,
-                text=before.text if text is None else _check_not_noise(check_text(text)),
+                text=before.text if text is None else self._check_new_text(text),
                 category=before.category if category is None else check_label("category", category),
                 importance=before.importance if importance is None else check_importance(importance),
                 tags=before.tags if tags is None else check_tags(tags),
@@ -152,7 +169,7 @@ class MemoryService(Closeable):
         self,
         id: str | None = None,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         query: str | None = None,
         confirm: Confirm = None,
         k: int = 5,
@@ -175,12 +192,12 @@ class MemoryService(Closeable):
             raise QueryError("backups are touched by a purge only", "purge as well, or name no backups")
         now = self._now()
         if callable(confirm):  # asked before the lock is taken: a person may think for long
-            shown = self._find_targets(self._view(scopes), id, query, k, purge)
+            shown = self._find_targets(self._view(scope), id, query, k, purge)
             if not shown or not confirm(shown):
                 return ForgetOutcome(False, shown, confirmation_token(shown, purge))
             confirm = confirmation_token(shown, purge)
         with write_lock(self.kb):
-            entries = self._find_targets(self._view(scopes), id, query, k, purge)
+            entries = self._find_targets(self._view(scope), id, query, k, purge)
             if id is None or confirm is not None:
                 unconfirmed = check_confirmation(entries, purge, confirm)
                 if unconfirmed is not None:
@@ -201,7 +218,7 @@ class MemoryService(Closeable):
             return find_targets(view, id, purge)
         request = RecallQuery(str(query), self._now(), k, None, (), self._pipeline(None))
         answer = recall(self.kb, view, request, adaptive=False)
-        return with_predecessors(view, [hit.entry for hit in answer.hits])
+        return with_predecessors(view, [hit.memory for hit in answer.hits])
 
     # -- reading
 
@@ -209,9 +226,11 @@ class MemoryService(Closeable):
         self,
         query: str,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         k: int = 5,
         at: Moment = None,
+        since: Moment = None,
+        until: Moment = None,
         category: str | None = None,
         tags: Iterable[str] = (),
         pipeline: str | Pipeline | None = None,
@@ -220,95 +239,140 @@ class MemoryService(Closeable):
         """The memories that answer a query, best first, at most k.
 
         `at` is the clock: what was created later, had expired by then or was superseded by then is not recalled; a
-        superseded memory that is found is served as its successor, with a note. `tags` must all be there. `pipeline`
+        superseded memory that is found is served as its successor, with a note. `since` and `until` keep memories
+        created between: dates, or words such as "last week", resolved against the clock. Dates in the query itself
+        ("in September") raise the memories of that time and exclude none, except "as of March 2024", which is the
+        clock; the answer's `range` and `at` show them. `tags` must all be there. `pipeline`
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
         up, and `skipped` says why.
         """
-        request = RecallQuery(
-            query, resolve_moment(at, self._now()), k, category, check_tags(tags), self._pipeline(pipeline)
+        (answer,) = self.recall_many(
+            (query,),
+            scope=scope,
+            k=k,
+            at=at,
+            since=since,
+            until=until,
+            category=category,
+            tags=tags,
+            pipeline=pipeline,
+            adaptive=adaptive,
         )
-        return recall(self.kb, self._view(scopes), request, adaptive=adaptive)
+        return answer
+
+    def recall_many(
+        self,
+        queries: Iterable[str],
+        *,
+        scope: ScopeNames,
+        k: int = 5,
+        at: Moment = None,
+        since: Moment = None,
+        until: Moment = None,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        pipeline: str | Pipeline | None = None,
+        adaptive: bool = True,
+    ) -> tuple[RecallAnswer, ...]:
+        """Recall for several queries with the same options, in their order, all from the same state of the store."""
+        now = resolve_moment(at, self._now())
+        created, labels, chosen = resolve_range(since, until, now), check_tags(tags), self._pipeline(pipeline)
+        view = self._view(scope)
+        requests = [RecallQuery(query, now, k, category, labels, chosen, created) for query in queries]
+        return tuple(recall(self.kb, view, request, adaptive=adaptive) for request in requests)
 
     def explain(
         self,
         query: str,
         id: str,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         k: int = 5,
         at: Moment = None,
         pipeline: str | Pipeline | None = None,
     ) -> MemoryExplanation:
         """Why a memory is at its place for a query, or why it is not recalled."""
         request = RecallQuery(query, resolve_moment(at, self._now()), k, None, (), self._pipeline(pipeline))
-        view = self._view(scopes)
+        view = self._view(scope)
         return explain(self.kb, view, request, view.get(id))
 
-    def get(self, id: str, *, scopes: ScopeNames) -> MemoryEntry:
+    def get(self, id: str, *, scope: ScopeNames) -> MemoryEntry:
         """One memory by its id or a unique beginning; StoreError where these scopes hold none."""
-        return self._view(scopes).get(id)
+        return self._view(scope).get(id)
 
     def list(
         self,
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         category: str | None = None,
         tags: Iterable[str] = (),
         at: Moment = None,
+        since: Moment = None,
+        until: Moment = None,
         limit: int | None = 50,
         offset: int = 0,
         everything: bool = False,
     ) -> tuple[MemoryEntry, ...]:
         """Memories, newest first; `everything` also shows the superseded and the expired. With `at` those that were
-        current then: what was created later is left out, what was superseded later is there."""
-        view = self._view(scopes)
+        current then: what was created later is left out, what was superseded later is there. `since` and `until`
+        keep those created between."""
+        view = self._view(scope)
         now = resolve_moment(at, self._now())
-        entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now))
+        created = resolve_range(since, until, now)
+        entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now, created))
         shown = (entry for entry in entries if everything or view.is_current(entry, None if at is None else now))
         return tuple(islice(shown, offset, None if limit is None else offset + limit))
 
-    def stats(self, scopes: ScopeNames, *, at: Moment = None) -> MemoryStats:
+    def stats(self, scope: ScopeNames, *, at: Moment = None) -> MemoryStats:
         """How much is remembered in these scopes; with `at`, how much was then."""
-        return count_memories(self._view(scopes), resolve_moment(at, self._now()), past=at is not None)
+        return count_memories(self._view(scope), resolve_moment(at, self._now()), past=at is not None)
 
-    def history(self, id: str, *, scopes: ScopeNames) -> tuple[MemoryChange, ...]:
+    def history(self, id: str, *, scope: ScopeNames) -> tuple[MemoryChange, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""
-        return self._view(scopes).history(id)
+        return self._view(scope).history(id)
 
     # -- moving
 
-    def export(self, scopes: ScopeNames) -> Iterator[str]:
+    def export(self, scope: ScopeNames) -> Iterator[str]:
         """Every memory of these scopes as a line of JSON, oldest first, the superseded and the expired included."""
-        return export_lines(self._view(scopes))
+        return export_lines(self._view(scope))
 
     def import_(
         self,
         source: str | Path | Iterable[str],
         *,
-        scopes: ScopeNames,
+        scope: ScopeNames,
         format: str = "jsonl",
-        scope: str | None = None,
+        into: str | None = None,
         on_duplicate: OnDuplicate = "skip",
     ) -> ImportOutcome:
         """Bring memories in from a file, or from lines of JSON; formats: `assay.memory.importers.IMPORTERS`.
 
-        `scope` puts all of them into one scope; otherwise each keeps its own. A record outside `scopes` is a problem
+        `into` puts all of them into one scope; otherwise each keeps its own. A record outside `scope` is a problem
         on the record, and is not taken.
         """
         records = Path(source) if isinstance(source, str | Path) else source
-        target = None if scope is None else check_scope(scope)
-        return ImportRun(self.kb, Scopes.of(scopes), target, on_duplicate, self._now()).run(records, format)
+        target = None if into is None else check_scope(into)
+        run = ImportRun(self.kb, Scopes.of(scope), target, on_duplicate, self._now(), self.secrets, self.limits)
+        return run.run(records, format)
 
     # --
 
     def _pipeline(self, pipeline: str | Pipeline | None) -> Pipeline:
         return self.kb.pipeline(self.pipeline if pipeline is None else pipeline)
 
+    def _check_new_text(self, text: str) -> str:
+        """The text of an update, checked like one that is stored."""
+        allowed, secret = handle_secrets(_check_not_noise(check_text(text, self.limits.characters)), self.secrets)
+        if not allowed:
+            raise QueryError(f"the new text was not stored: {secret}", "leave the secret out")
+        return allowed
+
     def _now(self) -> float:
         return resolve_moment(None, self.clock())
 
-    def _view(self, scopes: ScopeNames) -> ScopedView:
-        return ScopedView(self.kb, Scopes.of(scopes))
+    def _view(self, scope: ScopeNames) -> ScopedView:
+        return ScopedView(self.kb, Scopes.of(scope))
 
 
 def _check_not_noise(text: str) -> str:
@@ -317,29 +381,3 @@ def _check_not_noise(text: str) -> str:
     if noise.noisy:
         raise QueryError(f"the new text is noise ({noise.category}): {noise.reason}", "say something to remember")
     return text
-
-
-def count_memories(view: ScopedView, at: float, *, past: bool) -> MemoryStats:
-    """Count memories at a moment; with `past`, what was created or changed later does not count."""
-    entries = [entry for entry in view.entries() if not past or entry.created <= at]
-    superseded = {entry.id for entry in entries if not view.is_current(entry, at if past else None)}
-    expired = {e.id for e in entries if e.id not in superseded and e.expires is not None and e.expires <= at}
-    current = [entry for entry in entries if entry.id not in superseded | expired]
-    return MemoryStats(
-        scopes=view.scopes.names,
-        memories=len(current),
-        superseded=len(superseded),
-        expired=len(expired),
-        hidden=view.count_hidden(),
-        tokens=sum(entry.tokens for entry in current),
-        by_scope=_count_by_name(entry.scope for entry in current),
-        by_category=_count_by_name(entry.category for entry in current),
-        by_tag=_count_by_name(tag for entry in current for tag in entry.tags),
-        oldest=min((entry.created for entry in current), default=None),
-        newest=max((entry.created for entry in current), default=None),
-    )
-
-
-def _count_by_name(names: Iterable[str]) -> dict[str, int]:
-    """Name → count, most first, then by name."""
-    return dict(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))

@@ -17,10 +17,12 @@ from assay.kb import KnowledgeBase
 from assay.memory.entries import new_entry, resolve_moment
 from assay.memory.importers import ImportedMemory, RejectedRecord, load_reader
 from assay.memory.remember import remember
+from assay.memory.safety import SecretPolicy, StoreLimits
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
 from assay.memory.types import ImportOutcome, MemoryEntry, OnDuplicate
 from assay.memory.writer import redraft_entry, write_drafts, write_lock
+from assay.text.secrets import find_secrets
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 CATEGORY, IMPORTANCE, SCOPE = "fact", 0.7, "global"
@@ -42,6 +44,8 @@ class ImportRun:
     scope: str | None
     on_duplicate: OnDuplicate
     now: float
+    secrets: SecretPolicy
+    limits: StoreLimits
     names: dict[str, str] = field(default_factory=dict)
     """Ids in the source → ids here."""
     links: list[tuple[str, str, str]] = field(default_factory=list)
@@ -81,9 +85,19 @@ class ImportRun:
             self.names[memory.id] = existing.id
             self.skipped += 1
             return
-        outcome = remember(self.kb, entry, (), "force" if memory.superseded_by else self.on_duplicate, self.now)
+        outcome = remember(
+            self.kb,
+            entry,
+            (),
+            "force" if memory.superseded_by else self.on_duplicate,
+            self.now,
+            self.secrets,
+            self.limits,
+        )
         if outcome.action == "refused":
             self.refused += 1
+            if find_secrets(memory.text):
+                self.problems.append((memory.where, outcome.reason))
             return
         self.names[memory.id] = outcome.id
         if outcome.action == "stored" or outcome.action == "superseded":

@@ -5,13 +5,14 @@ A moment is a float inside (seconds since 1970 UTC) and an ISO 8601 text in JSON
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from assay.engine.answer import Answer, ChunkStep, Hit, Status
 from assay.engine.answerability import Answerability
+from assay.ingest.date_bounds import DateRange
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
@@ -65,7 +66,7 @@ class NearDuplicate:
     texts' terms that both have. `duplicate` is True when it says the same; `why` gives the reason. `adds` are the terms
     of the text that the memory lacks: a duplicate with some says more."""
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     cosine: float | None
     overlap: float
     duplicate: bool
@@ -74,8 +75,8 @@ class NearDuplicate:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "id": self.entry.id,
-            "text": self.entry.text,
+            "id": self.memory.id,
+            "text": self.memory.text,
             "cosine": self.cosine,
             "overlap": self.overlap,
             "duplicate": self.duplicate,
@@ -85,25 +86,40 @@ class NearDuplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """A known memory that a new one may replace, and why."""
+
+    memory: MemoryEntry
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.memory.id, "text": self.memory.text, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
 class StoreOutcome:
     """The outcome of storing a text. The memory is durable when this is returned.
 
     `id` is the memory that now holds it: the new one, or the known one (`skipped`, `merged`); "" when `refused`.
+    `conflicts` are known memories that it may replace, each with the reason: to replace one, store it with
+    `supersedes`, or update the old one.
     """
 
     id: str
     action: Action
     reason: str
     near: tuple[NearDuplicate, ...] = ()
-    entry: MemoryEntry | None = None
+    memory: MemoryEntry | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
             "id": self.id or None,
             "action": self.action,
             "reason": self.reason,
+            "conflicts": [conflict.to_json() for conflict in self.conflicts],
             "near": [near.to_json() for near in self.near],
-            "memory": self.entry.to_json() if self.entry else None,
+            "memory": self.memory.to_json() if self.memory else None,
         }
 
 
@@ -113,17 +129,17 @@ class RecalledMemory:
 
     rank: int
     score: float
-    entry: MemoryEntry
+    memory: MemoryEntry
     served_for: str = ""
     hit: Hit = field(repr=False, compare=False, kw_only=True)
 
     @property
     def id(self) -> str:
-        return self.entry.id
+        return self.memory.id
 
     @property
     def text(self) -> str:
-        return self.entry.text
+        return self.memory.text
 
     def why(self) -> str:
         """The score as a sum that can be checked, and the superseded memory that matched, if any."""
@@ -134,7 +150,7 @@ class RecalledMemory:
         return {
             "rank": self.rank,
             "score": self.score,
-            "memory": self.entry.to_json(),
+            "memory": self.memory.to_json(),
             "served_for": self.served_for or None,
             "why": self.why(),
             "parts": [
@@ -148,7 +164,12 @@ class RecalledMemory:
 class RecallAnswer:
     """The answer of a recall. `skipped` says why nothing was looked up ("" otherwise); `notes` say what happened to
     memories after the pipeline (superseded ones served as their successors); `remarks` are the notes of its steps
-    (which reranker ran, what was dropped and why); `answer` has the whole trace."""
+    (which reranker ran, what was dropped and why); `answer` has the whole trace.
+
+    `found` is how many pieces of memories the legs found, `dropped` how many each step took away: nothing is known
+    only where nothing was found. `range` is the period that was asked for, by `since` and `until` or in the query's
+    words; only `since` and `until` exclude.
+    """
 
     query: str
     hits: tuple[RecalledMemory, ...]
@@ -156,12 +177,30 @@ class RecallAnswer:
     skipped: str = ""
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    found: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    range: DateRange | None = None
+    at: float | None = None
     answer: Answer | None = field(default=None, repr=False, compare=False)
 
     @property
     def word(self) -> str:
-        """answered · nothing found · degraded · … · skipped"""
-        return "skipped" if self.skipped else self.status.word
+        """answered · nothing found · all dropped · degraded · … · skipped"""
+        if self.skipped:
+            return "skipped"
+        word = self.status.word
+        return word.replace("nothing found", "all dropped") if self.found and not self.hits else word
+
+    @property
+    def silence(self) -> str:
+        """Why there is no memory in the answer, as a sentence; "" when there is one."""
+        if self.hits or self.skipped:
+            return ""
+        within = f" {self.range}" if self.range is not None and not self.range.words else ""
+        if not self.found:
+            return f"Nothing is known here{within}."
+        steps = ", ".join(f"{step} {count}" for step, count in self.dropped.items())
+        return f"{self.found} found{within}, and none is served; dropped by: {steps}."
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -177,9 +216,18 @@ class RecallAnswer:
     def to_json(self) -> dict[str, Any]:
         return {
             "query": self.query,
-            "status": {"word": self.word, "found": len(self.hits), "degraded": list(self.status.degraded)},
+            "status": {
+                "word": self.word,
+                "found": self.found,
+                "served": len(self.hits),
+                "dropped": dict(self.dropped),
+                "degraded": list(self.status.degraded),
+            },
             "skipped": self.skipped or None,
             "answerability": self._answerability_json(),
+            "silence": self.silence or None,
+            "at": None if self.at is None else iso(self.at),
+            "range": None if self.range is None else self.range.to_json(),
             "hits": [hit.to_json() for hit in self.hits],
             "notes": list(self.notes),
             "remarks": list(self.remarks),
@@ -192,12 +240,12 @@ class ForgetOutcome:
     """The outcome of `forget`.
 
     `done` is False when a confirmation is needed: nothing happened, and calling again with `confirm=token` forgets
-    exactly `entries`, or is refused if they have changed. `erased` and `unreached` belong to a purge: every place the
+    exactly `memories`, or is refused if they have changed. `erased` and `unreached` belong to a purge: every place the
     text was removed from, and every place where it may still be.
     """
 
     done: bool
-    entries: tuple[MemoryEntry, ...]
+    memories: tuple[MemoryEntry, ...]
     token: str = ""
     purged: bool = False
     erased: tuple[str, ...] = ()
@@ -205,12 +253,12 @@ class ForgetOutcome:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(entry.id for entry in self.entries)
+        return tuple(entry.id for entry in self.memories)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "done": self.done,
-            "memories": [entry.to_json() for entry in self.entries],
+            "memories": [entry.to_json() for entry in self.memories],
             "token": self.token or None,
             "purged": self.purged,
             "erased": list(self.erased),
@@ -227,7 +275,7 @@ class MemoryChange:
     """One state of a memory: from version `from_version` until version `until_version` (None: still current).
     `began` and `ended` are the notes of the two versions: what led to the state, and what ended it."""
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     from_version: int
     until_version: int | None
     began: str
@@ -235,7 +283,7 @@ class MemoryChange:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "memory": self.entry.to_json(),
+            "memory": self.memory.to_json(),
             "from": self.from_version,
             "until": self.until_version,
             "began": self.began,
@@ -286,7 +334,7 @@ class MemoryExplanation:
     `rank` is its place (None: not recalled); `steps` are what every step did with it; `reasons` say why it is missing.
     """
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     rank: int | None
     score: float | None
     steps: tuple[ChunkStep, ...]
@@ -301,7 +349,7 @@ class MemoryExplanation:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "memory": self.entry.to_json(),
+            "memory": self.memory.to_json(),
             "rank": self.rank,
             "score": self.score,
             "why": self.why(),

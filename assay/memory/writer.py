@@ -24,7 +24,7 @@ LOCK_NAME = "remembering"
 class Draft:
     """A memory ready to be written. `lacking` says why it has no vectors ("" when it has, or the store has none)."""
 
-    entry: MemoryEntry
+    memory: MemoryEntry
     chunks: tuple[Chunk, ...]
     vectors: tuple[Vector | None, ...]
     problem: str = ""
@@ -49,7 +49,7 @@ def draft_entry(kb: KnowledgeBase, entry: MemoryEntry) -> Draft:
 
 def replace_entry(kb: KnowledgeBase, draft: Draft, entry: MemoryEntry) -> Draft:
     """Replace facts or id of a draft with the same text: chunks are rebuilt, vectors stay."""
-    return replace(draft, entry=entry, chunks=tuple(chunks_from_entry(entry, kb.profile)))
+    return replace(draft, memory=entry, chunks=tuple(chunks_from_entry(entry, kb.profile)))
 
 
 def redraft_entry(kb: KnowledgeBase, view: ScopedView, before: MemoryEntry, after: MemoryEntry) -> Draft:
@@ -88,7 +88,7 @@ def write_drafts(kb: KnowledgeBase, drafts: Sequence[Draft], what: str, now: flo
     with kb.store.write(version_note(what, now)) as writer:
         _claim_name(kb, writer)
         for draft in drafts:
-            file_state = FileState(document_id(draft.entry.id), SOURCE, "", len(draft.entry.text))
+            file_state = FileState(document_id(draft.memory.id), SOURCE, "", len(draft.memory.text))
             writer.put_file(file_state, zip(map(encode_row, draft.chunks), draft.vectors, strict=True))
     kb.compact_soon()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -65,3 +65,18 @@ class SharedService(Generic[S]):
                 if self._service is not None:
                     await anyio.to_thread.run_sync(self._service.close, limiter=anyio.CapacityLimiter(1))
                     self._service = None
+
+
+class ServiceGroup:
+    """The services of one server, opened and closed together."""
+
+    def __init__(self, *services: SharedService[Any] | None) -> None:
+        self._services = [service for service in services if service is not None]
+
+    async def warm(self) -> None:
+        for service in self._services:
+            await service.warm()
+
+    async def close(self) -> None:
+        for service in self._services:
+            await service.close()

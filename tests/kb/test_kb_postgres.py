@@ -109,17 +109,17 @@ def test_a_memory_on_a_server(database: str) -> None:
     with memory.open(database, embedder="none") as mind:
         done = mind.store("Ada lives in Lisbon.", tags=["home"])
         mind.store("Bob prefers tea.", scope="team")
-        assert [hit.text for hit in mind.recall("where does Ada live?", scopes="global", adaptive=False).hits] == [
+        assert [hit.text for hit in mind.recall("where does Ada live?", scope="global", adaptive=False).hits] == [
             "Ada lives in Lisbon."
         ]
-        mind.update(done.id, text="Ada lives in Porto.", scopes="global")
-        assert [change.entry.text for change in mind.history(done.id, scopes="global")] == [
+        mind.update(done.id, text="Ada lives in Porto.", scope="global")
+        assert [change.memory.text for change in mind.history(done.id, scope="global")] == [
             "Ada lives in Lisbon.",
             "Ada lives in Porto.",
         ]
-        mind.forget(done.id, scopes="global", confirm=lambda _: True, purge=True)
+        mind.forget(done.id, scope="global", confirm=lambda _: True, purge=True)
     with memory.open(database, create=False) as mind:
-        assert not mind.recall("where does Ada live?", scopes="global", adaptive=False).hits
+        assert not mind.recall("where does Ada live?", scope="global", adaptive=False).hits
         assert all("Ada" not in state.row.chunk.text for state in mind.kb.store.states(""))
 
 

@@ -25,10 +25,10 @@ def test_a_round_trip_brings_everything_back(mem: MemoryService, tmp_path: Path,
     assert len(lines) == 3
     (tmp_path / "out.jsonl").write_text("\n".join(lines), "utf-8")
     with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
-        done = other.import_(tmp_path / "out.jsonl", scopes=["global", "user:ada"])
+        done = other.import_(tmp_path / "out.jsonl", scope=["global", "user:ada"])
         assert (done.stored, done.skipped, done.problems) == (3, 0, ())
         assert list(other.export(["global", "user:ada"])) == lines
-        again = other.import_(lines, scopes=["global", "user:ada"])
+        again = other.import_(lines, scope=["global", "user:ada"])
         assert (again.stored, again.skipped) == (0, 3)
         assert list(other.export(["global", "user:ada"])) == lines
 
@@ -42,9 +42,9 @@ def test_a_round_trip_keeps_what_was_superseded_by_the_same_words(
         clock.pass_days(1)
     lines = list(mem.export("global"))
     with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
-        assert other.import_(lines, scopes="global").stored == 3
+        assert other.import_(lines, scope="global").stored == 3
         assert list(other.export("global")) == lines
-        assert other.list(scopes="global") == mem.list(scopes="global")
+        assert other.list(scope="global") == mem.list(scope="global")
 
 
 def test_force_brings_back_what_force_had_stored(mem: MemoryService, tmp_path: Path, clock: Any) -> None:
@@ -53,15 +53,15 @@ def test_force_brings_back_what_force_had_stored(mem: MemoryService, tmp_path: P
     lines = list(mem.export("global"))
     with memory.open(tmp_path / "other", embedder="none", clock=clock) as other:
         for stored in (2, 0):
-            assert other.import_(lines, scopes="global", on_duplicate="force").stored == stored
+            assert other.import_(lines, scope="global", on_duplicate="force").stored == stored
             assert list(other.export("global")) == lines
 
 
 def test_an_id_that_is_taken_by_another_text_is_left_alone(mem: MemoryService) -> None:
-    mem.import_(['{"id": "abc", "text": "The vault is in room 12."}'], scopes="global")
-    (name,) = mem.import_(['{"id": "abc", "text": "Lunch is served at noon."}'], scopes="global").ids
+    mem.import_(['{"id": "abc", "text": "The vault is in room 12."}'], scope="global")
+    (name,) = mem.import_(['{"id": "abc", "text": "Lunch is served at noon."}'], scope="global").ids
     assert name != "abc"
-    assert mem.get("abc", scopes="global").text == "The vault is in room 12."
+    assert mem.get("abc", scope="global").text == "The vault is in room 12."
 
 
 def test_links_that_lead_in_a_circle_end(mem: MemoryService) -> None:
@@ -69,9 +69,9 @@ def test_links_that_lead_in_a_circle_end(mem: MemoryService) -> None:
         '{"id": "one", "text": "The vault is in room 12.", "superseded_by": "two"}',
         '{"id": "two", "text": "Lunch is served at noon.", "superseded_by": "one"}',
     ]
-    assert mem.import_(lines, scopes="global").stored == 2
-    assert [hit.id for hit in mem.recall("vault room", scopes="global", adaptive=False).hits] == ["two"]
-    assert set(mem.forget("one", scopes="global").ids) == {"one", "two"}
+    assert mem.import_(lines, scope="global").stored == 2
+    assert [hit.id for hit in mem.recall("vault room", scope="global", adaptive=False).hits] == ["two"]
+    assert set(mem.forget("one", scope="global").ids) == {"one", "two"}
 
 
 def test_records_that_cannot_be_taken_are_listed(mem: MemoryService) -> None:
@@ -87,40 +87,40 @@ def test_records_that_cannot_be_taken_are_listed(mem: MemoryService) -> None:
         '{"text": "Its id is odd.", "id": "../../etc/passwd"}',
         '{"text": "Its importance is held to one.", "importance": 99, "tags": "single"}',
     ]
-    done = mem.import_(lines, scopes="global")
+    done = mem.import_(lines, scope="global")
     assert (done.stored, done.refused) == (3, 1)
     assert [where for where, _ in done.problems] == ["line 3", "line 4", "line 5", "line 7", "line 8"]
     assert all("/" not in name for name in done.ids)
-    (held,) = mem.list(scopes="global", tags=["single"])
+    (held,) = mem.list(scope="global", tags=["single"])
     assert held.importance == 1.0
-    assert mem.list(scopes="user:eve") == ()
+    assert mem.list(scope="user:eve") == ()
 
 
 def test_a_superseded_memory_whose_successor_stays_behind_is_named(mem: MemoryService) -> None:
     old = {"id": "old", "text": "The vault is in room 12.", "superseded_by": "new"}
-    done = mem.import_([json.dumps(old), '{"id": "new", "text": "thanks!"}'], scopes="global")
+    done = mem.import_([json.dumps(old), '{"id": "new", "text": "thanks!"}'], scope="global")
     assert (done.stored, done.refused) == (1, 1)
     assert done.problems == (("old", "it is superseded by 'new', which did not come along: it counts as current here"),)
-    assert mem.get("old", scopes="global").superseded_by == ""
+    assert mem.get("old", scope="global").superseded_by == ""
 
 
 def test_into_puts_all_of_them_into_one_scope(mem: MemoryService) -> None:
     line = json.dumps({"id": "abc", "text": "The vault is in room 12.", "scope": "user:eve"})
-    assert mem.import_([line], scopes="project:x", scope="project:x").stored == 1
-    assert mem.get("abc", scopes="project:x").text == "The vault is in room 12."
+    assert mem.import_([line], scope="project:x", into="project:x").stored == 1
+    assert mem.get("abc", scope="project:x").text == "The vault is in room 12."
 
 
 def test_an_id_that_is_taken_elsewhere_gets_another(mem: MemoryService) -> None:
     line = json.dumps({"id": "abc", "text": "The vault is in room 12."})
-    mem.import_([line], scopes="agent:a", scope="agent:a")
-    (name,) = mem.import_([line], scopes="agent:b", scope="agent:b").ids
+    mem.import_([line], scope="agent:a", into="agent:a")
+    (name,) = mem.import_([line], scope="agent:b", into="agent:b").ids
     assert name != "abc"
-    assert mem.get("abc", scopes="agent:a").scope == "agent:a"
+    assert mem.get("abc", scope="agent:a").scope == "agent:a"
 
 
 def test_an_unknown_format_names_the_known_ones(mem: MemoryService) -> None:
     with pytest.raises(ConfigError, match="mem0") as raised:
-        mem.import_([], scopes="global", format="mem1")
+        mem.import_([], scope="global", format="mem1")
     assert "mem0" in raised.value.cure
 
 
@@ -150,22 +150,22 @@ def test_mem0(mem: MemoryService, tmp_path: Path) -> None:
     for number, said in enumerate(({"results": results}, results, {"memories": results})):
         path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(said), "utf-8")
-        done = mem.import_(path, scopes=["user:dev", "agent:coder", "global", "run:r1"], format="mem0")
+        done = mem.import_(path, scope=["user:dev", "agent:coder", "global", "run:r1"], format="mem0")
         assert (done.stored, done.skipped) == ((4, 0) if number == 0 else (0, 4))
         assert [where for where, _ in done.problems] == ["memory 6", "memory 7"]
-    entry = mem.get("3c90c3cc", scopes="user:dev")
+    entry = mem.get("3c90c3cc", scope="user:dev")
     assert (entry.text, entry.category) == ("Dev works at TechCorp as a senior engineer", "professional_details")
     assert (entry.importance, entry.tags) == (0.4, ("job", "misc", "professional_details"))
     assert (entry.created, entry.updated, entry.expires) == (1_770_442_316.0, 1_770_528_716.0, 1_798_761_600.0)
-    assert mem.get("c", scopes="global").category == "note"
-    assert mem.get("e", scopes="run:r1").text == "A vector store's own dump"
+    assert mem.get("c", scope="global").category == "note"
+    assert mem.get("e", scope="run:r1").text == "A vector store's own dump"
 
 
 @pytest.mark.parametrize("said", ["{", '{"count": 1}', '"text"', ""])
 def test_what_is_no_export_of_mem0(mem: MemoryService, tmp_path: Path, said: str) -> None:
     (tmp_path / "x.json").write_text(said)
     with pytest.raises(StoreError, match=r"JSON|no list"):
-        mem.import_(tmp_path / "x.json", scopes="global", format="mem0")
+        mem.import_(tmp_path / "x.json", scope="global", format="mem0")
 
 
 # -- claude-memory-mcp
@@ -209,13 +209,13 @@ def test_claude_memory_mcp(mem: MemoryService, tmp_path: Path) -> None:
         db.execute("INSERT INTO entities VALUES ('ent_1', 'Ada', 'person', '{}', 0)")
         db.execute("INSERT INTO memory_entities VALUES ('mem_1', 'ent_1', 0)")
     db.close()
-    done = mem.import_(path, scopes="global", format="claude-memory-mcp")
+    done = mem.import_(path, scope="global", format="claude-memory-mcp")
     assert (done.stored, done.problems) == (3, ())
-    first = mem.get("mem_1", scopes="global")
+    first = mem.get("mem_1", scope="global")
     assert (first.text, first.category, first.importance) == ("Ada keeps the vault.", "fact", 0.8)
     assert (first.tags, first.created) == (("Ada", "vault"), MARCH / 1000)
-    assert mem.get("mem_2", scopes="global").expires == MARCH / 1000 + 86_400
-    assert mem.import_(path, scopes="global", format="claude-memory-mcp").skipped == 3
+    assert mem.get("mem_2", scope="global").expires == MARCH / 1000 + 86_400
+    assert mem.import_(path, scope="global", format="claude-memory-mcp").skipped == 3
 
 
 def test_what_is_no_database_of_claude_memory_mcp(mem: MemoryService, tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_what_is_no_database_of_claude_memory_mcp(mem: MemoryService, tmp_path: 
     db.close()
     for name in ("x.db", "empty.db", "none.db"):
         with pytest.raises(StoreError, match="database"):
-            mem.import_(tmp_path / name, scopes="global", format="claude-memory-mcp")
+            mem.import_(tmp_path / name, scope="global", format="claude-memory-mcp")
 
 
 # -- memory-lancedb-pro
@@ -249,10 +249,10 @@ def test_memory_lancedb_pro(mem: MemoryService, tmp_path: Path) -> None:
     names = ("id", "text", "category", "scope", "importance", "timestamp", "metadata")
     built = [{**dict(zip(names, row, strict=True)), "vector": [0.1] * 8} for row in rows]
     lancedb.connect(str(tmp_path / "db")).create_table("memories", built)
-    done = mem.import_(tmp_path / "db", scopes=["agent:main", "global"], format="memory-lancedb-pro")
+    done = mem.import_(tmp_path / "db", scope=["agent:main", "global"], format="memory-lancedb-pro")
     assert done.stored == 4
     assert [where for where, _ in done.problems] == ["n"]
-    first, second = mem.get("1111", scopes="agent:main"), mem.get("2222", scopes="agent:main")
+    first, second = mem.get("1111", scope="agent:main"), mem.get("2222", scope="agent:main")
     assert (first.text, first.category, first.importance, first.tags) == (
         "User prefers tabs.",
         "preference",
@@ -261,13 +261,13 @@ def test_memory_lancedb_pro(mem: MemoryService, tmp_path: Path) -> None:
     )
     assert (first.created, first.superseded_by) == (MARCH / 1000, second.id)
     assert (second.importance, second.expires, second.supersedes) == (1.0, MARCH / 1000 + 86_400, (first.id,))
-    taken = mem.import_(tmp_path / "db", scopes="user:me", scope="user:me", format="memory-lancedb-pro")
+    taken = mem.import_(tmp_path / "db", scope="user:me", into="user:me", format="memory-lancedb-pro")
     assert taken.stored == 5
-    ends = {entry.text: entry.expires for entry in mem.list(scopes="agent:main", everything=True)}
+    ends = {entry.text: entry.expires for entry in mem.list(scope="agent:main", everything=True)}
     assert (ends["User prefers vi."], ends["User prefers ed."]) == (MARCH / 1000 + 2, MARCH / 1000 + 0.5)
     assert ends["User prefers tabs."] is None  # its successor is served in its place
     with pytest.raises(StoreError, match="LanceDB folder"):
-        mem.import_(tmp_path / "none", scopes="global", format="memory-lancedb-pro")
+        mem.import_(tmp_path / "none", scope="global", format="memory-lancedb-pro")
     (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match="no table"):
-        mem.import_(tmp_path / "empty", scopes="global", format="memory-lancedb-pro")
+        mem.import_(tmp_path / "empty", scope="global", format="memory-lancedb-pro")

@@ -126,7 +126,7 @@ def test_neighbours_from_one_half_on_are_shown(mem: MemoryService) -> None:
     for words in ("alpha bravo charlie delta", "alpha bravo golf hotel", "india juliet kilo"):
         mem.store(words, on_duplicate="force")
     near = mem.store("alpha bravo charlie echo").near
-    assert [(one.entry.text, one.overlap) for one in near] == [("alpha bravo charlie delta", 0.6)]
+    assert [(one.memory.text, one.overlap) for one in near] == [("alpha bravo charlie delta", 0.6)]
 
 
 def test_a_duplicate_is_found_behind_what_has_more_of_its_words(mem: MemoryService) -> None:
@@ -141,8 +141,8 @@ def test_what_is_named_to_be_superseded_is_whatever_else_is_known(mem: MemorySer
     old = mem.store("The vault is in the cellar.")
     known = mem.store("The safe is in the attic.")
     new = mem.store("the safe is in the attic", supersedes=old.id)
-    assert (new.action, new.entry.supersedes if new.entry else ()) == ("superseded", (old.id,))
-    assert mem.get(old.id, scopes="global").superseded_by == new.id != known.id
+    assert (new.action, new.memory.supersedes if new.memory else ()) == ("superseded", (old.id,))
+    assert mem.get(old.id, scope="global").superseded_by == new.id != known.id
 
 
 @installed
@@ -153,15 +153,15 @@ def test_a_duplicate_that_says_more_is_kept_beside_or_merged_whole(tmp_path: Pat
         beside = mem.store(long)
         assert beside.action == "stored"
         assert beside.reason == f"beside {first.id}, which lacks: italian"
-        mem.forget(beside.id, scopes="global")
+        mem.forget(beside.id, scope="global")
         merged = mem.store(long, on_duplicate="merge")
         assert (merged.action, merged.id) == ("merged", first.id)
-        cached = mem.get(first.id, scopes="global")
+        cached = mem.get(first.id, scope="global")
         assert (cached.text, cached.expires) == (long, None)  # the fuller text; one that never ends has no end
-        (hit,) = mem.recall("who speaks Italian?", scopes="global", pipeline="dense").hits
+        (hit,) = mem.recall("who speaks Italian?", scope="global", pipeline="dense").hits
         cosine = float(
             embed.load("minilm").encode_query("who speaks Italian?") @ embed.load("minilm").encode([long])[0]
         )
         assert hit.score == pytest.approx(cosine, abs=1e-5)  # and the fuller text's own vector
-        assert mem.store(short, on_duplicate="merge").entry == mem.get(first.id, scopes="global")
-        assert mem.get(first.id, scopes="global").text == long
+        assert mem.store(short, on_duplicate="merge").memory == mem.get(first.id, scope="global")
+        assert mem.get(first.id, scope="global").text == long

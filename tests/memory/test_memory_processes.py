@@ -57,7 +57,7 @@ def test_a_thousand_stores_by_four_processes_lose_none(tmp_path: Path) -> None:
     assert len(first) == SHARED  # what all of them said was stored by the first who said it
     with memory.open(tmp_path / "m") as mem:
         scopes = [f"agent:{who}" for who in range(4)]
-        assert {entry.id for entry in mem.list(scopes=scopes, limit=None)} == set(stored)
+        assert {entry.id for entry in mem.list(scope=scopes, limit=None)} == set(stored)
         assert mem.stats("global").memories == SHARED
 
 
@@ -71,7 +71,7 @@ def test_what_a_killed_process_had_been_told_is_stored(tmp_path: Path) -> None:
     os.kill(child.pid, signal.SIGKILL)
     messages += [line.split()[1] for line in child.communicate()[0].split("\n")[:-1] if line.startswith("stored ")]
     with memory.open(tmp_path / "m") as mem:
-        cached = {entry.id for entry in mem.list(scopes="agent:0", limit=None)}
+        cached = {entry.id for entry in mem.list(scope="agent:0", limit=None)}
         assert set(messages) <= cached
         assert len(cached) <= len(messages) + 1  # the one it was at
         assert mem.store("The lock of the dead is free.").action == "stored"

@@ -18,7 +18,7 @@ from assay.upkeep.backup import backup, known_backups, restore
 
 SECRET = "Xylophonia Quetzalcoatl"
 """Its terms are stems of nothing else here."""
-ASK = {"scopes": "global", "adaptive": False}
+ASK = {"scope": "global", "adaptive": False}
 
 
 def holding(folder: Path, *marks: bytes) -> list[str]:
@@ -40,7 +40,7 @@ def filled(mem: MemoryService, tmp_path: Path) -> tuple[MemoryService, str]:
     name = mem.store(f"The password is {SECRET}.", supersedes=old, tags=["password"]).id
     mem.kb.optimize()
     mem.kb.tag("before")
-    mem.update(name, scopes="global", text=f"The password is {SECRET} the Third.")
+    mem.update(name, scope="global", text=f"The password is {SECRET} the Third.")
     mem.kb.optimize()
     assert len(mem.kb.search(SECRET, snapshot="before")) > 0  # builds an index of that moment
     mem.kb.search(SECRET, snapshot="v2")
@@ -57,8 +57,8 @@ def test_no_file_holds_the_secret_after_a_purge(filled: tuple[MemoryService, str
     assert any("snapshots" in path for path in before)
     assert any(path.startswith("m/assay.sqlite") for path in before)
     assert "backups/one.bak" in before
-    done = mem.forget(name[:6], scopes="global", purge=True)
-    assert (done.done, done.purged, len(done.entries)) == (True, True, 2)
+    done = mem.forget(name[:6], scope="global", purge=True)
+    assert (done.done, done.purged, len(done.memories)) == (True, True, 2)
     assert holding(tmp_path, *MARKS) == []
     message = "\n".join(done.erased)
     for part in ("assay.sqlite: 4 rows", "indexes:", "one.bak: 4 rows"):
@@ -67,7 +67,7 @@ def test_no_file_holds_the_secret_after_a_purge(filled: tuple[MemoryService, str
     assert not any("assay.sqlite" in limit or "index" in limit or "backup /" in limit for limit in done.unreached)
     assert mem.recall(f"{SECRET} password", pipeline="bm25", **ASK).hits == ()
     with pytest.raises(StoreError, match="no memory here"):
-        mem.history(name, scopes="global")
+        mem.history(name, scope="global")
     assert mem.stats("global").memories == 6
     assert len(mem.recall("fact about apples", pipeline="bm25", k=9, **ASK).hits) == 6
     assert mem.kb.search(SECRET, snapshot="v2").hits == ()
@@ -80,11 +80,11 @@ def test_no_file_holds_the_secret_after_a_purge(filled: tuple[MemoryService, str
 
 def test_what_was_forgotten_before_can_be_purged_later(filled: tuple[MemoryService, str], tmp_path: Path) -> None:
     mem, name = filled
-    mem.forget(name, scopes="global")
+    mem.forget(name, scope="global")
     assert holding(tmp_path / "m", *MARKS)
     assert mem.stats("global").hidden == 2
-    done = mem.forget(name, scopes="global", purge=True)
-    assert len(done.entries) == 2
+    done = mem.forget(name, scope="global", purge=True)
+    assert len(done.memories) == 2
     assert holding(tmp_path, *MARKS) == []
     assert mem.stats("global").hidden == 0
 
@@ -93,15 +93,15 @@ def test_another_process_view_never_brings_it_back(filled: tuple[MemoryService, 
     """Another opening of the folder has the secret in its tail and its index when it is purged."""
     mem, name = filled
     with memory.open(tmp_path / "m", clock=mem.clock) as other:
-        assert other.get(name, scopes="global").id == name
-        done = mem.forget(name, scopes="global", purge=True)
+        assert other.get(name, scope="global").id == name
+        done = mem.forget(name, scope="global", purge=True)
         assert any("which is open" in line for line in done.unreached)  # by `other`, and it says so
         assert other.recall(f"{SECRET} password", pipeline="bm25", **ASK).hits == ()
-        assert [entry.text for entry in other.list(scopes="global") if SECRET in entry.text] == []
+        assert [entry.text for entry in other.list(scope="global") if SECRET in entry.text] == []
         with pytest.raises(StoreError, match="no memory here"):
-            other.get(name, scopes="global")
-    (keep,) = [entry for entry in mem.list(scopes="global") if "pears" in entry.text]
-    mem.forget(keep.id, scopes="global", purge=True)  # the next purge sweeps what was open
+            other.get(name, scope="global")
+    (keep,) = [entry for entry in mem.list(scope="global") if "pears" in entry.text]
+    mem.forget(keep.id, scope="global", purge=True)  # the next purge sweeps what was open
     assert holding(tmp_path, *MARKS) == []
 
 
@@ -109,7 +109,7 @@ def test_a_backup_that_is_gone_or_broken_is_named(filled: tuple[MemoryService, s
     mem, name = filled
     (tmp_path / "backups" / "one.bak").rename(tmp_path / "moved.bak")
     (tmp_path / "backups" / "one.bak").write_text("not a database")
-    done = mem.forget(name, scopes="global", purge=True, backups=[tmp_path / "moved.bak", tmp_path / "nowhere.bak"])
+    done = mem.forget(name, scope="global", purge=True, backups=[tmp_path / "moved.bak", tmp_path / "nowhere.bak"])
     messages = [line for line in done.unreached if line.startswith("backup ")]
     assert len(messages) == 2
     assert "not a database" in messages[0]
@@ -143,7 +143,7 @@ def test_the_caches_forget_the_vectors(tmp_path: Path, monkeypatch: pytest.Monke
         assert (
             cached(tmp_path / "home" / "vectors.sqlite", hash_text(b"document", text), hash_text(b"query", text)) == 2
         )
-        done = mem.forget(name, scopes="global", purge=True)
+        done = mem.forget(name, scope="global", purge=True)
         assert (
             cached(tmp_path / "home" / "vectors.sqlite", hash_text(b"document", text), hash_text(b"query", text)) == 0
         )
@@ -169,7 +169,7 @@ def test_the_caches_forget_what_a_reranker_read(tmp_path: Path, monkeypatch: pyt
         CachedTokens(coder).codes([text, other])  # as late interaction keeps them
         path = tmp_path / "home" / "tokens.sqlite"
         assert cached(path, hash_text(b"tokens", text), hash_text(b"tokens", other)) == 2
-        done = mem.forget(name, scopes="global", purge=True)
+        done = mem.forget(name, scope="global", purge=True)
         assert "cache tokens.sqlite: 1 entry" in done.erased
         assert cached(path, hash_text(b"tokens", text), hash_text(b"tokens", other)) == 1
     for cache in (tmp_path / "home").glob("tokens.sqlite*"):

@@ -71,14 +71,14 @@ def perform(m: MemoryService, done: Sequence[Deed], granted: Sequence[str] = SCO
         name = stored.id
         ids[scope].append(name)
         if deed.then == "update":
-            m.update(name, scopes=scope, text=f"{text} It was secret{deed.scope}changed.")
+            m.update(name, scope=scope, text=f"{text} It was secret{deed.scope}changed.")
         elif deed.then == "supersede":
             after = m.store(f"Now secret{deed.scope}heir has it.", scope=scope, supersedes=name, on_duplicate="force")
             ids[scope].append(after.id)
         elif deed.then == "forget":
-            m.forget(name, scopes=scope)
+            m.forget(name, scope=scope)
         elif deed.then == "expire":
-            m.update(name, scopes=scope, expires=CLOCK - 1.0)
+            m.update(name, scope=scope, expires=CLOCK - 1.0)
     return ids
 
 
@@ -97,21 +97,21 @@ def attempt(act: Callable[[], Any]) -> str:
 
 def everything_seen(m: MemoryService, granted: tuple[str, ...], ids: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Every reading path, and every writing path that reads first, with ids of all scopes thrown in."""
-    ask = {"scopes": granted, "adaptive": False}
+    ask = {"scope": granted, "adaptive": False}
     yield "recall", attempt(lambda: m.recall("vault code secret number", k=50, **ask))
     yield "recall bm25", attempt(lambda: m.recall("vault code secret number", k=50, pipeline="bm25", **ask))
     for number in range(len(SCOPES)):
         yield "recall tag", attempt(lambda n=number: m.recall("vault", tags=[f"tag{n}"], pipeline="bm25", **ask))
-        yield "list kind", attempt(lambda n=number: m.list(scopes=granted, category=f"kind{n}"))
-    yield "list", attempt(lambda: m.list(scopes=granted, everything=True))
+        yield "list kind", attempt(lambda n=number: m.list(scope=granted, category=f"kind{n}"))
+    yield "list", attempt(lambda: m.list(scope=granted, everything=True))
     yield "export", attempt(lambda: m.export(granted))
     yield "stats", attempt(lambda: m.stats(granted))
     for name in ids:
         for prefix in (name, name[:1], name[:8]):
-            yield "get", attempt(lambda i=prefix: [m.get(i, scopes=granted)])
-            yield "explain", attempt(lambda i=prefix: m.explain("vault code", i, scopes=granted))
-            yield "history", attempt(lambda i=prefix: m.history(i, scopes=granted))
-    yield "forget query", attempt(lambda: m.forget(query="vault code secret number", scopes=granted, k=50))
+            yield "get", attempt(lambda i=prefix: [m.get(i, scope=granted)])
+            yield "explain", attempt(lambda i=prefix: m.explain("vault code", i, scope=granted))
+            yield "history", attempt(lambda i=prefix: m.history(i, scope=granted))
+    yield "forget query", attempt(lambda: m.forget(query="vault code secret number", scope=granted, k=50))
     for scope in granted:
         yield (
             "dedupe",
@@ -144,7 +144,7 @@ def test_other_scopes_change_no_count_no_list_and_no_decision(done: list[Deed], 
         ids, mine = perform(full, done), perform(alone, done, granted)
         assert {scope: ids[scope] for scope in granted} == {scope: mine[scope] for scope in granted}
         for read in (
-            lambda m: [entry.to_json() for entry in m.list(scopes=granted, everything=True)],
+            lambda m: [entry.to_json() for entry in m.list(scope=granted, everything=True)],
             lambda m: list(m.export(granted)),
             lambda m: m.stats(granted),
             lambda m: [
@@ -165,16 +165,16 @@ def test_nothing_of_another_scope_can_be_changed(done: list[Deed], chosen: set[s
         for scope in others:
             for name in ids[scope]:
                 for act in (
-                    lambda i=name: m.update(i, scopes=granted, text="The vault was emptied by a stranger."),
-                    lambda i=name: m.forget(i, scopes=granted),
-                    lambda i=name: m.forget(i, scopes=granted, purge=True),
+                    lambda i=name: m.update(i, scope=granted, text="The vault was emptied by a stranger."),
+                    lambda i=name: m.forget(i, scope=granted),
+                    lambda i=name: m.forget(i, scope=granted, purge=True),
                     lambda i=name: m.store("The vault is gone now.", scope=granted[0], supersedes=i),
                 ):
                     with pytest.raises(StoreError, match="no memory here"):
                         act()
-        m.forget(query="vault code secret number", scopes=granted, k=50, confirm=lambda _: True)
+        m.forget(query="vault code secret number", scope=granted, k=50, confirm=lambda _: True)
         line = json.dumps({"text": "The vault was robbed.", "scope": others[0]})
-        taken = m.import_([line], scopes=granted)
+        taken = m.import_([line], scope=granted)
         assert (taken.stored, len(taken.problems)) == (0, 1)
         assert list(m.export(others)) == before
 
@@ -194,33 +194,33 @@ def test_no_scope_is_an_error_everywhere(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     for nothing in ((), [], "", None):
         for act in (
-            lambda s=nothing: mem.recall("vault room", scopes=s),
-            lambda s=nothing: mem.list(scopes=s),
+            lambda s=nothing: mem.recall("vault room", scope=s),
+            lambda s=nothing: mem.list(scope=s),
             lambda s=nothing: mem.stats(s),
             lambda s=nothing: list(mem.export(s)),
-            lambda s=nothing: mem.get("a", scopes=s),
-            lambda s=nothing: mem.explain("vault", "a", scopes=s),
-            lambda s=nothing: mem.history("a", scopes=s),
-            lambda s=nothing: mem.update("a", scopes=s, text="x"),
-            lambda s=nothing: mem.forget("a", scopes=s),
-            lambda s=nothing: mem.forget(query="vault", scopes=s),
-            lambda s=nothing: mem.import_([], scopes=s),
+            lambda s=nothing: mem.get("a", scope=s),
+            lambda s=nothing: mem.explain("vault", "a", scope=s),
+            lambda s=nothing: mem.history("a", scope=s),
+            lambda s=nothing: mem.update("a", scope=s, text="x"),
+            lambda s=nothing: mem.forget("a", scope=s),
+            lambda s=nothing: mem.forget(query="vault", scope=s),
+            lambda s=nothing: mem.import_([], scope=s),
         ):
             with pytest.raises(QueryError, match="scope"):
                 act()
     for odd in ("*", "agent:*", " global", "a\nb", "x" * 300, 'a" or "b'):
         if odd.isprintable() and "*" not in odd and odd == odd.strip() and len(odd) < 200:
-            assert mem.list(scopes=odd) == ()  # a name like any other, and nothing is stored under it
+            assert mem.list(scope=odd) == ()  # a name like any other, and nothing is stored under it
         else:
             with pytest.raises(QueryError, match="scope"):
-                mem.list(scopes=odd)
+                mem.list(scope=odd)
 
 
 def test_a_document_is_no_memory_whatever_it_says(mem: MemoryService) -> None:
     mem.kb.add([{"id": "d", "text": "The vault is a document.", "scope": "global", "category": "fact", "updated": 1.0}])
     mem.store("The vault is a memory.")
-    assert [hit.text for hit in mem.recall("vault", scopes="global", adaptive=False).hits] == ["The vault is a memory."]
-    assert len(mem.list(scopes="global")) == 1
+    assert [hit.text for hit in mem.recall("vault", scope="global", adaptive=False).hits] == ["The vault is a memory."]
+    assert len(mem.list(scope="global")) == 1
 
 
 def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: MemoryService, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: MemoryService, tmp_
     ):
         legs = {"bm25": {"k": 20}, "second": {"source": source, "k": 20, "priority": 1}}
         pipeline = from_dict({"k": 10, "legs": legs, "fuse": {"use": "rrf"}})
-        found = mem.recall("vault", scopes="global", adaptive=False, pipeline=pipeline)
+        found = mem.recall("vault", scope="global", adaptive=False, pipeline=pipeline)
         assert [hit.text for hit in found.hits] == ["The vault is in room 12."]
         assert found.notes[0].endswith("from elsewhere: no memories of these scopes here, not served")
 
@@ -246,7 +246,7 @@ def test_what_a_leg_brings_from_elsewhere_is_not_served(mem: MemoryService, tmp_
 def test_what_others_forgot_is_not_counted(mem: MemoryService) -> None:
     for scope, number in (("agent:a", 1), ("agent:b", 2)):
         for place in range(number):
-            mem.forget(mem.store(f"Vault {place} is here.", scope=scope).id, scopes=scope)
+            mem.forget(mem.store(f"Vault {place} is here.", scope=scope).id, scope=scope)
     assert [mem.stats(scope).hidden for scope in ("agent:a", "agent:b", "global")] == [1, 2, 0]
 
 
@@ -255,6 +255,6 @@ def test_compacted_stores_keep_the_boundary(mem: MemoryService) -> None:
         mem.store(f"The vault of {scope} is here.", scope=scope)
     mem.kb.optimize(force=True)
     for scope in SCOPES:
-        found = mem.recall("vault here", scopes=scope, adaptive=False, pipeline="bm25")
-        assert [hit.entry.scope for hit in found.hits] == [scope]
-        assert [entry.scope for entry in mem.list(scopes=scope)] == [scope]
+        found = mem.recall("vault here", scope=scope, adaptive=False, pipeline="bm25")
+        assert [hit.memory.scope for hit in found.hits] == [scope]
+        assert [entry.scope for entry in mem.list(scope=scope)] == [scope]

@@ -20,7 +20,7 @@ from assay.memory.entries import chunks_from_entry, derive_id, entry_from_chunks
 from assay.memory.service import MemoryService
 from assay.memory.types import RecallAnswer
 
-ASK = {"scopes": "global", "adaptive": False}
+ASK = {"scope": "global", "adaptive": False}
 
 
 def texts(found: RecallAnswer) -> list[str]:
@@ -32,13 +32,13 @@ def test_a_memory_comes_back_with_all_it_was_given(mem: MemoryService, clock: An
         "Ada lives in Lisbon.", category="preference", importance=0.75, tags=["home", "ada"], created="2026-02-28"
     )
     assert (done.action, done.near) == ("stored", ())
-    entry = mem.get(done.id, scopes="global")
-    assert entry == done.entry
+    entry = mem.get(done.id, scope="global")
+    assert entry == done.memory
     assert (entry.text, entry.scope, entry.category) == ("Ada lives in Lisbon.", "global", "preference")
     assert (entry.importance, entry.tags, entry.expires) == (0.75, ("ada", "home"), None)
     assert (entry.created, entry.updated) == (1_772_236_800.0, clock.now)
     (hit,) = mem.recall("where does Ada live?", **ASK).hits
-    assert hit.entry == entry
+    assert hit.memory == entry
     assert hit.why().startswith(f"{hit.score:.4f} = bm25 #1")
 
 
@@ -46,7 +46,7 @@ def test_the_next_opening_finds_what_was_stored(tmp_path: Path) -> None:
     with memory.open(tmp_path / "m", embedder="none") as first:
         name = first.store("The vault is in room 12.").id
     with memory.open(tmp_path / "m", create=False) as second:
-        assert second.get(name, scopes="global").text == "The vault is in room 12."
+        assert second.get(name, scope="global").text == "The vault is in room 12."
 
 
 def test_noise_is_refused_with_its_category(mem: MemoryService) -> None:
@@ -54,7 +54,7 @@ def test_noise_is_refused_with_its_category(mem: MemoryService) -> None:
         done = mem.store(text)
         assert (done.id, done.action) == ("", "refused")
         assert f"noise ({category})" in done.reason
-    assert mem.list(scopes="global") == ()
+    assert mem.list(scope="global") == ()
 
 
 def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: MemoryService) -> None:
@@ -75,7 +75,7 @@ def test_what_cannot_be_a_memory_is_refused_with_the_field(mem: MemoryService) -
         mem.store(b"bytes")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="supersede"):
         mem.store("The vault is in room 12.", on_duplicate="supersed")  # type: ignore[arg-type]
-    assert mem.list(scopes="global") == ()
+    assert mem.list(scope="global") == ()
 
 
 def test_a_known_text_is_skipped_once_it_adds_nothing(mem: MemoryService) -> None:
@@ -84,7 +84,7 @@ def test_a_known_text_is_skipped_once_it_adds_nothing(mem: MemoryService) -> Non
     assert (again.action, again.id) == ("skipped", first.id)
     assert again.near[0].duplicate
     assert again.near[0].adds == ()
-    assert [entry.id for entry in mem.list(scopes="global")] == [first.id]
+    assert [entry.id for entry in mem.list(scope="global")] == [first.id]
 
 
 def test_the_same_text_in_another_scope_is_not_known(mem: MemoryService) -> None:
@@ -97,7 +97,7 @@ def test_the_same_text_in_another_scope_is_not_known(mem: MemoryService) -> None
 def test_force_stores_the_same_text_twice(mem: MemoryService) -> None:
     ids = {mem.store("The vault is in room 12.", on_duplicate="force").id for _ in range(3)}
     assert len(ids) == 3
-    assert len(mem.list(scopes="global")) == 3
+    assert len(mem.list(scope="global")) == 3
 
 
 def test_merge_keeps_the_higher_importance_all_tags_and_the_later_end(mem: MemoryService, clock: Any) -> None:
@@ -105,11 +105,11 @@ def test_merge_keeps_the_higher_importance_all_tags_and_the_later_end(mem: Memor
     clock.pass_days(1)
     done = mem.store("The vault is in room 12", tags=["b"], importance=0.2, expires="2026-07-01", on_duplicate="merge")
     assert (done.action, done.id) == ("merged", first.id)
-    entry = mem.get(first.id, scopes="global")
+    entry = mem.get(first.id, scope="global")
     assert (entry.tags, entry.importance, entry.updated) == (("a", "b"), 0.9, clock.now)
     assert entry.expires == 1_782_864_000.0
-    assert len(mem.history(first.id, scopes="global")) == 2
-    assert entry == done.entry
+    assert len(mem.history(first.id, scope="global")) == 2
+    assert entry == done.memory
 
 
 def test_supersede_serves_the_successor(mem: MemoryService, clock: Any) -> None:
@@ -117,12 +117,12 @@ def test_supersede_serves_the_successor(mem: MemoryService, clock: Any) -> None:
     clock.pass_days(1)
     new = mem.store("The vault is in room 12.", on_duplicate="supersede")
     assert new.action == "superseded"
-    assert mem.get(old.id, scopes="global").superseded_by == new.id
-    assert mem.get(new.id, scopes="global").supersedes == (old.id,)
+    assert mem.get(old.id, scope="global").superseded_by == new.id
+    assert mem.get(new.id, scope="global").supersedes == (old.id,)
     found = mem.recall("vault room", **ASK)
     assert [hit.id for hit in found.hits] == [new.id]
-    assert [entry.id for entry in mem.list(scopes="global")] == [new.id]
-    assert {entry.id for entry in mem.list(scopes="global", everything=True)} == {old.id, new.id}
+    assert [entry.id for entry in mem.list(scope="global")] == [new.id]
+    assert {entry.id for entry in mem.list(scope="global", everything=True)} == {old.id, new.id}
 
 
 def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_record(mem: MemoryService) -> None:
@@ -134,8 +134,8 @@ def test_a_superseded_memory_that_is_found_is_served_as_its_successor_on_the_rec
     assert (hit.id, hit.served_for) == (new.id, old.id)
     assert f"{old.id} is superseded and served as {new.id}" in found.notes
     assert f"found as {old.id}" in hit.why()
-    assert mem.get(middle.id, scopes="global").superseded_by == new.id
-    message = mem.explain("sardine boat", old.id, scopes="global")
+    assert mem.get(middle.id, scope="global").superseded_by == new.id
+    message = mem.explain("sardine boat", old.id, scope="global")
     assert message.rank is None
     assert message.reasons == (f"it is superseded by {new.id}, which is served in its place",)
 
@@ -158,11 +158,11 @@ def test_lists_and_counts_are_those_of_their_moment(mem: MemoryService) -> None:
         ("2026-02-20", [], (0, 1, 1)),
         (None, [], (0, 1, 1)),  # it is March
     ):
-        assert [entry.id for entry in mem.list(scopes="global", at=at)] == ids, at
+        assert [entry.id for entry in mem.list(scope="global", at=at)] == ids, at
         found = mem.stats("global", at=at)
         assert (found.memories, found.superseded, found.expired) == counts, at
-    mem.forget(new.id, scopes="global")
-    assert mem.list(scopes="global", at="2026-01-15") == ()  # what is forgotten was never there
+    mem.forget(new.id, scope="global")
+    assert mem.list(scope="global", at="2026-01-15") == ()  # what is forgotten was never there
 
 
 def test_a_successor_in_another_scope_is_refused(mem: MemoryService) -> None:
@@ -186,10 +186,10 @@ def test_an_expired_memory_is_never_recalled(mem: MemoryService, clock: Any) -> 
     assert texts(mem.recall("door code", **ASK)) == ["The door code is blue heron."]
     clock.pass_days(9)  # to the very moment
     assert texts(mem.recall("door code", **ASK)) == []
-    assert mem.list(scopes="global") == ()
+    assert mem.list(scope="global") == ()
     assert mem.stats("global").expired == 1
     assert texts(mem.recall("door code", at="2026-03-09T23:59:59Z", **ASK)) == ["The door code is blue heron."]
-    assert "expired" in mem.explain("door code", done.id, scopes="global").reasons[0]
+    assert "expired" in mem.explain("door code", done.id, scope="global").reasons[0]
     assert mem.store("The door code is blue heron.").action == "stored"  # to say an old thing again is news
 
 
@@ -227,91 +227,91 @@ def test_a_successor_that_was_not_asked_for_is_not_served(mem: MemoryService) ->
 def test_update_keeps_id_scope_and_date_and_writes_history(mem: MemoryService, clock: Any) -> None:
     name = mem.store("The vault is in room 12.", tags=["a"]).id
     clock.pass_days(2)
-    entry = mem.update(name[:5], scopes="global", text="The vault is in room 14.", importance=1.0, tags=())
+    entry = mem.update(name[:5], scope="global", text="The vault is in room 14.", importance=1.0, tags=())
     assert (entry.id, entry.text, entry.importance, entry.tags) == (name, "The vault is in room 14.", 1.0, ())
     assert entry.updated - entry.created == 2 * 86_400
     assert texts(mem.recall("vault", **ASK)) == ["The vault is in room 14."]
-    first, second = mem.history(name, scopes="global")
-    assert (first.entry.text, first.until_version, second.until_version) == (
+    first, second = mem.history(name, scope="global")
+    assert (first.memory.text, first.until_version, second.until_version) == (
         "The vault is in room 12.",
         second.from_version,
         None,
     )
     assert first.ended == second.began == "memory updated 2026-03-03T00:00:00+00:00"
-    assert mem.update(name, scopes="global") == entry  # nothing to change, nothing written
-    assert len(mem.history(name, scopes="global")) == 2
+    assert mem.update(name, scope="global") == entry  # nothing to change, nothing written
+    assert len(mem.history(name, scope="global")) == 2
     with pytest.raises(QueryError, match="noise"):
-        mem.update(name, scopes="global", text="ok")
+        mem.update(name, scope="global", text="ok")
 
 
 def test_expiry_can_be_set_and_lifted(mem: MemoryService) -> None:
     name = mem.store("The door code is blue heron.").id
-    assert mem.update(name, scopes="global", expires="2026-03-10").expires == 1_773_100_800.0
-    assert mem.update(name, scopes="global", never_expires=True).expires is None
+    assert mem.update(name, scope="global", expires="2026-03-10").expires == 1_773_100_800.0
+    assert mem.update(name, scope="global", never_expires=True).expires is None
 
 
 def test_what_contradicts_itself_changes_nothing(mem: MemoryService, tmp_path: Path) -> None:
-    entry = mem.store("The door code is blue heron.", expires="2026-04-01").entry
+    entry = mem.store("The door code is blue heron.", expires="2026-04-01").memory
     assert entry is not None
     with pytest.raises(QueryError, match="expire and never expire"):
-        mem.update(entry.id, scopes="global", expires="2026-05-01", never_expires=True)
+        mem.update(entry.id, scope="global", expires="2026-05-01", never_expires=True)
     with pytest.raises(QueryError, match="by a purge only"):
-        mem.forget(entry.id, scopes="global", backups=[tmp_path / "one.bak"])
-    assert mem.list(scopes="global") == (entry,)
+        mem.forget(entry.id, scope="global", backups=[tmp_path / "one.bak"])
+    assert mem.list(scope="global") == (entry,)
 
 
 def test_forget_hides_at_once_and_history_remembers(mem: MemoryService, clock: Any) -> None:
     name = mem.store("The vault is in room 12.").id
     clock.pass_days(1)
-    done = mem.forget(name[:6], scopes="global")
+    done = mem.forget(name[:6], scope="global")
     assert (done.done, done.ids, done.purged) == (True, (name,), False)
     assert texts(mem.recall("vault", **ASK)) == []
-    assert mem.list(scopes="global", everything=True) == ()
+    assert mem.list(scope="global", everything=True) == ()
     assert mem.stats("global").hidden == 1
-    (state,) = mem.history(name, scopes="global")
+    (state,) = mem.history(name, scope="global")
     assert state.ended == "memory forgotten 2026-03-02T00:00:00+00:00"
     with pytest.raises(StoreError, match="no memory here"):
-        mem.forget(name, scopes="global")
+        mem.forget(name, scope="global")
 
 
 def test_what_a_forgotten_memory_had_superseded_goes_with_it(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.").id
     new = mem.store("It moved to the cellar.", supersedes=old).id
-    assert set(mem.forget(new, scopes="global").ids) == {old, new}
-    assert mem.list(scopes="global", everything=True) == ()
+    assert set(mem.forget(new, scope="global").ids) == {old, new}
+    assert mem.list(scope="global", everything=True) == ()
 
 
 def test_forgetting_a_superseded_one_leaves_its_successor(mem: MemoryService) -> None:
     old = mem.store("The vault is in room 12.").id
     new = mem.store("It moved to the cellar.", supersedes=old).id
-    assert mem.forget(old, scopes="global").ids == (old,)
-    assert [entry.id for entry in mem.list(scopes="global")] == [new]
+    assert mem.forget(old, scope="global").ids == (old,)
+    assert [entry.id for entry in mem.list(scope="global")] == [new]
 
 
 def test_a_query_forgets_nothing_before_it_is_confirmed(mem: MemoryService) -> None:
     name = mem.store("The vault is in room 12.").id
     mem.store("Lunch is at noon.")
-    unconfirmed = mem.forget(query="vault", scopes="global")
+    unconfirmed = mem.forget(query="vault", scope="global")
     assert (unconfirmed.done, unconfirmed.ids) == (False, (name,))
-    assert mem.forget(query="vault", scopes="global", confirm=lambda _: False).done is False
+    assert mem.forget(query="vault", scope="global", confirm=lambda _: False).done is False
     with pytest.raises(QueryError, match="nothing was forgotten"):
-        mem.forget(query="vault", scopes="global", confirm="0" * 12)
+        mem.forget(query="vault", scope="global", confirm="0" * 12)
     with pytest.raises(QueryError, match="nothing was forgotten"):  # it was given for hiding, not for purging
-        mem.forget(query="vault", scopes="global", confirm=unconfirmed.token, purge=True)
-    mem.update(name, scopes="global", text="The vault is in room 15.")
+        mem.forget(query="vault", scope="global", confirm=unconfirmed.token, purge=True)
+    mem.update(name, scope="global", text="The vault is in room 15.")
     with pytest.raises(QueryError, match="changed since"):
-        mem.forget(query="vault", scopes="global", confirm=unconfirmed.token)
-    again = mem.forget(query="vault", scopes="global")
-    assert mem.forget(query="vault", scopes="global", confirm=again.token).ids == (name,)
-    assert [entry.text for entry in mem.list(scopes="global")] == ["Lunch is at noon."]
-    nothing = mem.forget(query="vault", scopes="global", confirm=lambda _: True)
-    assert (nothing.done, nothing.entries) == (False, ())
+        mem.forget(query="vault", scope="global", confirm=unconfirmed.token)
+    again = mem.forget(query="vault", scope="global")
+    assert mem.forget(query="vault", scope="global", confirm=again.token).ids == (name,)
+    assert [entry.text for entry in mem.list(scope="global")] == ["Lunch is at noon."]
+    nothing = mem.forget(query="vault", scope="global", confirm=lambda _: True)
+    assert (nothing.done, nothing.memories) == (False, ())
 
 
 def test_a_confirming_function_sees_what_goes(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     seen: list[str] = []
-    done = mem.forget(query="vault", scopes="global", confirm=lambda them: bool(seen.extend(e.text for e in them) or 1))
+    done = mem.forget(query="vault", scope="global", confirm=lambda them: bool(seen.extend(e.text for e in them) or 1))
     assert done.done
     assert seen == ["The vault is in room 12."]
 
@@ -319,19 +319,19 @@ def test_a_confirming_function_sees_what_goes(mem: MemoryService) -> None:
 def test_forget_takes_an_id_or_a_query(mem: MemoryService) -> None:
     for both in ({}, {"id": "a", "query": "b"}):
         with pytest.raises(QueryError, match="one of them"):
-            mem.forget(scopes="global", **both)
+            mem.forget(scope="global", **both)
 
 
 def test_an_ambiguous_or_empty_beginning_is_refused(mem: MemoryService) -> None:
     for number in range(40):  # 32 letters: two ids begin alike
         mem.store(f"Fact {number} about apples.", on_duplicate="force")
-    first = sorted(entry.id[0] for entry in mem.list(scopes="global"))
+    first = sorted(entry.id[0] for entry in mem.list(scope="global"))
     twice = next(a for a, b in pairwise(first) if a == b)
     with pytest.raises(StoreError, match="begin with"):
-        mem.forget(twice, scopes="global")
+        mem.forget(twice, scope="global")
     for read in (mem.get, mem.forget, mem.history):
         with pytest.raises(StoreError, match="no memory here"):
-            read("", scopes="global")
+            read("", scope="global")
 
 
 def test_category_tags_and_k(mem: MemoryService) -> None:
@@ -350,7 +350,7 @@ def test_category_tags_and_k(mem: MemoryService) -> None:
 
 def test_a_message_that_needs_no_memory_is_not_looked_up(mem: MemoryService) -> None:
     mem.store("Thanks are given on Fridays.")
-    skipped = mem.recall("thanks!", scopes="global")
+    skipped = mem.recall("thanks!", scope="global")
     assert (skipped.hits, skipped.word, skipped.answer) == ((), "skipped", None)
     assert skipped.skipped
     assert len(mem.recall("thanks!", **ASK).hits) == 1
@@ -367,8 +367,9 @@ def test_what_cannot_run_is_on_the_record(mem: MemoryService) -> None:
 def test_what_the_steps_say_is_told_beside_the_answer(mem: MemoryService) -> None:
     mem.store("The vault is in room 12.")
     mem.store("The vault was painted in the long summer before the war.", importance=0.0, created="2025-01-01")
-    found = mem.recall("vault room", **ASK)
+    found = mem.recall("vault room", pipeline="memory", **ASK)
     assert texts(found) == ["The vault is in room 12."]
+    assert (found.found, dict(found.dropped), found.word) == (2, {"hard_minimum": 1}, "degraded")
     assert "hard_minimum: dropped 1 candidate: score below 0.35" in found.remarks
     assert "rerank: jina (jina-reranker-v3) was not asked: no key in JINA_API_KEY" in found.remarks
     assert found.to_json()["remarks"] == list(found.remarks)
@@ -377,7 +378,7 @@ def test_what_the_steps_say_is_told_beside_the_answer(mem: MemoryService) -> Non
 def test_a_store_without_memories_recalls_nothing(mem: MemoryService) -> None:
     mem.kb.add([{"text": "A document about the vault.", "scope": "global", "tags": ["x"], "category": "fact"}])
     assert mem.recall("vault", **ASK).hits == ()
-    assert mem.list(scopes="global", tags=["x"]) == ()
+    assert mem.list(scope="global", tags=["x"]) == ()
     assert mem.stats("global").memories == 0
     name = mem.store("The vault is in room 12.").id
     assert [hit.id for hit in mem.recall("vault", **ASK).hits] == [name]
@@ -412,15 +413,15 @@ def test_stats_count_what_is_there(mem: MemoryService, clock: Any) -> None:
     assert found.by_tag == {"x": 2, "y": 1}
     assert found.by_category == {"fact": 1, "preference": 1}
     assert (found.oldest, found.newest) == (clock.now - 86_400, clock.now)
-    assert found.tokens == sum(entry.tokens for entry in mem.list(scopes=["global", "agent:a"]))
+    assert found.tokens == sum(entry.tokens for entry in mem.list(scope=["global", "agent:a"]))
 
 
 def test_list_is_newest_first_in_pages(mem: MemoryService, clock: Any) -> None:
     for number in range(7):
         mem.store(f"Fact {number} about apples.", created=clock.now - number % 3, on_duplicate="force")
-    every = mem.list(scopes="global")
+    every = mem.list(scope="global")
     assert [(-e.created, e.id) for e in every] == sorted((-e.created, e.id) for e in every)
-    assert mem.list(scopes="global", limit=3) + mem.list(scopes="global", limit=None, offset=3) == every
+    assert mem.list(scope="global", limit=3) + mem.list(scope="global", limit=None, offset=3) == every
 
 
 LONG = "\n\n".join(
@@ -431,15 +432,15 @@ LONG = "\n\n".join(
 def test_a_long_memory_has_several_chunks_and_is_one_memory(mem: MemoryService) -> None:
     name = mem.store(LONG, tags=["long"]).id
     assert len(list(mem.kb.chunks())) > 3
-    assert mem.get(name, scopes="global").text == LONG
+    assert mem.get(name, scope="global").text == LONG
     (hit,) = mem.recall("word4x7 word1x3 word2x2", pipeline="bm25", **ASK).hits
     assert hit.text == LONG
-    assert len(mem.list(scopes="global")) == 1
+    assert len(mem.list(scope="global")) == 1
     assert mem.store(LONG).action == "skipped"
-    mem.update(name, scopes="global", text=LONG.replace("word3x5", "changed"))
-    assert [state.entry.text == LONG for state in mem.history(name, scopes="global")] == [True, False]
-    assert mem.explain("word5x7", name, scopes="global", pipeline="bm25").rank == 1
-    assert mem.forget(name, scopes="global").ids == (name,)
+    mem.update(name, scope="global", text=LONG.replace("word3x5", "changed"))
+    assert [state.memory.text == LONG for state in mem.history(name, scope="global")] == [True, False]
+    assert mem.explain("word5x7", name, scope="global", pipeline="bm25").rank == 1
+    assert mem.forget(name, scope="global").ids == (name,)
     assert list(mem.kb.chunks()) == []
 
 
@@ -461,12 +462,12 @@ def test_any_text_comes_back_letter_for_letter(text: str) -> None:
 
 def test_compaction_changes_nothing_that_can_be_seen(mem: MemoryService) -> None:
     names = [mem.store(f"Fact {n} about apples and pears.", on_duplicate="force", tags=[f"t{n}"]).id for n in range(9)]
-    mem.forget(names[0], scopes="global")
+    mem.forget(names[0], scope="global")
     mem.store("A newer fact.", supersedes=names[1])
-    before = (mem.list(scopes="global", everything=True), mem.stats("global"), list(mem.export("global")))
+    before = (mem.list(scope="global", everything=True), mem.stats("global"), list(mem.export("global")))
     hits = [(hit.id, hit.score) for hit in mem.recall("apples", **ASK).hits]
     assert mem.kb.optimize(force=True)
-    assert before == (mem.list(scopes="global", everything=True), mem.stats("global"), list(mem.export("global")))
+    assert before == (mem.list(scope="global", everything=True), mem.stats("global"), list(mem.export("global")))
     assert hits == [(hit.id, hit.score) for hit in mem.recall("apples", **ASK).hits]
 
 
@@ -482,10 +483,10 @@ def test_results_are_json(mem: MemoryService) -> None:
         first,
         mem.store("The vault is in room 12."),
         mem.recall("vault", **ASK),
-        mem.explain("vault", first.id, scopes="global"),
+        mem.explain("vault", first.id, scope="global"),
         mem.stats("global"),
-        *mem.history(first.id, scopes="global"),
-        mem.forget(query="vault", scopes="global"),
+        *mem.history(first.id, scope="global"),
+        mem.forget(query="vault", scope="global"),
     )
     for one in message:
         assert json.loads(json.dumps(one.to_json(), allow_nan=False))

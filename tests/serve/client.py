@@ -70,8 +70,8 @@ def listening(store: Path, *options: str) -> Iterator[tuple[str, "subprocess.Pop
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The typed result of a call that went well; the text beside it says the same."""
-    result = await client.call_tool(tool, arguments)
+    """The typed result of a call that went well; the text beside it says the same. A recall is asked for details."""
+    result = await client.call_tool(tool, {"details": True, **arguments} if tool == "memory_recall" else arguments)
     assert not result.is_error, text(result)
     assert json.loads(text(result)) == result.structured_content
     found: dict[str, Any] = result.structured_content

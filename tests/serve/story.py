@@ -24,9 +24,7 @@ async def tell(client: Client) -> None:
     assert first["memory"]["tags"] == ["tools"]
     assert first["rank"] == 1
     assert first["why"]
-    assert any(
-        payload.startswith("rerank: jina") for payload in recalled["remarks"]
-    )  # who read it, or who was not asked
+    assert recalled["status"]["found"] == 2
 
     first = (await call(client, "memory_recall", query=QUERY, at=LATER))["hits"][0]
     explained = await call(client, "memory_explain", query=QUERY, id=name, at=LATER)

@@ -28,18 +28,18 @@ def test_no_path_crosses_the_wall(any_store):
         assert (own.action, own.near) == ("stored", ())
         for when in ("new", "indexed"):
             for pipeline in ("memory", "bm25", "weighted"):  # the last walks the graph
-                found = mem.recall("where is the vault?", scopes="user:ada", k=50, pipeline=pipeline)
+                found = mem.recall("where is the vault?", scope="user:ada", k=50, pipeline=pipeline)
                 assert [hit.id for hit in found.hits] == [own.id], (when, pipeline)
                 assert secret.id not in json.dumps(found.to_json())
             assert [json.loads(line)["id"] for line in mem.export("user:ada")] == [own.id]
-            assert [entry.id for entry in mem.list(scopes="user:ada", everything=True)] == [own.id]
+            assert [entry.id for entry in mem.list(scope="user:ada", everything=True)] == [own.id]
             payload = mem.stats("user:ada").to_json()
             assert (payload["memories"], payload["by_category"], payload["by_tag"]) == (1, {"fact": 1}, {})
-            assert mem.list(scopes="user:ada", tags=["hidden"]) == ()
+            assert mem.list(scope="user:ada", tags=["hidden"]) == ()
             for read in (mem.get, mem.history, mem.forget, mem.update):
                 with pytest.raises(StoreError, match="no memory here"):
-                    read(secret.id, scopes="user:ada")
+                    read(secret.id, scope="user:ada")
             with pytest.raises(StoreError, match="no memory here"):
-                mem.explain("vault", secret.id, scopes="user:ada")
+                mem.explain("vault", secret.id, scope="user:ada")
             mem.kb.optimize(force=True)
-        assert mem.get(secret.id, scopes="user:eve") == secret.entry
+        assert mem.get(secret.id, scope="user:eve") == secret.memory

@@ -192,7 +192,7 @@ def test_sigterm_ends_it_in_order_and_leaves_the_store_whole(tmp_path):
     assert out == ""
     assert "Traceback" not in errors
     with service.open(store) as memory:
-        found = [entry.text for entry in memory.list(scopes="global", limit=None)]
+        found = [entry.text for entry in memory.list(scope="global", limit=None)]
     assert len(acknowledged) >= 3
     assert acknowledged <= set(found) <= set(notes)
     assert len(found) == len(set(found))

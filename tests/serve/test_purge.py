@@ -23,4 +23,4 @@ def test_a_purged_text_is_in_no_file_and_no_path_is_told(tmp_path):
     run(talk)
     assert not [path for path in store.rglob("*") if path.is_file() and b"xylophone-4711" in path.read_bytes()]
     with service.open(store) as memory:
-        assert len(memory.list(scopes="global")) == 1
+        assert len(memory.list(scope="global")) == 1

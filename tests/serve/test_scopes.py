@@ -56,7 +56,7 @@ def test_no_tool_reaches_another_scope(store, secret):
 
     run(talk)
     with service.open(store) as memory:
-        (kept,) = memory.list(scopes="user:bob")
+        (kept,) = memory.list(scope="user:bob")
         assert (kept.id, kept.text, kept.importance) == (secret, SECRET, 0.7)
 
 

@@ -23,7 +23,7 @@ def store(tmp_path):
 def test_the_whole_story(store, era):
     async def talk():
         async with Client(started(store), mode=era) as client:
-            assert client.server_info.name == "assay-memory"
+            assert client.server_info.name == "assay"
             await tell(client)
 
     run(talk)
@@ -68,7 +68,8 @@ def test_a_server_recalls_with_the_configuration_it_was_given(store, tmp_path):
             found = await call(client, "memory_recall", query="where is the vault?", at="2026-01-01")
             return [hit["memory"]["text"] for hit in found["hits"]]
 
-    assert run(talk) == []  # a year old, it has decayed below the hard minimum
+    assert run(talk) == ["The vault is in room 12"]
+    assert run(talk, "--pipeline", "memory") == []  # a year old, it has decayed below the hard minimum
     assert run(talk, "--pipeline", str(tmp_path / "mine.json")) == ["The vault is in room 12"]
 
 
@@ -165,8 +166,8 @@ def spawned(store: Path) -> subprocess.Popen[bytes]:
 def whole(store: Path, acknowledged: set[str], asked: set[str], scope: str = "global") -> None:
     """All that was acknowledged is there, nothing that was not asked for, nothing twice, and it can be written on."""
     with service.open(store) as memory:
-        found = [entry.text for entry in memory.list(scopes=scope, limit=None)]
-        assert not memory.list(scopes="global" if scope != "global" else "user:ada")
+        found = [entry.text for entry in memory.list(scope=scope, limit=None)]
+        assert not memory.list(scope="global" if scope != "global" else "user:ada")
     assert acknowledged <= set(found) <= asked
     assert len(found) == len(set(found))
 

@@ -1,8 +1,15 @@
 """The tools as a host sees them: named, described, typed, hinted; and every result is what its schema says."""
 
+import json
+
 import jsonschema
 import pytest
 
+from assay.serve.mcp.rendering import PLAIN
+from assay.serve.mcp.scopes import ScopeLimits
+from assay.serve.mcp.server import describe_tool
+from assay.serve.mcp.tools import DOCUMENT_TOOLS, TOOLS
+from assay.text.token_count import count_tokens
 from tests.serve.client import call, inside, made, refused, run
 
 HINTS = {  # read-only, destructive, idempotent
@@ -14,6 +21,15 @@ HINTS = {  # read-only, destructive, idempotent
     "memory_stats": (True, False, True),
     "memory_explain": (True, False, True),
 }
+
+
+FIVE = (
+    "Ada prefers green tea without sugar and drinks it from her grandmother's cup.",
+    "Ada bought the tea for the office from the shop next to the station in May.",
+    "The tea kettle on the second floor leaks, so use the one in the kitchen instead.",
+    "Ben is allergic to chamomile tea and once had to see a doctor because of it.",
+    "Tea for the board meetings is ordered by Carla on the Thursday before each of them.",
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +51,10 @@ def test_each_tool_says_what_it_is_for_and_what_it_may_do(store):
     for tool in tools:
         assert len(tool.description) > 60
         assert tool.annotations.open_world_hint is False
-        assert tool.output_schema["type"] == "object"
-        assert tool.input_schema["additionalProperties"] is False
-        assert all("description" in part for part in tool.input_schema["properties"].values()), tool.name
+        assert (tool.output_schema is None) == (tool.name == "memory_recall")  # it answers in lines, unless asked
+        assert all(
+            "description" in part for name, part in tool.input_schema["properties"].items() if name not in PLAIN
+        ), tool.name
 
 
 def test_a_client_sees_which_scopes_it_may_name(store):
@@ -46,7 +63,35 @@ def test_a_client_sees_which_scopes_it_may_name(store):
             return (await client.list_tools()).tools
 
     for tool in run(talk):
-        assert tool.input_schema["properties"]["scope"]["anyOf"] == [{"enum": ["user:ada", "global"]}, {"type": "null"}]
+        assert tool.input_schema["properties"]["scope"]["enum"] == ["user:ada", "global"]
+
+
+def test_all_tools_together_are_short_and_so_is_a_recall(store):
+    async def talk():
+        async with inside(store, "user:ada", "global") as client:
+            tools = {**{tool.name: tool for tool in (await client.list_tools()).tools}}
+            for text in FIVE:
+                await call(client, "memory_store", text=text)
+            answer = await client.call_tool("memory_recall", {"query": "What about the tea of Ada?", "limit": 5})
+            return list(tools.values()), answer
+
+    tools, answer = run(talk)
+    documents = [describe_tool(name, tool, ScopeLimits(("a", "b"))) for name, tool in DOCUMENT_TOOLS.items()]
+    shown = [f"{tool.name}\n{tool.description}\n{json.dumps(tool.input_schema)}" for tool in (*tools, *documents)]
+    assert sum(map(count_tokens, shown)) < 1_500
+    assert answer.structured_content is None
+    lines = answer.content[0].text.splitlines()
+    memories = [line for line in lines if line.startswith("[")]
+    assert sorted(line.partition("] ")[2] for line in memories) == sorted(FIVE)
+    assert count_tokens("\n".join(memories)) < 2 * sum(map(count_tokens, FIVE))
+
+
+def test_a_recall_says_in_a_line_that_nothing_is_known_or_that_all_was_dropped(store, tmp_path):
+    async def talk():
+        async with inside(made(tmp_path / "empty")) as client:
+            return (await client.call_tool("memory_recall", {"query": "tea?", "since": "last week"})).content[0].text
+
+    assert run(talk).startswith("Nothing is known here from ")
 
 
 def test_a_read_only_server_offers_nothing_that_changes(store):
@@ -72,7 +117,7 @@ def test_an_unknown_tool_is_answered_with_the_nearest(store):
 def test_every_result_is_what_its_schema_says(store):
     async def talk():
         async with inside(store) as client:
-            schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+            schemas = {name: describe_tool(name, tool).output_schema for name, tool in TOOLS.items()}
             stored = await call(client, "memory_store", text="The staging database of Atlas is called heron")
             calls = {
                 "memory_recall": {"query": "what is the staging database of Atlas called?"},

@@ -186,12 +186,12 @@ def test_a_purge_leaves_no_byte_of_the_text(tmp_path: Path) -> None:
     with memory.open(str(folder), embedder="none", clock=lambda: 1e9) as mem:
         kept = mem.store("The office is open on Mondays.")
         gone = mem.store("The Zebrafinch project is secret.")
-        mem.update(gone.id, scopes="global", text="The Zebrafinch project is very secret.")
-        assert len(mem.history(gone.id, scopes="global")) == 2
-        mem.forget(gone.id, scopes="global", purge=True)
-        assert [entry.id for entry in mem.list(scopes="global")] == [kept.id]
+        mem.update(gone.id, scope="global", text="The Zebrafinch project is very secret.")
+        assert len(mem.history(gone.id, scope="global")) == 2
+        mem.forget(gone.id, scope="global", purge=True)
+        assert [entry.id for entry in mem.list(scope="global")] == [kept.id]
     with memory.open(str(folder)) as mem:
-        assert mem.get(kept.id, scopes="global").text == "The office is open on Mondays."
+        assert mem.get(kept.id, scope="global").text == "The office is open on Mondays."
     for file in folder.rglob("*"):
         assert not file.is_file() or b"ebrafinch" not in file.read_bytes(), file
 

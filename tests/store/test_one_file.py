@@ -138,11 +138,11 @@ def test_a_purge_leaves_no_byte_of_the_text(notes: Path) -> None:
     with memory.open(notes, clock=lambda: 1e9) as mem:
         kept = mem.store("The office is open on Mondays.")
         gone = mem.store("The Zebrafinch project is secret.")
-        mem.update(gone.id, scopes="global", text="The Zebrafinch project is very secret.")
+        mem.update(gone.id, scope="global", text="The Zebrafinch project is very secret.")
         assert b"ebrafinch" in notes.read_bytes() or (notes.parent / "notes.sqlite-wal").exists()
-        done = mem.forget(gone.id, scopes="global", purge=True)
+        done = mem.forget(gone.id, scope="global", purge=True)
         assert any(line.startswith("notes.sqlite: 2 rows") for line in done.erased)
-        assert mem.get(kept.id, scopes="global").text == "The office is open on Mondays."
+        assert mem.get(kept.id, scope="global").text == "The office is open on Mondays."
         assert mem.kb.store.find_damage(deep=True) == ""
     left = notes.read_bytes().lower()
     assert b"zebrafinch" not in left

@@ -13,7 +13,8 @@ from assay.errors import nearest
 
 HOME = "ASSAY_DATA"
 """The environment variable that names the folder of the user's datasets."""
-SHIPPED: Mapping[str, Path] = {"tiny": Path(__file__).parent.parent / "tiny"}
+_BENCH = Path(__file__).parent.parent
+SHIPPED: Mapping[str, Path] = {name: _BENCH / name for name in ("tiny", "changing_facts")}
 _ABSOLUTE = re.compile(r"(?<![^:=,])/[^,#]*")  # a path at the beginning, or after a prefix, a key or a comma
 
 

@@ -18,6 +18,8 @@ def explain(
     pipeline: str,
     where: str | None,
     at: str | None,
+    since: str | None,
+    until: str | None,
     scope: str | None,
     snapshot: str | None,
     sort: str,
@@ -35,7 +37,16 @@ def explain(
 
     with open_store(store, pipeline) as base:
         arguments = search_arguments(
-            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+            k,
+            at,
+            pipeline=pipeline,
+            where=where,
+            since=since,
+            until=until,
+            scope=scope,
+            snapshot=snapshot,
+            sort=sort,
+            budget=budget,
         )
         explanation = base.explain(query_text(query), chunk_id, **arguments)
         if as_data:

@@ -29,6 +29,8 @@ def search(
     pipeline: str,
     where: str | None,
     at: str | None,
+    since: str | None,
+    until: str | None,
     scope: str | None,
     snapshot: str | None,
     sort: str,
@@ -56,7 +58,16 @@ def search(
         raise click.UsageError("--with-text keeps texts in a record, and there is none: add --record FILE")
     with open_store(store, pipeline) as base:
         arguments = search_arguments(
-            k, at, pipeline=pipeline, where=where, scope=scope, snapshot=snapshot, sort=sort, budget=budget
+            k,
+            at,
+            pipeline=pipeline,
+            where=where,
+            since=since,
+            until=until,
+            scope=scope,
+            snapshot=snapshot,
+            sort=sort,
+            budget=budget,
         )
         answer = base.search(query_text(query), abstain=abstain, **arguments)
         if record is not None:

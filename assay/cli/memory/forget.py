@@ -68,7 +68,7 @@ def forget(
 
     asks: Confirm = confirm or (ask if query is not None or purge else None)
     with open_memory(store, pipeline=pipeline) as memory:
-        done = memory.forget(id, scopes=scopes, query=query, confirm=asks, k=k, purge=purge, backups=backups)
+        done = memory.forget(id, scope=scopes, query=query, confirm=asks, k=k, purge=purge, backups=backups)
         if as_data:
             click.echo(format_json(done.to_json(), indent=2))
         else:

@@ -20,6 +20,8 @@ from assay.cli.options import json_option, resolve_moment, store_option
 def list_(
     category: str | None,
     tags: tuple[str, ...],
+    since: str | None,
+    until: str | None,
     at: str | None,
     limit: int,
     offset: int,
@@ -34,9 +36,11 @@ def list_(
 
     with open_memory(store) as memory:
         found = memory.list(
-            scopes=scopes,
+            scope=scopes,
             category=category,
             tags=tags,
+            since=since,
+            until=until,
             at=resolve_moment(at),
             limit=limit,
             offset=offset,
@@ -82,7 +86,7 @@ def history(id: str, scopes: tuple[str, ...], store: str, as_data: bool) -> None
     from assay.cli.views.memory import show_history
 
     with open_memory(store) as memory:
-        found = memory.history(id, scopes=scopes)
+        found = memory.history(id, scope=scopes)
     if as_data:
         click.echo(format_json([change.to_json() for change in found], indent=2))
     else:

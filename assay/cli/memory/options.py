@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from assay.memory import PRESET
+
 if TYPE_CHECKING:
     from assay.engine.pipeline import Pipeline
+    from assay.memory.safety import SecretPolicy
     from assay.memory.service import MemoryService
 
+SECRET_POLICIES = ("refuse", "mask", "allow")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -30,8 +34,10 @@ def at_option(command: F) -> F:
 
 
 def kind_options(command: F) -> F:
-    """Which memories: of one category, with all of some tags."""
+    """Which memories: of one category, with all of some tags, created in a range."""
     for option in (
+        click.option("--until", metavar="DATE", help="Only created until then, its day included."),
+        click.option("--since", metavar="DATE", help="Only created since then: 2026-03-01, 'last week', 'in May'."),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; several: with all."),
         click.option("--category", metavar="NAME", help="Only of this category."),
     ):
@@ -42,9 +48,9 @@ def kind_options(command: F) -> F:
 def pipeline_option(command: F) -> F:
     return click.option(
         "--pipeline",
-        default="memory",
+        default=PRESET,
         metavar="NAME|FILE",
-        help="What recalls: a preset, a TOML file, or a JSON file with the keys of the memory pipeline.",
+        help="What recalls: a preset, a TOML file, or JSON in the memory pipeline's keys.  [default: recall]",
     )(command)
 
 
@@ -61,8 +67,20 @@ def resolve_pipeline(pipeline: str) -> str | Pipeline:
     return converted
 
 
-def open_memory(store: str, *, create: bool = False, pipeline: str = "memory") -> MemoryService:
+def secrets_option(command: F) -> F:
+    return click.option(
+        "--secrets",
+        type=click.Choice(SECRET_POLICIES),
+        default="refuse",
+        metavar="|".join(SECRET_POLICIES),
+        help="What happens to a text with a key, token or password.  [default: refuse]",
+    )(command)
+
+
+def open_memory(
+    store: str, *, create: bool = False, pipeline: str = PRESET, secrets: SecretPolicy = "refuse"
+) -> MemoryService:
     """Open the memory of a store; only storing and importing create one."""
     from assay import memory
 
-    return memory.open(store, create=create, pipeline=resolve_pipeline(pipeline))
+    return memory.open(store, create=create, pipeline=resolve_pipeline(pipeline), secrets=secrets)

@@ -25,6 +25,8 @@ def recall(
     k: int,
     category: str | None,
     tags: tuple[str, ...],
+    since: str | None,
+    until: str | None,
     at: str | None,
     pipeline: str,
     always: bool,
@@ -45,11 +47,13 @@ def recall(
     with open_memory(store, pipeline=pipeline) as memory:
         found = memory.recall(
             query_text(query),
-            scopes=scopes,
+            scope=scopes,
             k=k,
             at=resolve_moment(at),
             category=category,
             tags=tags,
+            since=since,
+            until=until,
             adaptive=not always,
         )
         if as_data:
@@ -89,7 +93,7 @@ def explain(
     from assay.cli.views.memory import show_explained
 
     with open_memory(store, pipeline=pipeline) as memory:
-        found = memory.explain(query_text(query), memory_id, scopes=scopes, k=k, at=resolve_moment(at))
+        found = memory.explain(query_text(query), memory_id, scope=scopes, k=k, at=resolve_moment(at))
         if as_data:
             click.echo(format_json(found.to_json(), indent=2))
         else:

@@ -62,9 +62,9 @@ def import_(
     with open_memory(store, create=True) as memory:
         done = memory.import_(
             source,
-            scopes=(*scopes, *([into] if into else [])),
+            scope=(*scopes, *([into] if into else [])),
             format=format,
-            scope=into,
+            into=into,
             on_duplicate=on_duplicate,  # type: ignore[arg-type]
         )
     if as_data:

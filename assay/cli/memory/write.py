@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from assay.cli.memory.options import open_memory, scopes_option
+from assay.cli.memory.options import open_memory, scopes_option, secrets_option
 from assay.cli.options import json_option, query_text, resolve_moment, store_option
+
+if TYPE_CHECKING:
+    from assay.memory.safety import SecretPolicy
 
 WAYS = ("skip", "merge", "supersede", "force")
 
@@ -24,6 +29,7 @@ WAYS = ("skip", "merge", "supersede", "force")
 @click.option(
     "--on-duplicate", type=click.Choice(WAYS), default="skip", metavar="|".join(WAYS), help="If it is known already."
 )
+@secrets_option
 @store_option
 @json_option
 def store(
@@ -36,18 +42,19 @@ def store(
     expires: str | None,
     supersedes: tuple[str, ...],
     on_duplicate: str,
+    secrets: SecretPolicy,
     store: str,
     as_data: bool,
 ) -> None:
     """Remember a text. It is on the disk when the command returns.
 
-    TEXT is any text, or - for standard input. Noise ("ok, thanks!") is refused, and what is known already is not stored
-    twice; the answer says so, with what is near. The exit code is 1 when nothing was stored.
+    TEXT is any text, or - for standard input. Noise ("ok, thanks!") and secrets are refused, and what is known already
+    is not stored twice; the answer says so, with what is near. The exit code is 1 when nothing was stored.
     """
     from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_stored
 
-    with open_memory(store, create=True) as memory:
+    with open_memory(store, create=True, secrets=secrets) as memory:
         done = memory.store(
             query_text(text),
             scope=scope,
@@ -105,7 +112,7 @@ def update(
     with open_memory(store) as memory:
         entry = memory.update(
             id,
-            scopes=scopes,
+            scope=scopes,
             text=None if text is None else query_text(text),
             category=category,
             importance=importance,

@@ -43,8 +43,11 @@ def show_stored(done: StoreOutcome) -> None:
     screen.print(Text.assemble((done.action, f"bold {_WORDS[done.action]}"), " ", (sanitize(done.id), "cyan")))
     for line in wrap(Text(sanitize(done.reason)), screen, 2):
         screen.print(line)
-    if done.entry is not None and done.action != "skipped":
-        _print(screen, _entry(done.entry, screen))
+    if done.memory is not None and done.action != "skipped":
+        _print(screen, _entry(done.memory, screen))
+    for conflict in done.conflicts:
+        said = f"may replace {conflict.memory.id}: {conflict.why}; to do so: --supersedes {conflict.memory.id}"
+        _print(screen, wrap(Text(sanitize(said), "yellow"), screen, 2))
     if done.near:
         screen.print(Text("near it", "dim"))
         for line in align_columns([_near(near) for near in done.near], right=(1, 2), indent=2):
@@ -55,11 +58,11 @@ def show_stored(done: StoreOutcome) -> None:
 def _near(near: NearDuplicate) -> list[Text]:
     cosine = "–" if near.cosine is None else f"{near.cosine:.2f}"
     return [
-        Text(sanitize(near.entry.id), "cyan"),
+        Text(sanitize(near.memory.id), "cyan"),
         Text(f"cosine {cosine}"),
         Text(f"overlap {near.overlap:.2f}"),
         Text("the same" if near.duplicate else "not the same", "yellow" if near.duplicate else "dim"),
-        Text(sanitize(near.entry.text)),
+        Text(sanitize(near.memory.text)),
     ]
 
 
@@ -98,16 +101,16 @@ def show_recalled(recalled: RecallAnswer, *, plain: bool = False) -> None:
         _print(screen, _hit(hit, screen, most, colours, bars=bars))
         screen.print()
     if not recalled.hits:
-        screen.print(Text("Nothing is remembered about that here.", "bold"))
+        _print(screen, wrap(Text(sanitize(recalled.silence), "bold"), screen, 0))
     _print(screen, _ending(recalled, screen))
 
 
 def _hit(hit: RecalledMemory, screen: Console, most: float, colours: dict[str, str], *, bars: bool) -> Iterator[Text]:
     left = Text.assemble(
-        (f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), (sanitize(f"{hit.entry.scope} · {hit.entry.category}"), "dim")
+        (f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), (sanitize(f"{hit.memory.scope} · {hit.memory.category}"), "dim")
     )
     yield from spread_ends(
-        left, Text.assemble((f"{format_date(hit.entry.created)} · ", "dim"), (sanitize(hit.id), "cyan")), screen.width
+        left, Text.assemble((f"{format_date(hit.memory.created)} · ", "dim"), (sanitize(hit.id), "cyan")), screen.width
     )
     yield from wrap(Text(sanitize(hit.text, keep_lines=True), "bold"), screen, INDENT)
     score = format_score(hit.score)
@@ -134,6 +137,7 @@ def _ending(recalled: RecallAnswer, screen: Console) -> Iterator[Text]:
     facts = [
         Text(recalled.word, "bold green" if recalled.word == "answered" else "bold yellow"),
         Text(format_count(len(recalled.hits), "memory")),
+        *_range_texts(recalled),
         Text(f"as of {format_date(answer.query.at or 0.0)}", "dim"),
         Text(f"{spent:.1f} ms" if spent < 100 else f"{spent:,.0f} ms", "dim"),
     ]
@@ -141,10 +145,18 @@ def _ending(recalled: RecallAnswer, screen: Console) -> Iterator[Text]:
     yield from flow_pieces(step_texts(answer), screen.width)
 
 
+def _range_texts(recalled: RecallAnswer) -> list[Text]:
+    """The period that was asked for, in its own words where the query has them."""
+    if recalled.range is None:
+        return []
+    words = f"“{sanitize(recalled.range.words)}”: " if recalled.range.words else ""
+    return [Text(f"{words}{recalled.range}", "dim")]
+
+
 def show_explained(explanation: MemoryExplanation, *, plain: bool = False) -> None:
     """The memory, the verdict on it, its way through the steps."""
     screen = make_console(plain=plain)
-    _print(screen, _entry(explanation.entry, screen))
+    _print(screen, _entry(explanation.memory, screen))
     screen.print()
     if explanation.rank is not None and explanation.score is not None:
         screen.print(Text(f"Rank {explanation.rank}, score {format_score(explanation.score)}.", "bold green"))
@@ -168,13 +180,13 @@ def show_forgotten(done: ForgetOutcome) -> None:
     """What is gone, from where, and what was not reached; or what would go."""
     screen = make_console()
     word = "purged" if done.purged else "forgotten" if done.done else "this would be forgotten"
-    if not done.entries:
+    if not done.memories:
         screen.print(Text("nothing to forget was found", "yellow"))
         return
     screen.print(
-        Text(f"{word}: {format_count(len(done.entries), 'memory')}", "bold green" if done.done else "bold yellow")
+        Text(f"{word}: {format_count(len(done.memories), 'memory')}", "bold green" if done.done else "bold yellow")
     )
-    for entry in done.entries:
+    for entry in done.memories:
         _print(screen, _entry(entry, screen))
     if not done.done:
         screen.print(Text(f"nothing was forgotten; to do it: --confirm {done.token}"))
@@ -209,7 +221,7 @@ def show_history(changes: Sequence[MemoryChange]) -> None:
         ended = "now" if change.until_version is None else f"v{change.until_version}"
         head = Text.assemble((f"v{change.from_version} to {ended}", "bold"), ("  " + sanitize(change.began), "dim"))
         screen.print(head)
-        _print(screen, _entry(change.entry, screen))
+        _print(screen, _entry(change.memory, screen))
         if change.ended:
             screen.print(Text(f"  ended: {sanitize(change.ended)}", "dim"))
 

@@ -22,98 +22,106 @@ MAX_PROBLEMS = 5
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
 Question = Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]
-Id = Annotated[str, Field(min_length=1, max_length=200, description="A memory's id, or a beginning only it has.")]
+Id = Annotated[str, Field(min_length=1, max_length=200, description="Id of a memory, or a unique beginning.")]
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL)]
 Tags = Annotated[list[Label], Field(max_length=MAX_TAGS)]
 Scope = Annotated[str, Field(min_length=1, max_length=200)]
 Date = Annotated[str, Field(min_length=1, max_length=64)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-_CATEGORY = f"One of {', '.join(CATEGORIES)}, or a word of your own."
-_SCOPE = "Only this scope. Default: every scope this server may reach."
-_DATE = "ISO 8601, e.g. 2026-03-01 or 2026-03-01T09:30:00Z."
+_SCOPE = "Only this scope; default all."
+_DATE = "ISO date"
+_SINCE = "ISO date or 'last week', 'in May'."
+_UNTIL = "As since."
 
 
 class ToolArguments(BaseModel):
-    """Base class: strict, no unknown arguments."""
+    """Base class: strict, no unknown arguments. Descriptions are short: every host pays for them in every request."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class StoreArguments(ToolArguments):
-    text: Text = Field(description="One self-contained statement, with names and dates instead of 'he' and 'today'.")
-    scope: Scope | None = Field(None, description="Where to keep it. Default: the first scope of this server.")
-    category: Label = Field("fact", description=f"What it is about. {_CATEGORY}")
-    importance: Share = Field(0.7, description="0 (trivia) to 1 (must never be lost); raises its rank.")
-    tags: Tags = Field(default_factory=list, description="Words to filter by later.")
-    created: Date | None = Field(None, description=f"When it became true; default now. {_DATE}")
-    expires: Date | None = Field(None, description=f"When to stop recalling it; default never. {_DATE}")
+    text: Text = Field(description="One self-contained statement; no 'he', no 'today'.")
+    scope: Scope | None = Field(None, description="Where to keep it; default the first.")
+    category: Label = Field("fact", description=f"{', '.join(CATEGORIES)}, or your own.")
+    importance: Share = Field(0.7, description="0 trivia to 1 vital.")
+    tags: Tags = Field(default_factory=list, description="To filter by later.")
+    created: Date | None = Field(None, description=_DATE)
+    expires: Date | None = Field(None, description=_DATE)
     supersedes: Annotated[list[Id], Field(max_length=MAX_TAGS)] = Field(
-        default_factory=list, description="Ids of memories in the same scope that this one takes the place of."
+        default_factory=list, description="Ids it replaces."
     )
-    on_duplicate: Literal["skip", "merge", "supersede", "force"] = Field(
-        "skip",
-        description="When a memory already says this: leave it (skip), enrich it (merge), replace it (supersede), "
-        "or store beside it (force).",
-    )
+    on_duplicate: Literal["skip", "merge", "supersede", "force"] = Field("skip", description="If already known.")
 
 
 class RecallArguments(ToolArguments):
-    query: Question = Field(description="What you want to know, in plain words.")
-    limit: int = Field(5, ge=1, le=50, description="How many memories at most.")
-    category: Label | None = Field(None, description=f"Only this category. {_CATEGORY}")
-    tags: Tags = Field(default_factory=list, description="Only memories that have all of these tags.")
-    at: Date | None = Field(None, description=f"Recall as of this moment; default now. {_DATE}")
-    adaptive: bool = Field(
-        False, description="True when the query is a user's message as it came: small talk is then not looked up."
-    )
+    query: Question = Field(description="What you want to know.")
+    limit: int = Field(5, ge=1, le=50, description="At most.")
+    category: Label | None = Field(None, description="Only this category.")
+    tags: Tags = Field(default_factory=list, description="Only with all these tags.")
+    since: Date | None = Field(None, description=_SINCE)
+    until: Date | None = Field(None, description=_UNTIL)
+    at: Date | None = Field(None, description=f"As of this {_DATE}; default now.")
+    adaptive: bool = Field(False, description="Skips small talk.")
+    details: bool = Field(False, description="Scores and reasons as JSON.")
     scope: Scope | None = Field(None, description=_SCOPE)
 
 
 class ForgetArguments(ToolArguments):
-    id: Id | None = Field(None, description="Forget this memory: its id, or a beginning only it has.")
-    query: Question | None = Field(None, description="Forget what this query recalls; asks for confirmation first.")
-    confirm: Annotated[str, Field(max_length=200)] | None = Field(
-        None, description="The token from the first call, to forget exactly what it showed."
-    )
-    limit: int = Field(5, ge=1, le=50, description="With `query`: how many memories at most.")
-    purge: bool = Field(
-        False, description="Also erase the text from every version, index and known backup. It cannot be undone."
-    )
+    id: Id | None = Field(None, description="Forget this one.")
+    query: Question | None = Field(None, description="Or what this recalls; asks to confirm.")
+    confirm: Annotated[str, Field(max_length=200)] | None = Field(None, description="The token.")
+    limit: int = Field(5, ge=1, le=50, description="With query: at most.")
+    purge: bool = Field(False, description="Erase for good.")
     scope: Scope | None = Field(None, description=_SCOPE)
 
 
 class UpdateArguments(ToolArguments):
     id: Id
-    text: Text | None = Field(None, description="The new text.")
-    category: Label | None = Field(None, description=f"The new category. {_CATEGORY}")
-    importance: Share | None = Field(None, description="The new importance, 0 to 1.")
-    tags: Tags | None = Field(None, description="The new tags, all of them.")
-    expires: Date | None = Field(None, description=f"The new moment to stop recalling it. {_DATE}")
-    never_expires: bool = Field(False, description="True takes the expiry away.")
+    text: Text | None = Field(None, description="New text.")
+    category: Label | None = Field(None, description="New category.")
+    importance: Share | None = Field(None, description="New importance.")
+    tags: Tags | None = Field(None, description="All new tags.")
+    expires: Date | None = Field(None, description=f"New expiry; {_DATE}.")
+    never_expires: bool = Field(False, description="Remove the expiry.")
     scope: Scope | None = Field(None, description=_SCOPE)
 
 
 class ListArguments(ToolArguments):
-    category: Label | None = Field(None, description=f"Only this category. {_CATEGORY}")
-    tags: Tags = Field(default_factory=list, description="Only memories that have all of these tags.")
-    at: Date | None = Field(None, description=f"As of this moment; default now. {_DATE}")
-    limit: int = Field(50, ge=1, le=200, description="How many on this page at most.")
-    offset: int = Field(0, ge=0, le=1_000_000, description="How many to pass over.")
-    everything: bool = Field(False, description="True also shows superseded and expired memories.")
+    category: Label | None = Field(None, description="Only this category.")
+    tags: Tags = Field(default_factory=list, description="Only with all these tags.")
+    since: Date | None = Field(None, description=_SINCE)
+    until: Date | None = Field(None, description=_UNTIL)
+    at: Date | None = Field(None, description=f"As of this {_DATE}.")
+    limit: int = Field(50, ge=1, le=200, description="Per page.")
+    offset: int = Field(0, ge=0, le=1_000_000, description="To pass over.")
+    everything: bool = Field(False, description="Superseded and expired too.")
     scope: Scope | None = Field(None, description=_SCOPE)
 
 
 class StatsArguments(ToolArguments):
-    at: Date | None = Field(None, description=f"As of this moment; default now. {_DATE}")
+    at: Date | None = Field(None, description=f"As of this {_DATE}.")
     scope: Scope | None = Field(None, description=_SCOPE)
 
 
 class ExplainArguments(ToolArguments):
-    query: Question = Field(description="The query to explain it for, as you asked it.")
+    query: Question = Field(description="As you asked it.")
     id: Id
-    limit: int = Field(5, ge=1, le=50, description="The limit you asked with: what is below it was not recalled.")
-    at: Date | None = Field(None, description=f"As of this moment; default now. {_DATE}")
+    limit: int = Field(5, ge=1, le=50, description="As you asked it.")
+    at: Date | None = Field(None, description=f"As of this {_DATE}.")
     scope: Scope | None = Field(None, description=_SCOPE)
+
+
+class SearchArguments(ToolArguments):
+    query: Question = Field(description="What you want to know.")
+    limit: int = Field(5, ge=1, le=50, description="At most.")
+    since: Date | None = Field(None, description=_SINCE)
+    until: Date | None = Field(None, description=_UNTIL)
+
+
+class GetArguments(ToolArguments):
+    id: Annotated[str, Field(min_length=1, max_length=1_000)] = Field(description="From search, or a document's name.")
+    offset: int = Field(0, ge=0, le=1_000_000_000, description="Where to go on.")
 
 
 A = TypeVar("A", bound=ToolArguments)

@@ -42,12 +42,21 @@ class NearResult(ToolResult):
     why: str
 
 
+class ConflictResult(ToolResult):
+    """A known memory that the new one may replace."""
+
+    id: str
+    text: str
+    why: str
+
+
 class StoreResult(ToolResult):
     """What became of the text."""
 
     id: str | None = Field(description="the memory that now holds the text; null when it was refused")
     action: Literal["stored", "skipped", "merged", "superseded", "refused"]
     reason: str
+    conflicts: list[ConflictResult] = Field(description="memories that it may replace: store it with `supersedes`")
     near: list[NearResult] = Field(description="memories much like it, which decided the action")
     memory: MemoryResult | None
 
@@ -55,8 +64,10 @@ class StoreResult(ToolResult):
 class StatusResult(ToolResult):
     """How far the result can be trusted."""
 
-    word: str = Field(description="answered, nothing found, degraded or skipped, among others")
-    found: int
+    word: str = Field(description="answered, nothing found, all dropped, degraded or skipped, among others")
+    found: int = Field(description="candidates found; nothing is known only where this is 0")
+    served: int
+    dropped: dict[str, int] = Field(description="how many candidates each step took away")
     degraded: list[str] = Field(description="what could not run, and why; the result was made without it")
 
 
@@ -78,6 +89,14 @@ class RecalledMemoryResult(ToolResult):
     why: str = Field(description="the score as a sum")
 
 
+class RangeResult(ToolResult):
+    """A period."""
+
+    since: Moment | None
+    until: Moment | None
+    words: str | None = Field(description="the words of the query; such a range raises memories and excludes none")
+
+
 class RecallResult(ToolResult):
     """What a recall gave, best first."""
 
@@ -85,6 +104,9 @@ class RecallResult(ToolResult):
     status: StatusResult
     skipped: str | None = Field(description="why nothing was looked up; null when something was")
     answerability: AnswerabilityResult | None = Field(description="impossible: the hits may not answer it, see why")
+    silence: str | None = Field(description="why there is no memory; null when there is one")
+    at: Moment | None = Field(description="the clock")
+    range: RangeResult | None = Field(description="the period that was asked for")
     hits: list[RecalledMemoryResult]
     notes: list[str] = Field(description="what was served in the place of superseded memories, and what was not")
     remarks: list[str] = Field(description="what the steps say of themselves: who reranked, what was dropped and why")
@@ -144,3 +166,28 @@ class ExplainResult(ToolResult):
     why: str
     reasons: list[str] = Field(description="why it is missing")
     steps: list[StepResult]
+
+
+class PassageResult(ToolResult):
+    """One passage of a document."""
+
+    id: str
+    place: str
+    text: str
+    score: float
+
+
+class SearchResult(ToolResult):
+    """The best passages, best first."""
+
+    hits: list[PassageResult]
+    degraded: list[str] = Field(description="what could not run, and why")
+
+
+class DocumentResult(ToolResult):
+    """A page of a document."""
+
+    document: str
+    title: str
+    text: str
+    next_offset: int | None = Field(description="where the next page begins; null at the end")

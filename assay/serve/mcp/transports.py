@@ -17,19 +17,19 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from assay.serve.address import bracket_host, listen, parse_loopback
-from assay.serve.shared_service import SharedService
+from assay.serve.shared_service import ServiceGroup, SharedService
 
 PATH = "/mcp"
 GRACE = 2
 """Seconds that open HTTP connections have to end after a signal."""
 
 
-def serve_stdio(server: Server[Any], shared: SharedService[Any]) -> None:
+def serve_stdio(server: Server[Any], shared: SharedService[Any] | ServiceGroup) -> None:
     """Serve the one client on standard input and output until it disconnects or a signal comes."""
     anyio.run(_stdio, server, shared)
 
 
-async def _stdio(server: Server[Any], shared: SharedService[Any]) -> None:
+async def _stdio(server: Server[Any], shared: SharedService[Any] | ServiceGroup) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_exit_on_signal, shared)
         async with stdio_server() as (read, write):
@@ -39,14 +39,16 @@ async def _stdio(server: Server[Any], shared: SharedService[Any]) -> None:
     await shared.close()
 
 
-async def _exit_on_signal(shared: SharedService[Any]) -> None:
+async def _exit_on_signal(shared: SharedService[Any] | ServiceGroup) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             await shared.close()
             os._exit(0)  # a thread blocked on standard input cannot be woken; the service is closed
 
 
-def serve_http(server: Server[Any], shared: SharedService[Any], address: str, announce: Callable[[str], None]) -> None:
+def serve_http(
+    server: Server[Any], shared: SharedService[Any] | ServiceGroup, address: str, announce: Callable[[str], None]
+) -> None:
     """Serve any number of clients on HOST:PORT; port 0 takes a free one. `announce` gets the URL."""
     host, port = parse_loopback(address)
     with listen(host, port) as listener:
@@ -55,7 +57,7 @@ def serve_http(server: Server[Any], shared: SharedService[Any], address: str, an
         anyio.run(_http, server, shared, listener)
 
 
-async def _http(server: Server[Any], shared: SharedService[Any], listener: socket.socket) -> None:
+async def _http(server: Server[Any], shared: SharedService[Any] | ServiceGroup, listener: socket.socket) -> None:
     import uvicorn
 
     app = server.streamable_http_app(

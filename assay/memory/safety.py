@@ -1,0 +1,78 @@
+"""What may be stored: secrets are refused or masked, and scopes have limits of size and rate."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from assay.errors import ConfigError, QueryError, nearest
+from assay.memory.entries import MAX_TEXT
+from assay.text.secrets import find_secrets, mask_secrets
+
+SecretPolicy = Literal["refuse", "mask", "allow"]
+"""What happens to a text with a secret: it is not stored; it is stored with the secret's kind in its place; it is
+stored as it is."""
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """Limits for every scope: characters of one memory, memories, and stores in a minute; None is no limit.
+
+    The rate is counted in this process, the memories in the store.
+    """
+
+    characters: int = MAX_TEXT
+    memories: int | None = None
+    per_minute: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("characters", "memories", "per_minute"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"limits.{name} = {value} is below 1", "give a number from 1, or no limit")
+
+
+@dataclass
+class RateCounter:
+    """Counts the stores of each scope in the last minute."""
+
+    limits: StoreLimits
+    _moments: dict[str, deque[float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, scope: str, now: float) -> None:
+        """Count one store; QueryError when the scope has had its share, and that store does not count."""
+        if self.limits.per_minute is None:
+            return
+        with self._lock:
+            moments = self._moments.setdefault(scope, deque())
+            while moments and moments[0] <= now - MINUTE:
+                moments.popleft()
+            if len(moments) >= self.limits.per_minute:
+                wait = max(1, round(moments[0] + MINUTE - now))
+                raise QueryError(
+                    f"{self.limits.per_minute} memories were stored in {scope!r} within a minute, which is the limit; "
+                    "this one was not stored",
+                    f"try again in {wait} s, or import many at once: assay memory import",
+                )
+            moments.append(now)
+
+
+def check_secret_policy(policy: str) -> SecretPolicy:
+    if policy not in get_args(SecretPolicy):
+        raise ConfigError(f"there is no policy {policy!r} for secrets", nearest(policy, get_args(SecretPolicy)))
+    return policy  # type: ignore[return-value]
+
+
+def handle_secrets(text: str, policy: SecretPolicy) -> tuple[str, str]:
+    """Apply the policy: the text to store ("" when it is refused), and what was found, without repeating it."""
+    secrets = () if policy == "allow" else find_secrets(text)
+    if not secrets:
+        return text, ""
+    kinds = ", ".join(sorted({secret.kind for secret in secrets}))
+    if policy == "mask":
+        return mask_secrets(text), f"masked: {kinds}"
+    return "", f"it holds a secret ({kinds}): keep it in a password manager, and store where it is kept"

@@ -1,0 +1,1 @@
+"""The suite of changing facts: templates, values and hand-written cases, and the generator of the dataset."""

@@ -1,0 +1,126 @@
+"""The scorers of the preset `recall`: who spoke, when it was, and which version of a fact is the newest."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.errors import ConfigError
+from assay.score.currency import Currency
+from assay.score.period import Period
+from assay.score.speaker import Speaker
+from assay.testing.build import found
+from assay.testing.memory_snapshot import MemorySnapshot
+from assay.types import DAY, Chunk, Query
+
+NOW = 1_790_000_000.0  # 2026-09-21
+
+
+def make_snapshot(texts, ages=None, vectors=None):
+    """Chunks a, b, c, … with these texts and ages in days."""
+    ages = ages or [0] * len(texts)
+    names = [chr(ord("a") + place) for place in range(len(texts))]
+    created = [math.nan if age is None else NOW - age * DAY for age in ages]
+    chunks = [Chunk(name, name, text, 1, then) for name, text, then in zip(names, texts, created, strict=True)]
+    if vectors is None:
+        return MemorySnapshot(chunks)
+    units = np.array(vectors, np.float32)
+    return MemorySnapshot(chunks, units / np.linalg.norm(units, axis=1, keepdims=True))
+
+
+def scores(ranking):
+    return dict(zip(ranking.ids.tolist(), ranking.score.tolist(), strict=True))
+
+
+def test_a_turn_of_a_named_speaker_is_raised():
+    snapshot = make_snapshot(["Caroline: I went to Rome.", "Mel: Caroline, how was Rome?", "Caroline went to Rome."])
+    ranking = Speaker(0.2).apply(Query("Where did Caroline go?"), found({"a": 0.3, "b": 0.4, "c": 0.35}), snapshot)
+    assert scores(ranking) == pytest.approx({"a": 0.5, "b": 0.4, "c": 0.35})
+    assert ranking.ids.tolist() == ["a", "b", "c"]
+
+
+def test_the_first_person_is_the_user():
+    snapshot = make_snapshot(["user: I use Flask.", "assistant: You could use Flask."])
+    ranking = Speaker(0.2).apply(Query("Which framework do I use?"), found({"a": 0.3, "b": 0.4}), snapshot)
+    assert ranking.ids.tolist() == ["a", "b"]
+    third = Speaker(0.2).apply(Query("Which framework is used?"), found({"a": 0.3, "b": 0.4}), snapshot)
+    assert third.ids.tolist() == ["b", "a"]
+
+
+def test_several_turns_and_headings_have_no_speaker():
+    snapshot = make_snapshot(["Caroline: Hi!\nMel: Hello!", "Correction: Caroline went to Rome."])
+    given = found({"a": 0.4, "b": 0.3})
+    assert scores(Speaker(0.2).apply(Query("Caroline? Correction?"), given, snapshot)) == scores(given)
+
+
+def test_what_is_of_the_named_period_is_raised_and_nothing_is_lost():
+    snapshot = make_snapshot(["x"] * 3, ages=[3, 0, None])
+    given = found({"a": 0.4, "b": 0.45, "c": 0.5})
+    ranking = Period(0.1).apply(Query("What happened last week?", at=NOW), given, snapshot)
+    assert scores(ranking) == pytest.approx({"a": 0.5, "b": 0.45, "c": 0.5})
+    for query in (Query("last week"), Query("a week", at=NOW), Query("from May 2026 to March 2026", at=NOW)):
+        assert scores(Period(0.1).apply(query, given, snapshot)) == scores(given)
+
+
+LIVES = ["Ada lives in Lisbon.", "Ada has moved to Porto.", "Ada likes jazz.", "Ben lives in Rome."]
+NEAR = [[1, 0.2, 0], [0.9, 0.4, 0], [0.2, 0, 1], [1, 0.1, 0.3]]
+
+
+def ask_currency(text, ages=(90, 30, 1, 1), texts=LIVES, given=None, **settings):
+    query = Query(text, vector=np.array([1, 0.25, 0.05], np.float32) / 1.032, at=NOW)
+    given = found(given or {"a": 0.8, "b": 0.6, "c": 0.5, "d": 0.55})
+    return given, Currency(**settings).apply(query, given, make_snapshot(texts, list(ages), NEAR))
+
+
+def test_the_newest_version_takes_the_score_of_the_first():
+    _, ranking = ask_currency("Where does Ada live?")
+    assert scores(ranking) == {"b": 0.8, "a": 0.6, "d": 0.55, "c": 0.5}
+    assert ranking.ids.tolist() == ["b", "a", "d", "c"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Where did Ada live?", "Where does Ada live? And before?", "As of 1 July 2026: Where does Ada live?"]
+)
+def test_questions_about_the_past_keep_the_old_version(text):
+    given, ranking = ask_currency(text)
+    assert ranking.ids.tolist()[0] == "a"
+    assert set(scores(ranking)) == set(scores(given))
+
+
+def test_as_of_a_day_after_the_change_the_new_version_is_first():
+    _, ranking = ask_currency("As of 1 September 2026: Where does Ada live?")
+    assert ranking.ids.tolist()[0] == "b"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ages": (90, 90, 1, 1)},  # equally old
+        {"ages": (90, None, 1, 1)},  # undated
+        {"ages": (30, 90, 1, 1)},  # the first is the newest
+        {"texts": ["Ada: I live in Lisbon.", "Ada: I have moved to Porto.", *LIVES[2:]]},  # turns
+        {"texts": [LIVES[0], "Ben has moved to Porto.", *LIVES[2:]]},  # somebody else
+        {"max_characters": 20},
+        {"threshold": 1.0},
+    ],
+)
+def test_nothing_moves_without_a_newer_version(changes):
+    given, ranking = ask_currency("Where does Ada live?", **changes)
+    assert scores(ranking) == scores(given)
+
+
+def test_without_a_vector_or_a_second_candidate_nothing_moves():
+    snapshot = make_snapshot(LIVES, [90, 30, 1, 1], NEAR)
+    given = found({"a": 0.8, "b": 0.6})
+    assert scores(Currency().apply(Query("Where does Ada live?", at=NOW), given, snapshot)) == scores(given)
+    alone = found({"a": 0.8})
+    assert scores(Currency().apply(Query("Ada?", vector=np.ones(3), at=NOW), alone, snapshot)) == scores(alone)
+
+
+@pytest.mark.parametrize(
+    ("stage", "settings"),
+    [(Currency, {"depth": 1}), (Currency, {"threshold": 2.0}), (Speaker, {"weight": -1.0}), (Period, {"weight": 9.0})],
+)
+def test_settings_out_of_range_are_refused(stage, settings):
+    with pytest.raises(ConfigError):
+        stage(**settings)

@@ -1,0 +1,115 @@
+"""Documents over MCP: search and get beside the memory, each within its own store."""
+
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+import assay
+from assay import kb
+from assay.cli.commands.mcp import describe_connection, mcp
+from assay.memory import service
+from assay.serve.mcp.scopes import ScopeLimits
+from assay.serve.mcp.server import make_server
+from assay.serve.shared_service import ServiceGroup, SharedService
+from tests.serve.client import refused, run, started, text
+
+LONG = "The rotation of keys is described here. " * 1_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One folder with documents and memories."""
+    path = tmp_path_factory.mktemp("documents") / "kb"
+    with kb.open(path, embedder="none") as base:
+        base.add(
+            [
+                {"id": "keys", "title": "Keys", "text": "The signing key is rotated every ninety days."},
+                {"id": "long", "title": "Long", "text": LONG},
+            ]
+        )
+    with service.open(path) as memory:
+        memory.store("The signing key of Ada is hidden under the mat.")
+    return path
+
+
+@asynccontextmanager
+async def serving(folder, memory=True):
+    shared = SharedService(lambda: service.open(folder)) if memory else None
+    documents = SharedService(lambda: kb.open(folder, create=False))
+    try:
+        async with Client(make_server(shared, ScopeLimits(("global",)), documents=documents)) as client:
+            yield client
+    finally:
+        await ServiceGroup(shared, documents).close()
+
+
+def test_search_and_get_read_documents_and_no_memory(folder):
+    async def talk():
+        async with serving(folder) as client:
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert {"search", "get", "memory_recall", "memory_store"} <= names
+            found = text(await client.call_tool("search", {"query": "signing key"}))
+            assert "rotated every ninety days" in found
+            assert "under the mat" not in found
+            name = found[1 : found.index("]")]
+            assert "every ninety days" in text(await client.call_tool("get", {"id": name}))
+            assert "every ninety days" in text(await client.call_tool("get", {"id": "keys"}))
+            recalled = text(await client.call_tool("memory_recall", {"query": "signing key"}))
+            assert "under the mat" in recalled
+            assert "ninety days" not in recalled
+            memory = recalled[1 : recalled.index(" ")]
+            listed = await client.call_tool("memory_list", {})
+            whole = listed.structured_content["memories"][0]["id"]
+            for wrong in (memory, whole, f"memories/{whole}", "nothing", "a" * 900):
+                assert "under the mat" not in await refused(client, "get", id=wrong)
+
+    run(talk)
+
+
+def test_get_reads_a_long_document_in_pages(folder):
+    async def talk():
+        async with serving(folder, memory=False) as client:
+            assert {tool.name for tool in (await client.list_tools()).tools} == {"search", "get"}
+            first = text(await client.call_tool("get", {"id": "long"}))
+            assert "[more: offset 20000]" in first
+            assert "[more" not in text(await client.call_tool("get", {"id": "long", "offset": 39_000}))
+            assert "beyond the end" in await refused(client, "get", id="long", offset=900_000)
+
+    run(talk)
+
+
+def test_a_range_of_time_in_search(folder):
+    async def talk():
+        async with serving(folder) as client:
+            assert "not a date" in await refused(client, "search", query="key", since="when pigs fly")
+            late = text(await client.call_tool("search", {"query": "key", "since": "2999-01-01"}))
+            assert "Nothing found" in late
+
+    run(talk)
+
+
+@pytest.mark.slow
+def test_the_command_serves_both_over_stdio(folder, tmp_path):
+    async def talk():
+        async with Client(started(tmp_path / "memory", "--documents", str(folder))) as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert len(run(talk)) == 9
+
+
+def test_the_terminal_is_told_how_to_connect():
+    said = describe_connection(["mcp", "--store", "my memory"])
+    assert "claude mcp add assay -- assay mcp --store 'my memory'" in said
+    assert '"args": ["mcp", "--store", "my memory"]' in said
+    assert all(host in said for host in ("Claude Desktop", "Cursor", "uvx"))
+
+
+def test_the_registry_entry_names_this_version_and_options_that_exist():
+    entry = json.loads((Path(__file__).parents[2] / "server.json").read_text("utf-8"))
+    (package,) = entry["packages"]
+    assert entry["version"] == package["version"] == assay.__version__
+    options = {option for parameter in mcp.params for option in parameter.opts}
+    assert {part["name"] for part in package["packageArguments"] if part["type"] == "named"} <= options
