@@ -35,8 +35,8 @@ class Pipeline:
 
     `k` is what triggers read, and the length of an answer when the caller names none; asking for fewer gives a prefix
     (law 9). With `complete` the fuser sees every leg's score of every candidate, see complete.py. `budget_ms` bounds
-    all legs and steps together, but never drops the first leg, unless that has a trigger. With `abstain` a question that
-    is judged impossible gets no results; they are on the trace.
+    all legs and steps together, but never drops the first leg, unless that has a trigger. With `abstain` a question
+    that is judged impossible gets no results; they are on the trace.
     """
 
     name: str

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.embed.minilm import open_minilm
+
 from assay.embed.token_codes import open_coder
 from assay.rerank.max_sim import max_sim
 from assay.rerank.pair_reader import PairReader
