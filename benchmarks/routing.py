@@ -2,7 +2,7 @@
 
 On the simulated development world (`assay bench rb006 build --scale 10k …`), feasible queries in scope. Queries of the
 templates that settings were chosen on, and of the others, are measured apart. Times alternate query by query; query
-vectors are computed before, for all alike. A run may measure some of the worlds; the receipt keeps the others.
+vectors are computed before, for all alike. A run may measure some worlds and parts; the receipt keeps the others.
 
     python -m benchmarks.routing --worlds dev10k dev50k dev200k
 """
@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from assay.bench.datasets import load
 from assay.bench.metrics.routing import (
+    HopOutcome,
     list_ancestors,
     measure_hops,
     measure_levels,
@@ -32,9 +34,14 @@ from assay.bench.workspace import Workspace, prepare
 from assay.config.load import load as load_pipeline
 from assay.engine.pipeline import Pipeline
 from assay.legs.beam import Beam
+from assay.legs.hierarchy.node_scores import score_by_nodes, score_by_rows
+from assay.legs.hierarchy.query_entities import QueryEntities
+from assay.legs.hierarchy.text_scorers import score_children
+from assay.legs.hierarchy.walk import Walk, walk_down
+from assay.legs.hierarchy.weights import ScoreWeights
 from assay.protocols import TreeSnapshot, TreeView
 from assay.types import Query
-from benchmarks.measure import RECEIPTS, time_in_turns, write_receipt
+from benchmarks.measure import RECEIPTS, percentiles, write_receipt
 
 SPLITS = {"tuning": "templates that settings were chosen on", "heldout": "templates that they were not chosen on"}
 EXPANSIONS: dict[str, dict[str, Any]] = {
@@ -43,7 +50,10 @@ EXPANSIONS: dict[str, dict[str, Any]] = {
     "prefilter 3, top 2": {"expand": "top", "most": 2, "prefilter": 3},
     "prefilter 3, rerank, top 2": {"expand": "top", "most": 2, "prefilter": 3, "rerank": "late_interaction"},
 }
-ROUTERS = ("nodes", "maxpool")
+Router = Literal["nodes", "maxpool"]
+ROUTERS: tuple[Router, ...] = ("nodes", "maxpool")
+FOUND = ("flat-strong", "flat-strong-xlink", "hcr, maxpool", "hcr-margin, nodes", "hcr-margin, nodes, beam only")
+PARTS = ("walks", "rerank", "bridges", "found", "times")
 NAME = "routing"
 
 
@@ -75,33 +85,64 @@ def read_queries(folder: Path, workspace: Workspace) -> list[Evidence]:
     return found
 
 
-def measure_walks(leg: Beam, queries: Sequence[Evidence], workspace: Workspace, tree: TreeView) -> dict[str, Any]:
-    """ε by level and hop, children for each expanded node and the share of chunks that were scored, by split."""
-    snapshot = workspace.snapshot
-    lines: dict[str, Any] = {}
-    for split in SPLITS:
-        levels, hops, scanned, children = [], [], [], []
-        for one in (one for one in queries if one.split == split):
-            log = leg.find(one.query, snapshot, 10).notes[-1].data["routing"]
-            first = [list_ancestors(tree.parent.tolist(), tree.leaf_of_row[rows]) for rows in one.groups[1].values()]
-            levels.append(measure_levels(log, first, tree.depth))
-            children += [number for outcome in levels[-1] for number in outcome.children]
-            scanned.append(log["rows"] / snapshot.size)
-            if leg.hops:
-                reached = np.concatenate([tree.rows(leaf) for leaf in log["leaves"]])
-                names = {
-                    hop: [snapshot.ids(np.array(rows)).tolist() for rows in groups.values()]
-                    for hop, groups in one.groups.items()
-                }
-                hops.append(measure_hops(log, snapshot.ids(reached).tolist(), names))
-        lines[split] = {
+def measure_walks(
+    queries: Sequence[Evidence], workspace: Workspace, tree: TreeView, routers: Sequence[Router], rerank: bool
+) -> list[dict[str, Any]]:
+    """One line for each router and expansion, with ε by level, children and scored chunks of each split.
+
+    The nodes are scored once for each query and router; the walks are those of the leg `beam`.
+    """
+    weights = ScoreWeights.make("beam", Beam().lexical, Beam().cosine, Beam().entity)
+    sizes = np.bincount(tree.leaf_of_row[tree.leaf_of_row >= 0], minlength=tree.size)
+    logs: dict[tuple[str, str, str], list[tuple[Evidence, Walk]]] = defaultdict(list)
+    for place, one in enumerate(queries, 1):
+        if place % 20 == 0:
+            print(f"walks of {place} of {len(queries)} queries", flush=True)
+        entities = QueryEntities.find(one.query, workspace.snapshot)
+        for router in routers:
+            make = score_by_nodes if router == "nodes" else score_by_rows
+            scores = make(one.query, tree, weights, entities)
+            for name, settings in EXPANSIONS.items():
+                leg = Beam(router, **settings)
+                reranker = None
+                if leg.rerank:
+                    if not rerank:
+                        continue
+                    reranker, _ = score_children(leg.rerank, one.query, workspace.snapshot, tree, scores)
+                logs[router, name, one.split].append((one, walk_down(tree, scores, leg.expansion, reranker)))
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for (router, name, split), walks in logs.items():
+        levels = [measure_levels({"levels": walk.decisions}, _first_hop(one, tree), tree.depth) for one, walk in walks]
+        line = lines.setdefault((router, name), {"router": router, "expansion": name})
+        line[split] = {
             "queries": len(levels),
             "levels": summarise_levels(levels),
-            "children": round(float(np.mean(children)), 3),
-            "scanned": round(float(np.mean(scanned)), 4),
-            **({"hops": summarise_hops(hops)} if leg.hops else {}),
+            "children": round(float(np.mean([n for walk in levels for one in walk for n in one.children])), 3),
+            "scanned": round(
+                float(np.mean([sizes[walk.leaves].sum() for _, walk in walks])) / workspace.snapshot.size, 4
+            ),
         }
-    return lines
+    return list(lines.values())
+
+
+def _first_hop(one: Evidence, tree: TreeView) -> list[frozenset[int]]:
+    parent = tree.parent.tolist()
+    return [list_ancestors(parent, tree.leaf_of_row[rows].tolist()) for rows in one.groups[1].values()]
+
+
+def measure_bridges(queries: Sequence[Evidence], workspace: Workspace, tree: TreeView) -> dict[str, Any]:
+    """The error of each hop of `hcr-margin`, by split."""
+    leg, snapshot = Beam(hops=2), workspace.snapshot
+    found: dict[str, list[list[HopOutcome]]] = defaultdict(list)
+    for one in (one for one in queries if max(one.groups) > 1):
+        log = leg.find(one.query, snapshot, 10).notes[-1].data["routing"]
+        reached = np.concatenate([tree.rows(leaf) for leaf in log["leaves"]])
+        names = {
+            hop: [snapshot.ids(np.array(rows)).tolist() for rows in groups.values()]
+            for hop, groups in one.groups.items()
+        }
+        found[one.split].append(measure_hops(log, snapshot.ids(reached).tolist(), names))
+    return {split: summarise_hops(outcomes) for split, outcomes in found.items()}
 
 
 def measure_found(pipeline: Pipeline, queries: Sequence[Evidence], workspace: Workspace) -> dict[str, Any]:
@@ -151,9 +192,9 @@ def measure_times(queries: Sequence[Evidence], workspace: Workspace, rounds: int
     for run in runs.values():  # load models, fill caches of token codes
         for place in range(len(queries)):
             run(place)
-    times = time_in_turns(runs, len(queries), rounds)
+    times = time_both(runs, len(queries), rounds)
     ratios = {
-        f"{name} over {flat}": {p: round(times[name][p] / times[flat][p], 2) for p in ("p50_ms", "p95_ms")}
+        f"{name} over {flat}": {kind: round(times[name][kind] / times[flat][kind], 2) for kind in times[flat]}
         for flat in ("flat-strong", "hybrid+rerank")
         for name in times
         if name.startswith(("hcr", "leg"))
@@ -161,48 +202,70 @@ def measure_times(queries: Sequence[Evidence], workspace: Workspace, rounds: int
     return {"timed_queries": len(queries), "times": times, "ratios": ratios}
 
 
-def measure_world(folder: Path, rounds: int, timed_queries: int) -> dict[str, Any]:
+def time_both(runs: dict[str, Callable[[int], Any]], count: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Wall time and processor time of every run on every query, alternating; the fastest round of each query counts.
+
+    Processor time hardly depends on what else the machine does, but adds up the threads of a run.
+    """
+    names = list(runs)
+    best = {name: np.full((2, count), np.inf) for name in names}
+    for turn in range(rounds):
+        for place in range(count):
+            shift = (turn * 2 + place) % len(names)
+            for name in names[shift:] + names[:shift]:
+                start = time.perf_counter(), time.process_time()
+                runs[name](place)
+                spent = time.perf_counter() - start[0], time.process_time() - start[1]
+                best[name][:, place] = np.minimum(best[name][:, place], spent)
+    return {
+        name: {
+            **percentiles(best[name][0].tolist()),
+            **{f"cpu_{kind}": value for kind, value in percentiles(best[name][1].tolist()).items()},
+        }
+        for name in names
+    }
+
+
+def measure_world(
+    folder: Path, known: dict[str, Any], parts: Sequence[str], routers: Sequence[Router], rounds: int, most: int
+) -> dict[str, Any]:
+    """Measure some parts of a world; the others are kept as they are known."""
     with prepare(load(str(folder), "dev")) as workspace:
         snapshot = workspace.snapshot
         assert isinstance(snapshot, TreeSnapshot)
         tree = snapshot.tree()
         queries = read_queries(folder, workspace)
+        some = queries[:: max(1, len(queries) // most)]
         print(f"{folder.name}: {snapshot.size:,} chunks, {len(queries)} queries", flush=True)
-        walks = []
-        for router in ROUTERS:
-            for name, settings in EXPANSIONS.items():
-                leg = Beam(router, hops=1 if name == "margin 1..8" else 0, **settings)
-                walks.append({"router": router, "expansion": name, **measure_walks(leg, queries, workspace, tree)})
-                print(json.dumps(walks[-1]), flush=True)
-        found = {
-            name: measure_found(pipeline, queries, workspace)
-            for name, pipeline in make_pipelines().items()
-            if name in ("flat-strong", "flat-strong-xlink", "hcr, maxpool", "hcr-margin, nodes")
-            or name == "hcr-margin, nodes, beam only"
-        }
-        print(json.dumps(found), flush=True)
-        step = max(1, len(queries) // timed_queries)
-        timed = measure_times(queries[::step], workspace, rounds)
-        print(json.dumps(timed), flush=True)
-        return {
-            "chunks": snapshot.size,
-            "nodes": np.bincount(tree.level).tolist(),
-            "walks": walks,
-            "found": found,
-            **timed,
-        }
+        world: dict[str, Any] = {**known, "chunks": snapshot.size, "nodes": np.bincount(tree.level).tolist()}
+        if "walks" in parts:
+            kept = [line for line in known.get("walks", ()) if line["router"] not in routers]
+            world["walks"] = kept + measure_walks(queries, workspace, tree, routers, "rerank" in parts)
+        if "bridges" in parts:
+            world["bridges"] = measure_bridges(queries, workspace, tree)
+        if "found" in parts:
+            pipelines = make_pipelines()
+            world["found"] = {name: measure_found(pipelines[name], queries, workspace) for name in FOUND}
+        if "times" in parts:
+            world |= measure_times(some, workspace, rounds)
+        print(json.dumps(world), flush=True)
+        return world
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", nargs="+", type=Path, required=True)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--routers", nargs="+", choices=ROUTERS, default=list(ROUTERS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--timed", type=int, default=200, help="queries whose times are measured")
     options = parser.parse_args()
     path = RECEIPTS / f"{NAME}.json"
     worlds = json.loads(path.read_text("utf-8"))["measured"]["worlds"] if path.exists() else {}
     for folder in options.worlds:
-        worlds[folder.name] = measure_world(folder, options.rounds, options.timed)
+        worlds[folder.name] = measure_world(
+            folder, worlds.get(folder.name, {}), options.parts, options.routers, options.rounds, options.timed
+        )
         settings = {"splits": SPLITS, "expansions": EXPANSIONS, "margin": Beam().margin}
         print(write_receipt(NAME, {**settings, "worlds": dict(sorted(worlds.items()))}), flush=True)
 

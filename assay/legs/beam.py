@@ -101,7 +101,7 @@ class Beam:
         entities = QueryEntities.find(query, snapshot)
         scores = self._score_nodes(query, tree, weights, entities)
         reranker, notes = self._open_reranker(query, snapshot, tree, scores)
-        walk = walk_down(tree, scores, self._expansion, reranker)
+        walk = walk_down(tree, scores, self.expansion, reranker)
         rows, paths = _rows_of_leaves(tree, scores, walk)
         scored = _score_leaf_rows(query, snapshot, rows, weights, entities, scores)
         value = scored.score if self.path == 1.0 else self.path * scored.score + (1.0 - self.path) * paths
@@ -122,7 +122,8 @@ class Beam:
         return top(arrange(ranking), k).noted(*notes)
 
     @property
-    def _expansion(self) -> Expansion:
+    def expansion(self) -> Expansion:
+        """How children are chosen."""
         weight = self.rerank_weight if self.rerank else 0.0
         return Expansion(self.expand, self.margin, self.most, self.prefilter, weight, self.path, self.diversity)
 
