@@ -32,7 +32,6 @@ from assay.bench.lab import file_name
 from assay.bench.receipt import Receipt, write
 from assay.bench.router_report import build_arms, measure_router, render_router_report
 from assay.bench.router_report.assemble import router_metrics
-from assay.bench.router_report.measure import run_questions
 from assay.bench.run_columns import read_columns
 from assay.bench.runner import Bench, RunPlan, get_mean
 from assay.bench.stats import PairedComparison
@@ -132,6 +131,18 @@ def calibrate_triggers(name: str, dev: Bench, floor: float) -> dict[str, Mapping
     return chosen
 
 
+def count_fired(first: str, whens: Mapping[str, Mapping[str, Any]], bench: Bench, floor: float) -> dict[str, float]:
+    """Trigger → the share of questions for which it asks the second source, given what the first found."""
+    fired = dict.fromkeys(whens, 0)
+    pipeline = from_dict(config(first, None, "rrf", floor))
+    triggers = {use: read_trigger(when, "when") for use, when in whens.items()}
+    for query, answer in answer_alone(pipeline, bench):
+        rankings = pipeline.group_rankings({"first": answer.trace[0].ranking}, answer.snapshot)
+        for use, trigger in triggers.items():
+            fired[use] += trigger.fires(query, rankings, answer.snapshot, pipeline.k).yes
+    return {use: count / len(bench.dataset.scored) for use, count in fired.items()}
+
+
 def systems(first: str, whens: Mapping[str, Mapping[str, Any]], floor: float) -> Iterator[tuple[str, str, str, System]]:
     """(first, trigger, fusion, system)."""
     for use, when in whens.items():
@@ -157,8 +168,11 @@ def run(name: str, bar: Any) -> dict[str, Any]:
         chosen = [*(alone[first].first for first in FIRSTS), alone["words"].second, *(row[3] for row in rows)]
         receipts = lab.run(dataset, chosen, workspace, plan, out=OUT, progress=bar.step).receipts
         bench = Bench(dataset, workspace, plan)
-        table = [_build_row(first, use, fusion, system, receipts, alone[first].first.name, bench, bar)
-                 for first, use, fusion, system in rows]  # fmt: skip
+        used = {first: count_fired(first, whens[first], bench, floor) for first in FIRSTS}
+        table = [
+            _build_row(first, use, fusion, system, receipts, alone[first].first.name, used[first][use])
+            for first, use, fusion, system in rows
+        ]
         routers = {
             "router": load_pipeline("router"),
             "router floor": from_dict(config("floor words", whens["floor words"]["fewer_than"], "append_fill", floor)),
@@ -166,10 +180,11 @@ def run(name: str, bar: Any) -> dict[str, Any]:
         }
         reports = {who: report(dataset, pipeline, who, workspace, bar) for who, pipeline in routers.items()}
         if name == RECORDED[0]:
-            recorded = from_dict(
-                config("words", whens["words"]["margin_below"], "rrf", second={"use": "recorded", "path": SLOW})
-            )
-            reports["router slow"] = report(load(*RECORDED), recorded, "router slow", workspace, bar)
+            asked = config("words", whens["words"]["margin_below"], "rrf", second={"use": "recorded", "path": SLOW})
+            patient = deepcopy(asked)
+            patient["budget_ms"], patient["legs"]["second"]["cap_ms"] = 4_000, 3_000
+            for who, settings in (("router slow", asked), ("router slow patient", patient)):
+                reports[who] = report(load(*RECORDED), from_dict(settings), who, workspace, bar)
     sources = {first: _summarise_alone(receipts[alone[first].first.name]) for first in FIRSTS}
     return {
         "questions": len(dataset.scored),
@@ -233,20 +248,10 @@ def _interval_of(receipts: PairedComparison) -> list[float]:
 
 
 def _build_row(
-    first: str,
-    use: str,
-    fusion: str,
-    system: System,
-    receipts: Mapping[str, Receipt],
-    base: str,
-    bench: Bench,
-    bar: Any,
+    first: str, use: str, fusion: str, system: System, receipts: Mapping[str, Receipt], base: str, used: float
 ) -> dict[str, Any]:
     """One router: how often stage 2 ran, its gain over the first source alone, and its cost."""
-    assert system.pipeline is not None
     receipt = receipts[system.name]
-    questions = run_questions(bench, system.pipeline, lambda: 0.0, bar.step)
-    used = sum(question.facts["stage2_used"] for question in questions)
     tests = compare_columns(
         read_columns(receipts[base]), [read_columns(receipt)], [(metric, ALL) for metric in ("R@10", "nDCG@10")]
     )
@@ -256,13 +261,12 @@ def _build_row(
         "trigger": use,
         "threshold": next(iter(settings.values()), None),
         "fusion": fusion,
-        "used": round(used / len(questions), 4),
-        "added": round(sum(question.facts["stage2_added_count"] for question in questions) / len(questions), 3),
+        "used": round(used, 4),
         "R@10": round(get_mean(receipt, "R@10") or 0.0, 4),
         "nDCG@10": round(get_mean(receipt, "nDCG@10") or 0.0, 4),
         "gain": {test.metric: _interval_of(test.paired) for test in tests},
-        "ms": cost(receipt, receipts[f"{first} always {fusion}"], used / len(questions)),
-    }  # fmt: skip
+        "ms": cost(receipt, receipts[f"{first} always {fusion}"], used),
+    }
 
 
 def main() -> None:

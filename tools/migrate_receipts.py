@@ -88,8 +88,8 @@ def manifest(paths: Iterable[Path], root: Path) -> list[str]:
 
 
 def report_digest(report: Mapping[str, Any]) -> str:
-    """A router report's digest covers everything but its latencies."""
-    body = _without(report, "latency", "digest")
+    """A router report's digest covers everything but its latencies and the verdict on them."""
+    body = _without(report, "latency", "verdict", "digest")
     body["results"] = [
         {**_without(row, *_TIMES), "two_stage": _without(row["two_stage"], *_TIMES)} for row in report["results"]
     ]

@@ -6,7 +6,10 @@
     python -m tools.replay_receipts --lexical              # systems without vectors, on indexes without vectors
 
 Receipts are grouped by dataset and index settings, so each corpus is indexed once and each query embedded once; indexes
-are kept in the user's cache, so a run that was interrupted (Ctrl-C) goes on quickly. Outcomes:
+are kept in the user's cache, so a run that was interrupted (Ctrl-C) goes on quickly. Routers are replayed in a
+temporary folder with their sources: the LanceDB table, the small store and the recording that
+benchmarks/router_sources.py builds
+for their dataset. Outcomes:
 
     same             the run gave the same digest again
     same rankings    every ranking and score is the same; the index or a finding is not
@@ -27,19 +30,26 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from assay.bench.gates.rules import load_rules as load_rules
+from assay.bench.datasets import load
+from assay.bench.gates.rules import load_rules
 from assay.bench.gates.verdicts import judge_receipt
 from assay.bench.receipt import Receipt, ReceiptError, compute_digest, read, write
-from assay.bench.replay import replay_all
+from assay.bench.replay import ReceiptReplay, replay_all
 from assay.bench.router_report.assemble import SUMMARY
 from assay.bench.systems import from_spec
+from assay.bench.workspace import prepare
 from assay.cli.progress import progress_bars
 from assay.errors import AssayError
+from assay.sources.open_cache import close_all
 from assay.types import Progress
+from benchmarks.router_sources import build_sources
 from tools.migrate_receipts import FOLDERS, REPORT, ROOT, report_digest
 
 Outcome = Literal["same", "same rankings", "consistent", "differs", "not replayable"]
@@ -81,11 +91,44 @@ def check_all(
     chosen = {p: r for p, r in runs.items() if not systems or r.canonical["system"]["name"] in systems}
     if lexical:
         chosen = {path: receipt for path, receipt in chosen.items() if not _uses_vectors(receipt)}
-    for path, result in replay_all(chosen, progress=progress, embedder="none" if lexical else None):
+    sourced = {path: receipt for path, receipt in chosen.items() if reads_sources(receipt)}
+    plain = {path: receipt for path, receipt in chosen.items() if path not in sourced}
+    for path, result in chain(
+        replay_all(plain, progress=progress, embedder="none" if lexical else None),
+        replay_with_sources(sourced, progress),
+    ):
         if out is not None and result.again is not None:
             write(result.again, out / _relative(path))
         explained = result.outcome == "differs" and result.other_vectors
         yield Check(path, "run", result.outcome, (*([OTHER_VECTORS] if explained else []), *result.details))
+
+
+def reads_sources(receipt: Receipt) -> bool:
+    """Whether the system searches something beside the corpus: a table, another store, a recording."""
+    spec = receipt.canonical["system"].get("spec")
+    legs = spec.get("legs", {}) if isinstance(spec, Mapping) else {}
+    return any("source" in leg for leg in legs.values())
+
+
+def replay_with_sources(
+    receipts: Mapping[Path, Receipt], progress: Progress = lambda *_: None
+) -> Iterator[tuple[Path, ReceiptReplay]]:
+    """Replay receipts of routers in a temporary folder that has their sources, built anew for each dataset."""
+    by_source: dict[str, dict[Path, Receipt]] = {}
+    for path, receipt in receipts.items():
+        by_source.setdefault(receipt.canonical["dataset"]["source"], {})[path.resolve()] = receipt
+    for source, members in by_source.items():
+        with TemporaryDirectory() as folder, chdir(folder):
+            try:
+                dataset = load(source, "all")
+                with prepare(dataset, progress=progress) as workspace:
+                    build_sources(dataset, workspace, progress)
+            except AssayError as error:  # no data, no model, no LanceDB
+                for path, receipt in members.items():
+                    yield path, ReceiptReplay(receipt, None, (error.message,))
+                continue
+            yield from replay_all(members, progress=progress)
+            close_all()  # the next dataset has sources of the same names
 
 
 def _uses_vectors(receipt: Receipt) -> bool:
@@ -101,7 +144,9 @@ def _uses_vectors(receipt: Receipt) -> bool:
 def _check_other(path: Path, content: Mapping[str, Any], runs: Mapping[str, Receipt]) -> tuple[str, Outcome, list[str]]:
     if content.get("schema") == REPORT:
         return ("router report", *_conclude(_check_report(content, runs)))
-    kind = str(content.get("kind", "measurement"))
+    kind = str(content.get("kind", "recording" if "results" in content else "measurement"))
+    if kind == "recording":
+        return kind, "not replayable", ["answers and times of a source as they came; routers are replayed with them"]
     if kind == "gate":
         return (kind, *_check_gate(read(path), runs))
     if kind == "fusion":
