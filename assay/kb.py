@@ -334,8 +334,8 @@ class KnowledgeBase(Closeable):
         vector: Vector | None = None,
     ) -> Answer:
         """Answer a question. `at` is the scoring clock and hides chunks created later; `snapshot` reads an old
-        state; `budget` keeps what fits into so many tokens; `sort` puts the best in another order (recency,
-        importance). See docs/tutorial.md for each of them at work."""
+        state; `budget` adds a context of at most so many tokens (`answer.context`); `sort` puts the best in another
+        order (recency, importance). See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
         chosen = self.pipeline(pipeline, budget, sort)

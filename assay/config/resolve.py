@@ -1,4 +1,4 @@
-"""The pipeline that a caller names: a preset, a file or a value, with another order or a token budget added."""
+"""The pipeline that a caller names: a preset, a file or a value, with another order or a packer added."""
 
 from __future__ import annotations
 
@@ -6,23 +6,35 @@ from dataclasses import replace
 from functools import lru_cache
 
 from assay.config.load import load, with_digest
-from assay.config.registry import build_component
+from assay.config.registry import build_component, registered_name, settings_of
+from assay.engine.checks import check_whole
+from assay.engine.context import Packer
 from assay.engine.pipeline import Pipeline, StepPlan
 from assay.score.importance import Importance
-from assay.select.budget import Budget
+from assay.select.context.coverage import Coverage
 
 
 def resolve(pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance") -> Pipeline:
     """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place of a
-    prior by importance; a token budget becomes the last step."""
+    prior by importance. A token budget is given to the pipeline's packer, or to a coverage packer."""
     chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
     steps = list(chosen.steps)
     if sort != "relevance":
         steps = [plan for plan in steps if not isinstance(plan.step, Importance)]
         steps.append(StepPlan("sort", build_component("step", "sort", {"by": sort}, "sort")))
+    packer = chosen.packer
     if budget is not None:
-        steps.append(StepPlan("budget", Budget(tokens=budget)))
-    return chosen if steps == list(chosen.steps) else with_digest(replace(chosen, steps=tuple(steps)))
+        check_whole("budget", budget, 1)
+        packer = Coverage(tokens=budget) if packer is None else with_budget(packer, budget)
+    same = steps == list(chosen.steps) and packer == chosen.packer
+    return chosen if same else with_digest(replace(chosen, steps=tuple(steps), packer=packer))
+
+
+def with_budget(packer: Packer, budget: int) -> Packer:
+    """The same packer with another budget."""
+    settings = {**settings_of(packer), "tokens": budget}
+    changed: Packer = build_component("packer", registered_name("packer", packer), settings, "context")
+    return changed
 
 
 @lru_cache(maxsize=32)

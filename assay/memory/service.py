@@ -216,16 +216,17 @@ class MemoryService(Closeable):
         tags: Iterable[str] = (),
         pipeline: str | Pipeline | None = None,
         adaptive: bool = True,
+        budget: int | None = None,
     ) -> RecallAnswer:
         """The memories that answer a query, best first, at most k.
 
         `at` is the clock: what was created later, had expired by then or was superseded by then is not recalled; a
         superseded memory that is found is served as its successor, with a note. `tags` must all be there. `pipeline`
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
-        up, and `skipped` says why.
+        up, and `skipped` says why. `budget` adds a context of at most so many tokens, packed from the memories served.
         """
         request = RecallQuery(
-            query, resolve_moment(at, self._now()), k, category, check_tags(tags), self._pipeline(pipeline)
+            query, resolve_moment(at, self._now()), k, category, check_tags(tags), self._pipeline(pipeline, budget)
         )
         return recall(self.kb, self._view(scopes), request, adaptive=adaptive)
 
@@ -301,8 +302,8 @@ class MemoryService(Closeable):
 
     # --
 
-    def _pipeline(self, pipeline: str | Pipeline | None) -> Pipeline:
-        return self.kb.pipeline(self.pipeline if pipeline is None else pipeline)
+    def _pipeline(self, pipeline: str | Pipeline | None, budget: int | None = None) -> Pipeline:
+        return self.kb.pipeline(self.pipeline if pipeline is None else pipeline, budget)
 
     def _now(self) -> float:
         return resolve_moment(None, self.clock())

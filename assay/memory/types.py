@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from assay.engine.answer import Answer, ChunkStep, Hit, Status
+from assay.engine.context import PackedContext
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
@@ -147,7 +148,8 @@ class RecalledMemory:
 class RecallAnswer:
     """The answer of a recall. `skipped` says why nothing was looked up ("" otherwise); `notes` say what happened to
     memories after the pipeline (superseded ones served as their successors); `remarks` are the notes of its steps
-    (which reranker ran, what was dropped and why); `answer` has the whole trace."""
+    (which reranker ran, what was dropped and why); `answer` has the whole trace; `context` packs the memories into a
+    token budget, where one was asked for."""
 
     query: str
     hits: tuple[RecalledMemory, ...]
@@ -156,6 +158,7 @@ class RecallAnswer:
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     answer: Answer | None = field(default=None, repr=False, compare=False)
+    context: PackedContext | None = None
 
     @property
     def word(self) -> str:
@@ -174,6 +177,7 @@ class RecallAnswer:
             "notes": list(self.notes),
             "remarks": list(self.remarks),
             "trace": self.answer.to_json()["trace"] if self.answer else [],
+            "context": self.context.to_json() if self.context else None,
         }
 
 

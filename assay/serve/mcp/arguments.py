@@ -16,6 +16,7 @@ from assay.memory.types import CATEGORIES
 MAX_TEXT = 100_000
 MAX_QUERY = 10_000
 MAX_LABEL = 100
+MAX_BUDGET = 100_000
 MAX_TAGS = 64
 MAX_PROBLEMS = 5
 """Problems listed in one error."""
@@ -65,6 +66,9 @@ class RecallArguments(ToolArguments):
     at: Date | None = Field(None, description=f"Recall as of this moment; default now. {_DATE}")
     adaptive: bool = Field(
         False, description="True when the query is a user's message as it came: small talk is then not looked up."
+    )
+    budget: int | None = Field(
+        None, ge=1, le=MAX_BUDGET, description="Also pack a `context` of at most so many tokens, with citations."
     )
     scope: Scope | None = Field(None, description=_SCOPE)
 

@@ -59,6 +59,7 @@ def _recall(memory: MemoryService, args: arguments.RecallArguments, limits: Scop
         category=args.category,
         tags=args.tags,
         adaptive=args.adaptive,
+        budget=args.budget,
     )
     return recalled.to_json()
 
