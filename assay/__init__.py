@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay import plugins as plugins
     from assay.config.load import load as load_pipeline
     from assay.engine.answer import Answer, Hit
+    from assay.engine.context import PackedContext
     from assay.engine.pipeline import Pipeline
     from assay.engine.trace import ChunkStep, Degradation, Span, Status
     from assay.errors import (
@@ -58,6 +59,7 @@ __all__ = [
     "MissingExtra",
     "ModelError",
     "OutOfTime",
+    "PackedContext",
     "Pipeline",
     "QueryError",
     "Reason",
@@ -77,6 +79,7 @@ _MODULES = {
     **dict.fromkeys(("Explanation", "KnowledgeBase", "open"), "assay.kb"),
     **dict.fromkeys(("ChunkStep", "Degradation", "Span", "Status"), "assay.engine.trace"),
     "AddReport": "assay.sync",
+    "PackedContext": "assay.engine.context",
     "Chunk": "assay.types",
     "Pipeline": "assay.engine.pipeline",
 }

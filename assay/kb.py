@@ -346,9 +346,9 @@ class KnowledgeBase(Closeable):
     ) -> Answer:
         """Answer a question. `at` is the scoring clock and hides chunks created later; `since` and `until` keep chunks
         created between, by date or in words ("last week", counted from `at`, else from now); `snapshot` reads an old
-        state; `budget` keeps what fits into so many tokens; `sort` puts the best in another order (recency,
-        importance); `abstain` withholds the results of a question that is judged impossible (`answer.answerability`;
-        None: as the pipeline says). See docs/tutorial.md for each of them at work."""
+        state; `budget` adds a context of at most so many tokens (`answer.context`); `sort` puts the best in another
+        order (recency, importance); `abstain` withholds the results of a question that is judged impossible
+        (`answer.answerability`; None: as the pipeline says). See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
         chosen = self.pipeline(pipeline, budget, sort, abstain)

@@ -1,12 +1,14 @@
 """What the author of a component needs: the types, the protocols to implement, and the engine's helpers.
 
 A component is a frozen dataclass whose fields are its config. Register it in an entry-point group of your package
-(`assay.legs`, `assay.sources`, `assay.triggers`, `assay.fusers`, `assay.steps`, `assay.embedders`, `assay.readers`,
-`assay.triples`, `assay.backends`); `assay components` then lists it. `assay.testing` holds the contract suites.
+(`assay.legs`, `assay.sources`, `assay.triggers`, `assay.fusers`, `assay.steps`, `assay.packers`, `assay.embedders`,
+`assay.readers`, `assay.triples`, `assay.backends`); `assay components` then lists it. `assay.testing` holds the
+contract suites.
 """
 
 from assay.config.load import with_digest
 from assay.engine.checks import check_choice, check_number, check_whole, require_positive, require_unit
+from assay.engine.context import ContextSentence, ContextSource, DroppedSentences, PackCandidate, PackedContext, Packer
 from assay.engine.facts import chunks_of, matches_of, numbers_of, rows_of, vectors_of
 from assay.engine.foreign_chunks import SourceResult, source_result
 from assay.engine.order import arrange, deduplicate, stamp_ranks, top
@@ -70,7 +72,10 @@ __all__ = [
     "Chunk",
     "Component",
     "ConfigError",
+    "ContextSentence",
+    "ContextSource",
     "Document",
+    "DroppedSentences",
     "Embedder",
     "EntityPostings",
     "EntitySnapshot",
@@ -88,6 +93,9 @@ __all__ = [
     "ModelError",
     "NodePayload",
     "Note",
+    "PackCandidate",
+    "PackedContext",
+    "Packer",
     "Part",
     "Preparable",
     "Query",

@@ -20,6 +20,7 @@ from assay.bench.bounds import PIECES, draw_random, rank_judged
 from assay.bench.metrics import default_metrics, parse, score
 from assay.bench.metrics import mean as mean_of
 from assay.bench.metrics import to_json as column
+from assay.bench.metrics.context import split_context
 from assay.bench.receipt import Receipt, canonical_bytes
 from assay.bench.snapshot_cache import CachingSnapshot
 from assay.bench.systems import ORACLE, System
@@ -27,9 +28,12 @@ from assay.bench.types import ALL, Dataset, Piece, Run, TopicDegradation, TopicR
 from assay.bench.workspace import Workspace
 from assay.config.findings import Finding
 from assay.config.preflight import preflight
+from assay.config.resolve import with_budget
 from assay.engine.answer import Answer
+from assay.engine.context import Packer
 from assay.engine.foreign_chunks import FIRST_FOREIGN_ROW
-from assay.engine.pipeline import Pipeline
+from assay.engine.laws import check_context
+from assay.engine.pipeline import Pipeline, read_candidates
 from assay.errors import AssayError
 from assay.protocols import Snapshot
 from assay.types import Progress, Query, Rows
@@ -113,8 +117,29 @@ class Bench:
     def _search(self, pipeline: Pipeline, topic: str) -> TopicResult:
         query = self.query(topic, pipeline.needs("vector"))
         judge = self.workspace.kb.judge(pipeline) if pipeline.abstain else None
-        answer = pipeline.run(query, self.snapshot, k=self.snapshot.size, judge=judge)
-        return self.collect(topic, answer, pipeline.k)
+        answer = replace(pipeline, packer=None).run(query, self.snapshot, k=self.snapshot.size, judge=judge)
+        result = self.collect(topic, answer, pipeline.k)
+        if pipeline.packer is None or not self.dataset.evidence.get(topic):
+            return result
+        contexts, problems = self._pack(pipeline.packer, answer)
+        return replace(result, contexts=contexts, degraded=(*result.degraded, *problems))
+
+    def _pack(
+        self, packer: Packer, answer: Answer
+    ) -> tuple[dict[int, tuple[Piece, ...]], tuple[TopicDegradation, ...]]:
+        """What the packer makes of an answer for the budget of every metric by tokens, and what it did without."""
+        contexts: dict[int, tuple[Piece, ...]] = {}
+        problems: dict[TopicDegradation, None] = {}
+        metrics = [parse(name) for name in self.plan.metrics]
+        for budget in sorted({metric.cutoff for metric in metrics if metric.unit == "token" and metric.cutoff}):
+            sized = with_budget(packer, budget)
+            candidates = list(read_candidates(sized, answer.chosen, answer.snapshot))
+            context = sized.pack(answer.query, candidates, answer.snapshot)
+            check_context(context, candidates)
+            contexts[budget] = split_context(context, {one.citation: one.chunk for one in candidates})
+            notes = (note for note in context.notes if note.kind == "degraded")
+            problems |= dict.fromkeys(TopicDegradation("context", "degraded", note.text) for note in notes)
+        return contexts, tuple(problems)
 
     def collect(self, topic: str, answer: Answer, k: int) -> TopicResult:
         """An answer as the metrics read it: documents by their best chunk, also those from external sources.

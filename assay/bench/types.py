@@ -99,11 +99,15 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk of a context: its document, its text, its length in budget tokens."""
+    """A chunk of a context, or a run of its sentences: its document, its text, its length in budget tokens.
+
+    `header` is what a packer wrote above it; a conflict it identifies is harmless.
+    """
 
     doc_id: str
     text: str
     tokens: int
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,8 @@ class TopicResult:
 
     `failed` is the reason there is no result, "ErrorClass: message"; such a topic scores the metric's default, 0.
     `empty` names the legs that found nothing for it, skipped ones included; `by_leg` says of each leg how many of the
-    first chunks it had found (as many as the pipeline answers with), and how many of them nobody else had.
+    first chunks it had found (as many as the pipeline answers with), and how many of them nobody else had. `contexts`
+    holds what the pipeline's packer made for each budget.
     """
 
     topic: str
@@ -132,6 +137,7 @@ class TopicResult:
     degraded: tuple[TopicDegradation, ...] = ()
     empty: tuple[str, ...] = ()
     by_leg: tuple[tuple[str, int, int], ...] = ()
+    contexts: Mapping[int, tuple[Piece, ...]] = field(default_factory=dict)
 
     @property
     def error(self) -> str:

@@ -49,7 +49,9 @@ def search_options(command: F) -> F:
             default="relevance",
             help="The order of the best results.",
         ),
-        click.option("--budget", type=click.IntRange(1), metavar="TOKENS", help="Keep what fits into so many tokens."),
+        click.option(
+            "--budget", type=click.IntRange(1), metavar="TOKENS", help="Also pack a context of so many tokens."
+        ),
         store_option,
         json_option,
         click.option("--plain", is_flag=True, help="No colours and no bars."),

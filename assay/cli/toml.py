@@ -13,7 +13,7 @@ from assay.engine.pipeline import Pipeline
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-_TABLES = ("legs", "fuse", "step")
+_TABLES = ("legs", "fuse", "step", "context")
 
 
 def resolved_toml(pipeline: Pipeline) -> str:
@@ -35,6 +35,8 @@ def _parts(config: Mapping[str, Any], above: str) -> Iterator[str]:
         yield from ("", f"[{above}fuse]", *_settings(config["fuse"]))
     for step in config.get("step", ()):
         yield from ("", f"[[{above}step]]", *_settings(step))
+    if "context" in config:
+        yield from ("", "[context]", *_settings(config["context"]))
 
 
 def _settings(table: Mapping[str, Any]) -> list[str]:

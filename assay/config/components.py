@@ -30,6 +30,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "stage": ("", {**RERANKERS, **SCORERS}),
     "selector": ("", SELECTORS),
     "step": (GROUPS["step"], {}),
+    "packer": (GROUPS["packer"], TABLES["packer"]),
     "embedder": (EMBEDDER_GROUP, EMBEDDERS),
     "reader": ("assay.readers", READERS),
     "triples reader": (TRIPLES_GROUP, {}),

@@ -11,6 +11,9 @@ use = "rrf"
 c = 60
 [[step]]                     # rerank, score and select, in the order they run
 use = "importance"
+[context]                    # pack a context for a prompt, beside the ranking
+use = "coverage"
+tokens = 400
 """
 
 from __future__ import annotations
@@ -46,12 +49,13 @@ from assay.config.registry import (
     registered_name,
     settings_of,
 )
+from assay.engine.context import Packer
 from assay.engine.pipeline import LegPlan, Pipeline, StepPlan
 from assay.errors import ConfigError, nearest
 from assay.fuse.grouped import Grouped
 from assay.protocols import Fuser
 
-_TOP = ("name", "about", "k", "complete", "budget_ms", "abstain", "legs", "fuse", "step")
+_TOP = ("name", "about", "k", "complete", "budget_ms", "abstain", "legs", "fuse", "step", "context")
 _INSIDE = ("k", "complete", "legs", "fuse", "step")
 
 
@@ -149,7 +153,14 @@ def _read_pipeline(config: Mapping[str, Any], name: str) -> Pipeline:
         complete=read_typed(config, "complete", bool, False),
         budget_ms=read_milliseconds(config, "budget_ms", "the pipeline"),
         abstain=read_typed(config, "abstain", bool, False),
+        packer=_read_packer(config["context"]) if "context" in config else None,
     )
+
+
+def _read_packer(config: Any) -> Packer:
+    settings = dict(as_table(config, "context"))
+    packer: Packer = build_component("packer", take_use(settings, "context"), settings, "context", ("use",))
+    return packer
 
 
 def _read_fuser(config: Any) -> Fuser:
@@ -176,7 +187,12 @@ def to_dict(pipeline: Pipeline) -> dict[str, Any]:
         ],
         **({} if pipeline.budget_ms is None else {"budget_ms": pipeline.budget_ms}),
         **({"abstain": True} if pipeline.abstain else {}),
+        **({} if pipeline.packer is None else {"context": _packer_dict(pipeline.packer)}),
     }
+
+
+def _packer_dict(packer: Packer) -> dict[str, Any]:
+    return {"use": _digest_name("packer", packer), "settings": digested_settings(packer)}
 
 
 def _leg_dict(plan: LegPlan) -> dict[str, Any]:
@@ -224,6 +240,8 @@ def to_config(pipeline: Pipeline) -> dict[str, Any]:
             )
             for plan in pipeline.steps
         ]
+    if pipeline.packer is not None:
+        config["context"] = {"use": registered_name("packer", pipeline.packer), **settings_of(pipeline.packer)}
     return config
 
 

@@ -17,9 +17,10 @@ from assay.legs import LEGS, SOURCES
 from assay.rerank import RERANKERS
 from assay.score import SCORERS
 from assay.select import SELECTORS
+from assay.select.context import PACKERS
 from assay.triggers import TRIGGERS
 
-Kind = Literal["leg", "source", "fuser", "step", "trigger"]
+Kind = Literal["leg", "source", "fuser", "step", "trigger", "packer"]
 
 TABLES: Mapping[str, Mapping[str, str]] = {
     "leg": LEGS,
@@ -27,6 +28,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "fuser": FUSERS,
     "step": {**RERANKERS, **SCORERS, **SELECTORS},
     "trigger": TRIGGERS,
+    "packer": PACKERS,
 }
 GROUPS: Mapping[str, str] = {
     "leg": "assay.legs",
@@ -34,6 +36,7 @@ GROUPS: Mapping[str, str] = {
     "fuser": "assay.fusers",
     "step": "assay.steps",
     "trigger": "assay.triggers",
+    "packer": "assay.packers",
 }
 ALIASES: Mapping[str, Mapping[str, str]] = {"fuser": {"relative_score": "convex"}}
 """Old names that a config may still use: kind → old name → present name. Using one gives a RenamedWarning."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.engine import render
 from assay.engine.answerability import Answerability
+from assay.engine.context import PackedContext
 from assay.engine.foreign_chunks import base_snapshot
 from assay.engine.trace import (
     ChunkStep,
@@ -117,6 +118,8 @@ class Answer:
     """What the store says about itself beside this answer, e.g. that its text is not in the model's language."""
     answerability: Answerability | None = None
     """Whether the store can answer the question within a token budget, and if not, why; None where nobody judged."""
+    context: PackedContext | None = None
+    """Text for a prompt within a token budget, where one was asked for."""
     ms: float = 0.0
     """What it took as a whole; steps that ran in parallel count once. Measured, so it is no part of any digest."""
 
@@ -221,6 +224,9 @@ class Answer:
         for span in self.trace:
             if span.kind == "embed":
                 continue
+            if span.kind == "pack":
+                steps.append(self._context_step(chunk_id, span))
+                continue
             place = _place(span.ranking, chunk_id)
             if place is not None:
                 parts = _score_parts(span.ranking, chunk_id, {}) if span.kind == "leg" else ()
@@ -237,6 +243,22 @@ class Answer:
                 steps.append(ChunkStep(span.name, span.kind, None, None, why))
                 present = False
         return tuple(steps)
+
+    def _context_step(self, chunk_id: str, span: Span) -> ChunkStep:
+        """What the packer took of a chunk: each sentence with its gain, its tokens and what it covers; or why not."""
+        context = self.context
+        source = next((one for one in context.sources if one.chunk_id == chunk_id), None) if context else None
+        if context is None or source is None:
+            reasons = [one.why for one in context.dropped if one.chunk_id == chunk_id] if context else []
+            why = "not in the context: " + ("; ".join(reasons) or "it was not read")
+            return ChunkStep(span.name, span.kind, None, None, why)
+        total, lines = 0.0, []
+        for one in context.sentences:
+            if one.citation == source.citation:
+                total += one.gain
+                name = f"{one.cost} tokens" + (f" ({', '.join(one.covers)})" if one.covers else "")
+                lines.append(ScorePart(name, "add", one.gain, total))
+        return ChunkStep(span.name, span.kind, source.citation, total, lines=tuple(lines))
 
     def contributions(self, k: int | None = None) -> tuple[Contribution, ...]:
         """What each leg did for the first `k` chosen (all of them when no k is named)."""

@@ -5,10 +5,11 @@ Numbers as in ARCHITECTURE.md. A broken law is a bug in a component, so it raise
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from assay.engine.context import PackCandidate, PackedContext
 from assay.engine.order import TIE_BREAK, is_arranged
 from assay.errors import LawBroken
 from assay.protocols import Snapshot
@@ -92,3 +93,13 @@ def _rows(ranking: Ranking) -> set[int] | None:
     """The rows of a ranking, which tell its candidates apart faster than ids; None where one is not known."""
     rows: set[int] = set() if ranking.rows is None else set(ranking.rows.tolist())
     return None if ranking.rows is None or -1 in rows else rows
+
+
+def check_context(context: PackedContext, candidates: Sequence[PackCandidate]) -> None:
+    """Law 11: a context is within its budget, cites candidates only, and quotes them."""
+    if context.tokens > context.budget:
+        raise LawBroken(f"context: {context.tokens} tokens are above the budget of {context.budget} (law 11)")
+    texts = {candidate.citation: candidate.chunk.text for candidate in candidates}
+    for sentence in context.sentences:
+        if texts.get(sentence.citation, "")[sentence.start : sentence.end] != sentence.text:
+            raise LawBroken(f"context: [{sentence.citation}] does not say what it is quoted with (law 11)")

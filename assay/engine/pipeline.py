@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from assay.engine.answer import Answer, Degradation, Outcome, Span, SpanKind, Status
 from assay.engine.answerability import Answerability, Judge
 from assay.engine.complete import complete_scores
+from assay.engine.context import PackCandidate, PackedContext, Packer
 from assay.engine.digests import normalise_vector, query_digest, ranking_digest
 from assay.engine.executor import CostExecutor, Executor, Job, leg_job, step_job
+from assay.engine.facts import chunks_of
 from assay.engine.foreign_chunks import SourceResult, attach
-from assay.engine.laws import check_ranking, check_rows, check_same_ids, check_subset, check_tier_kept, check_united
+from assay.engine.laws import (
+    check_context,
+    check_ranking,
+    check_rows,
+    check_same_ids,
+    check_subset,
+    check_tier_kept,
+    check_united,
+)
 from assay.engine.order import deduplicate, stamp_ranks, top
 from assay.engine.overfetch import cut_to_candidates
 from assay.engine.plan import LegPlan, StepPlan
@@ -36,7 +46,8 @@ class Pipeline:
     `k` is what triggers read, and the length of an answer when the caller names none; asking for fewer gives a prefix
     (law 9). With `complete` the fuser sees every leg's score of every candidate, see complete.py. `budget_ms` bounds
     all legs and steps together, but never drops the first leg, unless that has a trigger. With `abstain` a question
-    that is judged impossible gets no results; they are on the trace.
+    that is judged impossible gets no results; they are on the trace. `packer` makes a context for a prompt from the
+    ranking, which stays as it is; a question from which the pipeline abstains has none.
     """
 
     name: str
@@ -48,6 +59,7 @@ class Pipeline:
     digest: str = field(default="", compare=False)
     budget_ms: float | None = None
     abstain: bool = False
+    packer: Packer | None = None
 
     def __post_init__(self) -> None:
         if not self.legs:
@@ -84,19 +96,23 @@ class Pipeline:
         chosen = top(ranking, self.k if k is None else k)
         answerability = None if judge is None else run.judge(judge, query)
         kept = run.abstain(answerability, chosen) if self.abstain else chosen
+        abstained = len(kept) < len(chosen)
+        context = run.pack(self.packer, query, ranking) if self.packer and not abstained else None
         return Answer(
             query=query,
             chosen=kept,
             trace=tuple(run.spans),
-            status=Status(len(kept), tuple(run.problems), abstained=len(kept) < len(chosen)),
+            status=Status(len(kept), tuple(run.problems), abstained=abstained),
             digests={
                 "pipeline": self.digest,
                 "snapshot": snapshot.digest,
                 "query": query_digest(query),
                 **run.source_digests,
+                **({} if context is None else {"context": context.digest}),
             },
             snapshot=run.snapshot,
             answerability=answerability,
+            context=context,
             ms=(clock() - start) * 1000.0,
         )
 
@@ -127,8 +143,8 @@ class Pipeline:
         return cut_to_candidates(ranking, self.group_rankings({plan.name: ranking}, snapshot)[plan.name], plan.k)
 
     def needs(self, what: str) -> bool:
-        parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps))
-        return any(what in getattr(part, "wants", part.needs) for part in parts if part is not None)
+        parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps), self.packer)
+        return any(what in wanted(part) for part in parts if part is not None)
 
 
 class _Run:
@@ -282,6 +298,15 @@ class _Run:
         kept = chosen.take(slice(0)).noted(Note("dropped", why, tuple(chosen.ids.tolist())))
         return self._span("abstain", "select", len(chosen), kept, start)
 
+    def pack(self, packer: Packer, query: Query, ranking: Ranking) -> PackedContext:
+        """Make the context. Packing is neither leg nor step: no deadline skips it, and it changes no ranking."""
+        start = self.clock()
+        candidates = list(read_candidates(packer, ranking, self.snapshot))
+        context = packer.pack(query, candidates, self.snapshot)
+        check_context(context, candidates)
+        self._span("context", "pack", len(candidates), ranking.silent().noted(*context.notes), start, checked=True)
+        return context
+
     def _lacking(self, needs: frozenset[str], query: Query) -> Reason | None:
         """Why a component that needs these cannot run; None when it can."""
         for need in sorted(needs):
@@ -331,6 +356,24 @@ class _Run:
         notes, ranking = ranking.notes, ranking.silent()
         self.spans.append(Span(name, kind, candidates_in, ranking, reason, notes, ms, outcome, trigger))
         return ranking
+
+
+def read_candidates(packer: Packer, ranking: Ranking, snapshot: Snapshot) -> Iterator[PackCandidate]:
+    """The first candidates: as many as the packer asks for, and more until they hold twice the budget."""
+    tokens = first = 0
+    while first < len(ranking) and (first < packer.pool or tokens < 2 * packer.tokens):
+        part = ranking.take(slice(first, first + packer.pool))
+        for place, chunk in enumerate(chunks_of(part, snapshot), first + 1):
+            if chunk is not None:
+                tokens += chunk.tokens
+                yield PackCandidate(place, chunk, float(ranking.score[place - 1]))
+        first += packer.pool
+
+
+def wanted(component: Any) -> frozenset[str]:
+    """What a component would use: what it needs, or more."""
+    found: frozenset[str] = getattr(component, "wants", getattr(component, "needs", frozenset()))
+    return found
 
 
 def _is_ours(component: object) -> bool:

@@ -52,6 +52,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             {"leg": one.leg, "found": one.found, "chosen": one.chosen, "alone": one.alone}
             for one in answer.contributions()
         ],
+        **({} if answer.context is None else {"context": answer.context.to_json()}),
         "digests": {**answer.digests, "answer": answer.digest},
     }
 

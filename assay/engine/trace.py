@@ -9,7 +9,7 @@ from assay.errors import Reason
 from assay.protocols import TriggerDecision
 from assay.types import Note, Op, Ranking
 
-SpanKind = Literal["embed", "leg", "fuse", "stage", "select"]
+SpanKind = Literal["embed", "leg", "fuse", "stage", "select", "pack"]
 Outcome = Literal["ran", "not_triggered", "out_of_time", "failed", "unable"]
 """How a step ended: it ran; its trigger did not fire; its time was over, or would have been; it raised an error; the
 store or the model lacks what it needs."""

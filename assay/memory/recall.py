@@ -7,10 +7,12 @@ by its successor, with a note. Of several chunks of one memory the best one coun
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.engine.answer import Answer, Hit, Status
+from assay.engine.answer import Answer, Degradation, Hit, Status
+from assay.engine.context import PackCandidate, PackedContext
+from assay.engine.laws import check_context
 from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, ModelError
@@ -32,6 +34,7 @@ class RecallQuery:
     category: str | None
     tags: tuple[str, ...]
     pipeline: Pipeline
+    """Its packer, if it has one, packs the memories that are served."""
     range: DateRange | None = None
     """Only memories created in it; `words` is empty."""
 
@@ -54,7 +57,29 @@ def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptiv
     dropped = dict(full_answer.dropped)
     if len(hits) < len(full_answer.hits):
         dropped["limit"] = len(full_answer.hits) - len(hits)
-    return replace(full_answer, hits=hits, dropped=dropped, status=replace(full_answer.status, found=len(hits)))
+    context = _pack(view, request, hits, full_answer.answer)
+    problems = full_answer.status.problems
+    if context is not None:
+        problems += tuple(Degradation("context", note.reason) for note in context.notes if note.kind == "degraded")
+    status = replace(full_answer.status, found=len(hits), problems=problems)
+    return replace(full_answer, hits=hits, dropped=dropped, status=status, context=context)
+
+
+def _pack(
+    view: ScopedView, request: RecallQuery, hits: Sequence[RecalledMemory], answer: Answer | None
+) -> PackedContext | None:
+    """Pack the memories that are served, as they stand now; each is cited by its rank."""
+    packer = request.pipeline.packer
+    if packer is None or answer is None:
+        return None
+    candidates = []
+    for hit in hits:
+        chunks = view.snapshot.chunks(view.rows_of(hit.memory))
+        whole = replace(chunks[0], text=hit.text, tokens=sum(chunk.tokens for chunk in chunks))
+        candidates.append(PackCandidate(hit.rank, whole, hit.score))
+    context = packer.pack(answer.query, candidates, view.snapshot)
+    check_context(context, candidates)
+    return context
 
 
 def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> RecallAnswer:
@@ -65,7 +90,7 @@ def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> Re
     where = view.filter(*view.conditions(request.category, request.tags, request.at, request.range))
     query = Query(text=request.text, at=request.at, where=where)
     executor = kb.executor(request.pipeline)
-    answer = request.pipeline.run(
+    answer = replace(request.pipeline, packer=None).run(
         query,
         view.snapshot,
         _lazy_embedder(kb),

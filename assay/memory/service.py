@@ -235,6 +235,7 @@ class MemoryService(Closeable):
         tags: Iterable[str] = (),
         pipeline: str | Pipeline | None = None,
         adaptive: bool = True,
+        budget: int | None = None,
     ) -> RecallAnswer:
         """The memories that answer a query, best first, at most k.
 
@@ -244,7 +245,7 @@ class MemoryService(Closeable):
         ("in September") raise the memories of that time and exclude none, except "as of March 2024", which is the
         clock; the answer's `range` and `at` show them. `tags` must all be there. `pipeline`
         is another than this memory's own. With `adaptive`, a message that needs no memory ("thanks!") is not looked
-        up, and `skipped` says why.
+        up, and `skipped` says why. `budget` adds a context of at most so many tokens, packed from the memories served.
         """
         (answer,) = self.recall_many(
             (query,),
@@ -257,6 +258,7 @@ class MemoryService(Closeable):
             tags=tags,
             pipeline=pipeline,
             adaptive=adaptive,
+            budget=budget,
         )
         return answer
 
@@ -273,10 +275,11 @@ class MemoryService(Closeable):
         tags: Iterable[str] = (),
         pipeline: str | Pipeline | None = None,
         adaptive: bool = True,
+        budget: int | None = None,
     ) -> tuple[RecallAnswer, ...]:
         """Recall for several queries with the same options, in their order, all from the same state of the store."""
         now = resolve_moment(at, self._now())
-        created, labels, chosen = resolve_range(since, until, now), check_tags(tags), self._pipeline(pipeline)
+        created, labels, chosen = resolve_range(since, until, now), check_tags(tags), self._pipeline(pipeline, budget)
         view = self._view(scope)
         requests = [RecallQuery(query, now, k, category, labels, chosen, created) for query in queries]
         return tuple(recall(self.kb, view, request, adaptive=adaptive) for request in requests)
@@ -358,8 +361,8 @@ class MemoryService(Closeable):
 
     # --
 
-    def _pipeline(self, pipeline: str | Pipeline | None) -> Pipeline:
-        return self.kb.pipeline(self.pipeline if pipeline is None else pipeline)
+    def _pipeline(self, pipeline: str | Pipeline | None, budget: int | None = None) -> Pipeline:
+        return self.kb.pipeline(self.pipeline if pipeline is None else pipeline, budget)
 
     def _check_new_text(self, text: str) -> str:
         """The text of an update, checked like one that is stored."""

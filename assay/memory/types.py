@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from assay.engine.answer import Answer, ChunkStep, Hit, Status
 from assay.engine.answerability import Answerability
+from assay.engine.context import PackedContext
 from assay.ingest.date_bounds import DateRange
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
@@ -164,7 +165,8 @@ class RecalledMemory:
 class RecallAnswer:
     """The answer of a recall. `skipped` says why nothing was looked up ("" otherwise); `notes` say what happened to
     memories after the pipeline (superseded ones served as their successors); `remarks` are the notes of its steps
-    (which reranker ran, what was dropped and why); `answer` has the whole trace.
+    (which reranker ran, what was dropped and why); `answer` has the whole trace; `context` packs the memories into a
+    token budget, where one was asked for.
 
     `found` is how many pieces of memories the legs found, `dropped` how many each step took away: nothing is known
     only where nothing was found. `range` is the period that was asked for, by `since` and `until` or in the query's
@@ -182,6 +184,7 @@ class RecallAnswer:
     range: DateRange | None = None
     at: float | None = None
     answer: Answer | None = field(default=None, repr=False, compare=False)
+    context: PackedContext | None = None
 
     @property
     def word(self) -> str:
@@ -232,6 +235,7 @@ class RecallAnswer:
             "notes": list(self.notes),
             "remarks": list(self.remarks),
             "trace": self.answer.to_json()["trace"] if self.answer else [],
+            "context": self.context.to_json() if self.context else None,
         }
 
 

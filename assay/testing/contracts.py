@@ -1,4 +1,4 @@
-"""Contract suites: what every leg, source, trigger, fuser, stage and selector must do, whoever wrote it.
+"""Contract suites: what every leg, source, trigger, fuser, stage, selector and packer must do, whoever wrote it.
 
 Each check runs a component over generated rankings (short, full of ties, some empty) and raises LawBroken naming
 the law or the missing method, or whatever the component itself raises. Call them from a test:
@@ -23,14 +23,17 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.engine.context import Packer
 from assay.engine.foreign_chunks import SourceResult, attach
-from assay.engine.laws import check_ranking, check_same_ids, check_subset, check_tier_kept
+from assay.engine.laws import check_context, check_ranking, check_same_ids, check_subset, check_tier_kept
 from assay.engine.order import arrange, stamp_ranks
+from assay.engine.pipeline import read_candidates
 from assay.errors import AssayError, LawBroken
 from assay.protocols import Fuser, GroupingFuser, Leg, RowScorer, Selector, Snapshot, Stage, Trigger
 from assay.testing.components import check_component, class_name, reordered
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
 from assay.testing.strategies import UNIT, leg_rankings, rankings
+from assay.text.token_count import count_tokens
 from assay.types import Part, Query, Range, Ranking
 
 TWO_LEGS: Mapping[str, Range] = {"bm25": UNIT, "dense": UNIT}
@@ -256,6 +259,30 @@ def check_selector(selector: Selector, within: Range = UNIT, snapshot: Snapshot 
             raise LawBroken(f"{name}: dropped an id without a reason")
 
     _check_step(lambda step: step.select, selector, within, snapshot or sample_snapshot(), check)
+
+
+def check_packer(packer: Packer, snapshot: Snapshot | None = None, queries: Sequence[Query] = QUERIES) -> None:
+    """A packer stays within its budget and quotes what it cites (11), says what it left out, and repeats itself (5)."""
+    check_component(packer, Packer, "packer")
+    name, view = class_name(packer), snapshot or sample_snapshot()
+
+    @_generated
+    @given(st.sampled_from(queries), rankings(_IDS, UNIT))
+    def holds(query: Query, ranking: Ranking) -> None:
+        candidates = list(read_candidates(packer, ranking, view))
+        context = packer.pack(query, candidates, view)
+        check_context(context, candidates)
+        if count_tokens(context.text) != context.tokens or context.budget != packer.tokens:
+            raise LawBroken(f"{name}: its tokens are not those of its text, or its budget is another (law 11)")
+        if sum(sentence.cost for sentence in context.sentences) != context.tokens:
+            raise LawBroken(f"{name}: the costs of its sentences do not sum up to its tokens")
+        cited = {source.chunk_id for source in context.sources} | {one.chunk_id for one in context.dropped}
+        if cited != {candidate.chunk.id for candidate in candidates}:
+            raise LawBroken(f"{name}: a candidate is neither cited nor dropped with a reason")
+        if packer.pack(query, candidates, view) != context:
+            raise LawBroken(f"{name}: two runs differ (law 5)")
+
+    holds()
 
 
 def _check_step(

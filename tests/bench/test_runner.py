@@ -50,6 +50,22 @@ def test_bm25_by_hand(words: Workspace) -> None:
     assert receipt.canonical["status"] == "measured"
 
 
+def test_a_packer_is_measured_at_every_budget(words: Workspace) -> None:
+    """q3 asks for the second sentence of `tea`; 20 tokens hold it, with its header, and not the first one."""
+    toml = 'k = 10\n[legs.bm25]\nk = 10\n[context]\nuse = "PACKER"\n'
+    bench = Bench(dataset(), words, RunPlan(("A@16tok", "A@400tok", "nDCG@10")))
+    found = {}
+    for packer in ("naive", "coverage"):
+        system = make_system(loads(toml.replace("PACKER", packer)), packer)
+        results = bench.run(system)
+        assert not any(result.failed for result in results)
+        assert sorted(results[2].contexts) == [16, 400]
+        assert not results[0].contexts, "a topic without evidence is not packed"
+        assert all(sum(piece.tokens for piece in pieces) <= size for size, pieces in results[2].contexts.items())
+        found[packer] = bench.receipt(system, results).canonical["scores"]["A@16tok"][2]
+    assert found == {"naive": 0.0, "coverage": 1.0}
+
+
 def test_the_bounds(words: Workspace) -> None:
     bench = Bench(dataset(), words, PLAN)
     oracle = bench.run(load_system("oracle"))

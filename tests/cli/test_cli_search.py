@@ -140,8 +140,22 @@ def test_a_wrong_question_is_an_error_with_a_cure(
 
 def test_budget_and_snapshot(run: Run, store: Path, handbook: Path) -> None:
     whole = json.loads(run("search", "signing key", "--store", store, "--json").stdout)
-    small = json.loads(run("search", "signing key", "--store", store, "--budget", 20, "--json").stdout)
-    assert 0 < sum(hit["tokens"] for hit in small["hits"]) <= 20 < sum(hit["tokens"] for hit in whole["hits"])
+    small = json.loads(run("search", "signing key", "--store", store, "--budget", 40, "--json").stdout)
+    assert [hit["id"] for hit in small["hits"]] == [hit["id"] for hit in whole["hits"]], "the hits stay"
+    assert 0 < small["context"]["tokens"] <= 40
+    assert "context" not in whole
+    alone = run("search", "signing key", "--store", store, "--budget", 40, "--context")
+    assert alone.stdout == small["context"]["text"] + "\n"
+    shown = run("search", "signing key", "--store", store, "--budget", 40, "--plain").stdout
+    assert f"{small['context']['tokens']} of 40 tokens" in shown
+    assert "[1] +" in shown
+    assert "left out of" in shown
+    first = small["context"]["sources"][0]["id"]
+    said = run("explain", "signing key", "--id", first, "--store", store, "--budget", 40).stdout
+    assert re.search(r"context +#1 ", said)
+    assert "tokens (" in said
+    for options in (["--context"], ["--context", "--budget", 40, "--json"]):
+        assert run("search", "signing key", "--store", store, *options).exit_code == 2
     assert run("tag", "before", "--store", store).stdout == "before is v1\n"
     run("rm", "handbook/keys.md", "--store", store)
     assert "Signing" not in run("search", "signing key", "-q", "--store", store).stdout

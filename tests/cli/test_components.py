@@ -106,7 +106,8 @@ def test_the_command(run: Run) -> None:
     assert shown.exit_code == 0
     lines = shown.stdout.splitlines()
     assert [line for line in lines if not line.startswith(" ")] == [
-        "leg", "source", "trigger", "fuser", "stage", "selector", "embedder", "reader", "triples reader", "backend",
+        "leg", "source", "trigger", "fuser", "stage", "selector", "packer", "embedder", "reader", "triples reader",
+        "backend",
     ]  # fmt: skip
     assert any(line.split()[:2] == ["rrf", "assay"] for line in lines)
     assert any(line.split()[:2] == ["twice", "assay-several"] and "Doubles every score." in line for line in lines)

@@ -18,6 +18,7 @@ from assay.engine.answer import Answer
 from assay.engine.laws import check_ranking
 from assay.errors import AssayError, ConfigError, QueryError, StoreError
 from assay.kb import KnowledgeBase
+from assay.text.token_count import count_tokens
 
 RECORDS = [
     {
@@ -192,10 +193,10 @@ def test_nothing_but_told_errors(
         return
     check(answer, k)
     whole = base.search(text, **{**options, "k": 10**6, "budget": None})
-    if budget is None:
-        assert answer.chosen.ids.tolist() == whole.chosen.ids.tolist()[:k], "fewer is not a prefix (law 9)"
-    else:
-        assert sum(hit.chunk.tokens for hit in answer) <= budget
+    assert answer.chosen.ids.tolist() == whole.chosen.ids.tolist()[:k], "fewer is not a prefix (law 9)"
+    assert (answer.context is None) == (budget is None)
+    if answer.context is not None and budget is not None:
+        assert count_tokens(answer.context.text) == answer.context.tokens <= budget
 
 
 def test_an_empty_store(tmp_path: Path) -> None:
@@ -272,8 +273,34 @@ def test_more_than_there_is(base: KnowledgeBase) -> None:
 
 def test_a_budget_of_one(base: KnowledgeBase) -> None:
     answer = base.search("signing key", budget=1)
-    assert len(answer) == 0
-    assert any(note.kind == "dropped" for span in answer.trace for note in span.notes)
+    assert len(answer) > 0
+    assert answer.context is not None
+    assert (answer.context.text, answer.context.tokens) == ("", 0)
+    assert any("nothing fits into 1 tokens" in note.text for span in answer.trace for note in span.notes)
+
+
+def test_a_budget_adds_a_context_and_changes_no_hit(base: KnowledgeBase) -> None:
+    text = "the key gateway word ship"
+    plain, answer = base.search(text, k=3), base.search(text, k=3, budget=20)
+    assert plain.context is None
+    assert answer.chosen.ids.tolist() == plain.chosen.ids.tolist()
+    assert answer.context is not None
+    assert 0 < answer.context.tokens <= 20
+    ranks = {hit.id: hit.rank for hit in answer}
+    assert any(ranks.get(source.chunk_id) == source.citation for source in answer.context.sources)
+    assert answer.trace[-1].kind == "pack"
+    assert answer.to_json()["context"] == answer.context.to_json()
+    assert answer.digests["context"] == answer.context.digest
+    assert "context" not in plain.digests
+    assert "context" not in plain.to_json()
+    first = answer.context.sources[0].chunk_id
+    (step,) = [step for step in base.explain(text, first, budget=20).steps if step.step == "context"]
+    assert step.lines
+    left_out = next(
+        one for one in answer.context.dropped if one.chunk_id not in {s.chunk_id for s in answer.context.sources}
+    )
+    (step,) = [step for step in base.explain(text, left_out.chunk_id, budget=20).steps if step.step == "context"]
+    assert step.why == f"not in the context: {left_out.why}"
 
 
 def test_explaining_anything(base: KnowledgeBase) -> None:

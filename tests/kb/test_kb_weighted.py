@@ -91,7 +91,9 @@ def test_other_orders_leave_the_prior_out(kb) -> None:
     assert names(kb.search("treasure map", pipeline="weighted", sort="recency")) == ["map", "her", "old"]
     assert names(kb.search("treasure map", pipeline="weighted", sort="importance")) == ["old", "her", "map"]
     assert [p.name for p in kb.pipeline("weighted", sort="recency").steps] == ["sort"]
-    assert [p.name for p in kb.pipeline("weighted", 100, "recency").steps] == ["sort", "budget"]
+    budgeted = kb.pipeline("weighted", 100, "recency")
+    assert [p.name for p in budgeted.steps] == ["sort"]
+    assert budgeted.packer.tokens == 100
     assert kb.pipeline("weighted") is kb.pipeline("weighted", sort="relevance")
     with pytest.raises(ConfigError, match="size"):
         kb.search("treasure map", sort="size")

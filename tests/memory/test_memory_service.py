@@ -490,3 +490,23 @@ def test_results_are_json(mem: MemoryService) -> None:
     )
     for one in message:
         assert json.loads(json.dumps(one.to_json(), allow_nan=False))
+
+
+def test_a_budget_packs_the_memories_that_are_served(mem: MemoryService) -> None:
+    old = mem.store("The vault is in room 12. Ada has the key of the vault.").id
+    mem.store("The vault moved to room 34. Bob has the key of the vault now.", supersedes=[old], on_duplicate="force")
+    mem.store("The vault is painted green.", on_duplicate="force")
+    plain, found = mem.recall("where is the vault?", **ASK), mem.recall("where is the vault?", budget=40, **ASK)
+    assert texts(plain) == texts(found)
+    assert plain.context is None
+    assert plain.to_json()["context"] is None
+    assert found.context is not None
+    assert 0 < found.context.tokens <= 40
+    assert "room 34" in found.context.text
+    assert "room 12" not in found.context.text, "a superseded memory is not packed"
+    for sentence in found.context.sentences:
+        assert sentence.text in found.hits[sentence.citation - 1].text, "a citation is a rank"
+    assert found.to_json()["context"]["text"] == found.context.text
+    with pytest.raises(ConfigError, match="budget = 0"):
+        mem.recall("where is the vault?", budget=0, **ASK)
+    assert mem.recall("thanks!", scopes="global", budget=40).context is None

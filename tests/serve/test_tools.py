@@ -132,3 +132,24 @@ def test_every_result_is_what_its_schema_says(store):
                 jsonschema.validate(await call(client, name, **arguments), schemas[name])
 
     run(talk)
+
+
+def test_a_recall_within_a_budget_has_a_context(store):
+    async def talk():
+        async with inside(store) as client:
+            await call(client, "memory_store", text="The staging database of Borealis is called osprey")
+            plain = await call(client, "memory_recall", query="what is the staging database of Atlas called?")
+            packed = await call(
+                client, "memory_recall", query="what is the staging database of Atlas called?", budget=60
+            )
+            bad = await refused(client, "memory_recall", query="x", budget=0)
+            return plain, packed, bad
+
+    plain, packed, bad = run(talk)
+    assert plain["context"] is None
+    assert [hit["memory"]["id"] for hit in packed["hits"]] == [hit["memory"]["id"] for hit in plain["hits"]]
+    context = packed["context"]
+    assert 0 < context["tokens"] <= context["budget"] == 60
+    assert {source["citation"] for source in context["sources"]} <= {hit["rank"] for hit in packed["hits"]}
+    assert context["text"].startswith("[") or context["sources"][0]["header"]
+    assert "budget" in bad

@@ -137,6 +137,10 @@ by = "doc_id"                  # one candidate for each value of this field; wit
 use = "importance"
 name = "importance"            # its name in the trace; by default the name of the component
 cap_ms = 200                   # as for legs; so is cost_ms
+
+[context]                      # packs a context for a prompt from the ranking; the ranking stays as it is
+use = "coverage"
+tokens = 400                   # its budget; `assay search --budget` gives another
 ```
 
 The keys of a component are written in the same table."""
@@ -149,6 +153,7 @@ _TITLES = {
     ),
     "fuser": ("Fusers", "`[fuse]`: merge the legs' rankings into one."),
     "step": ("Steps", "`[[step]]`: rerank, score or select the candidates."),
+    "packer": ("Packers", "`[context]`: write the best sentences that fit into a token budget (docs/context.md)."),
     "trigger": ("Triggers", "`when = { use = … }` of a leg: decides whether it runs."),
 }
 

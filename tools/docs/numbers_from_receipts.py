@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.docs.numbers_from_cascade import WRITERS as CASCADE
+from tools.docs.numbers_from_context import WRITERS as CONTEXT
 from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
@@ -23,7 +24,7 @@ from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import routing_errors, routing_found, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
@@ -31,6 +32,7 @@ _DOCUMENTS = (
     "docs/benchmarks.md",
     "docs/backends.md",
     "docs/cascade.md",
+    "docs/context.md",
     "docs/memory.md",
     "docs/postgres.md",
     "docs/fusion.md",

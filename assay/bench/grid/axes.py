@@ -151,10 +151,15 @@ def _locate(config: dict[str, Any], path: str) -> tuple[dict[str, Any], str]:
         if "fuse" not in config:
             raise ConfigError(f"there is no [fuse] to vary {path!r} in", "start from a pipeline that fuses: --base rrf")
         return _locate_setting(config["fuse"], rest, ["use", *_fields("fuser", config["fuse"]["use"])], config, path)
+    if head == "context":
+        if "context" not in config:
+            raise ConfigError(f"there is no [context] to vary {path!r} in", "start from a pipeline that packs one")
+        packer = config["context"]
+        return _locate_setting(packer, rest, ["use", *_fields("packer", packer["use"])], config, path)
     if head == "step" and len(rest) > 1:
         table = _find_step(config.get("step", []), rest[0], path)
         return _locate_setting(table, rest[1:], ["use", *_fields("step", table["use"])], config, path)
-    raise ConfigError(f"there is no setting {path!r}", "a key starts with k, legs.NAME, fuse or step.NAME")
+    raise ConfigError(f"there is no setting {path!r}", "a key starts with k, legs.NAME, fuse, step.NAME or context")
 
 
 def _locate_setting(
@@ -191,7 +196,7 @@ def _find_step(steps: Sequence[dict[str, Any]], name: str, path: str) -> dict[st
 
 
 def _kind(path: str) -> Kind:
-    kinds: Mapping[str, Kind] = {"legs": "leg", "fuse": "fuser", "step": "step"}
+    kinds: Mapping[str, Kind] = {"legs": "leg", "fuse": "fuser", "step": "step", "context": "packer"}
     return kinds[path.partition(".")[0]]
 
 

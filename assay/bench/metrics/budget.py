@@ -4,6 +4,10 @@
     EP@T       = evidence tokens inside / context tokens    evidence precision, 0 for an empty context
     A@T        = 1 when every group is inside               answerable
     A_strict@T = A@T, and 0 when the context contradicts it
+    AIC@T      = 1 when an answer string stands in it       answer in context
+
+`AIC` reads `Topic.meta["answer"]` or `["answers"]` and compares as SQuAD does: small letters, no punctuation, no
+articles. Topics without an answer string, or with yes or no for one, have no value.
 
 A group is a fact; it is inside if one of its passages is (`context.py`). Topics without marked evidence have no value.
 A failed result has an empty context and scores 0.
@@ -23,7 +27,7 @@ import numpy as np
 
 from assay.bench.metrics.context import BudgetContext, collapse_blanks, fit_budget
 from assay.bench.metrics.names import Metric, MetricError
-from assay.bench.types import Dataset, Evidence, Run, Scores, Topic
+from assay.bench.types import Dataset, Evidence, Piece, Run, Scores, Topic, TopicResult
 from assay.text.token_count import count_tokens
 
 
@@ -50,11 +54,17 @@ def score_budgets(metrics: Sequence[Metric], dataset: Dataset, run: Run) -> dict
             continue
         groups = frozenset(passage.group for passage in evidence)
         for budget, budget_metrics in budgets.items():
-            context = BudgetContext(() if result.failed else fit_budget(result.pieces, budget))
+            context = BudgetContext(() if result.failed else _select_pieces(result, budget))
             reading = ContextReading(dataset.topics[result.topic], context, groups, context.groups(evidence))
             for metric in budget_metrics:
                 values[metric][place] = FORMULAS[metric.measure](reading)
     return values
+
+
+def _select_pieces(result: TopicResult, budget: int) -> tuple[Piece, ...]:
+    """What the packer made for this budget; without a packer, the pieces that fit."""
+    packed = result.contexts.get(budget)
+    return fit_budget(result.pieces, budget) if packed is None else packed
 
 
 def evidence_recall(reading: ContextReading) -> float:
@@ -80,11 +90,33 @@ def strictly_answerable(reading: ContextReading) -> float:
     return 0.0 if contradicted else answerable(reading)
 
 
+def answer_in_context(reading: ContextReading) -> float:
+    answers = [f" {text} " for text in map(normalise_answer, read_answers(reading.topic)) if text]
+    if not answers:
+        return float("nan")
+    texts = [f" {normalise_answer(text)} " for text in reading.context.texts]
+    return float(any(answer in text for answer in answers for text in texts))
+
+
+def read_answers(topic: Topic) -> list[str]:
+    """The answer strings of a topic; none where it is answered by yes or no."""
+    found = topic.meta.get("answers", topic.meta.get("answer", ()))
+    texts = [found] if isinstance(found, str) else found if isinstance(found, Sequence) else []
+    return [text for text in texts if isinstance(text, str) and normalise_answer(text) not in ("yes", "no")]
+
+
+def normalise_answer(text: str) -> str:
+    """Small letters, without punctuation and articles, single blanks."""
+    words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+    return " ".join(word for word in words if word not in ("a", "an", "the"))
+
+
 FORMULAS: dict[str, Callable[[ContextReading], float]] = {
     "ER": evidence_recall,
     "EP": evidence_precision,
     "A": answerable,
     "A_strict": strictly_answerable,
+    "AIC": answer_in_context,
 }
 
 

@@ -1,17 +1,19 @@
 """Builds the context of at most T tokens and finds the evidence in it.
 
-The context is built as `select/budget.py` does by default: pieces in order; a piece that does not fit is skipped and
-the next one is tried; no piece is cut. Tokens are counted by `text/token_count.py`. So a larger budget need not contain
-what a smaller one does.
+The context of a pipeline with a packer is the packer's (`split_context`). Any other is built as `select/budget.py` does
+by default: pieces in order; a piece that does not fit is skipped and the next one is tried; no piece is cut. Tokens are
+counted by `text/token_count.py`. So a larger budget need not contain what a smaller one does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from assay.bench.types import Evidence, Piece
+from assay.engine.context import ContextSentence, PackedContext
+from assay.types import Chunk
 
 
 def collapse_blanks(text: str) -> str:
@@ -30,6 +32,32 @@ def fit_budget(pieces: Sequence[Piece], budget: int) -> tuple[Piece, ...]:
     return tuple(selected)
 
 
+def split_context(context: PackedContext, chunks: Mapping[int, Chunk]) -> tuple[Piece, ...]:
+    """A packer's context as pieces: a run of neighbouring sentences each, with the tokens they added.
+
+    `chunks` maps citations to chunks. The tokens of all pieces together are those of the context.
+    """
+    headers = {source.citation: source.header for source in context.sources}
+    runs: list[list[ContextSentence]] = []
+    for sentence in context.sentences:
+        before = runs[-1][-1] if runs else None
+        text = chunks[sentence.citation].text
+        joined = before is not None and before.citation == sentence.citation
+        if before is not None and joined and not text[before.end : sentence.start].strip():
+            runs[-1].append(sentence)
+        else:
+            runs.append([sentence])
+    return tuple(
+        Piece(
+            chunks[run[0].citation].doc_id,
+            chunks[run[0].citation].text[run[0].start : run[-1].end],
+            sum(sentence.cost for sentence in run),
+            headers[run[0].citation],
+        )
+        for run in runs
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class BudgetContext:
     """The pieces within a token budget."""
@@ -42,7 +70,8 @@ class BudgetContext:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        return tuple(collapse_blanks(piece.text) for piece in self.pieces)
+        """What is written for each piece, its header first."""
+        return tuple(collapse_blanks(f"{piece.header} {piece.text}") for piece in self.pieces)
 
     def holds(self, passage: Evidence) -> bool:
         """Whether the pieces of its document together contain every non-blank character of a passage.

@@ -53,6 +53,7 @@ MEASURES: dict[str, Measure] = {
     "EP": Measure("token", True, (), "the part of the context's tokens that are evidence"),
     "A": Measure("token", True, (), "1 when every fact stands in the context"),
     "A_strict": Measure("token", True, (), "A, and nothing in the context contradicts it"),
+    "AIC": Measure("token", True, (), "1 when an answer string stands in the context"),
 }
 
 _SPELLINGS = {spelling.lower(): name for name, measure in MEASURES.items() for spelling in (name, *measure.aliases)}

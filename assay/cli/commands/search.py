@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     "--abstain/--no-abstain", default=None, help="Withhold the results of a question that is judged impossible."
 )
 @click.option("-q", "--quiet", is_flag=True, help="One line per result: rank, score, id, title, with tabs between.")
+@click.option("--context", "only_context", is_flag=True, help="With --budget: print the context alone, to paste it.")
 @click.option("--fail-empty", is_flag=True, help="Exit with 1 when nothing is found.")
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Keep it to replay it.")
 @click.option("--with-text", is_flag=True, help="Keep the texts of other sources in the record, too.")
@@ -40,6 +41,7 @@ def search(
     plain: bool,
     abstain: bool | None,
     quiet: bool,
+    only_context: bool,
     fail_empty: bool,
     record: Path | None,
     with_text: bool,
@@ -51,9 +53,14 @@ def search(
     not within the token budget (400 without --budget), a line says so and why; --abstain then withholds the results.
     With --record the query, the decisions of its triggers and deadlines, and the results of other sources are written
     to a file, for `assay replay`.
+
+    With --budget the answer also has a context: the sentences that fit into so many tokens, with citations, ready for a
+    prompt. The results stay as they are.
     """
     from assay.cli.terminal import format_json
 
+    if only_context and (as_data or quiet):
+        raise click.UsageError("--context prints text: leave out --json and --quiet")
     if with_text and record is None:
         raise click.UsageError("--with-text keeps texts in a record, and there is none: add --record FILE")
     with open_store(store, pipeline) as base:
@@ -76,7 +83,9 @@ def search(
 
             recorded = replay.record(answer, base.pipeline(pipeline, budget, sort, abstain), with_text=with_text)
             write_text(record, format_json(recorded, indent=1) + "\n")
-        if as_data:
+        if only_context:
+            _show_context(answer)
+        elif as_data:
             click.echo(format_json(answer.to_json(), indent=2))
         elif quiet:
             _show_quietly(answer)
@@ -86,6 +95,18 @@ def search(
             show_answer(answer, base.pipeline(pipeline).name, plain=plain)
     if fail_empty and not len(answer):
         raise click.exceptions.Exit(1)
+
+
+def _show_context(answer: Answer) -> None:
+    """Print the context on stdout, and what went otherwise than planned on stderr."""
+    from assay.cli.terminal import sanitize
+
+    if answer.context is None:
+        raise click.UsageError("--context prints a context, and the pipeline packs none: add --budget TOKENS")
+    for line in answer.context.text.splitlines():
+        click.echo(sanitize(line))
+    for problem in (*answer.status.degraded, *(note.reason for note in answer.context.notes if note.kind == "info")):
+        click.echo(sanitize(str(problem)), err=True)
 
 
 def _show_quietly(answer: Answer) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.terminal import format_date, make_console, sanitize, sanitize_piece, supports_unicode
+from assay.cli.views.context import context_lines
 from assay.cli.views.footer import footer_lines
 from assay.cli.views.layout import flow_pieces, spread_ends, wrap
 from assay.cli.views.no_results import explain_empty
@@ -30,6 +31,8 @@ def show_answer(answer: Answer, pipeline: str, *, plain: bool = False) -> None:
             screen.print(line)
         screen.print()
     for line in () if len(answer) else explain_empty(answer):
+        screen.print(line)
+    for line in () if answer.context is None else context_lines(answer.context, screen):
         screen.print(line)
     for line in footer_lines(answer, pipeline, screen.width):
         screen.print(line)

@@ -91,7 +91,7 @@ def _step(span: Span) -> Text:
         return Text(
             f"{sanitize(span.name)} {'not triggered' if planned else 'skipped'}", "dim" if planned else "yellow"
         )
-    candidates = "" if span.kind == "embed" else f" {len(span.ranking):,} in"
+    candidates = "" if span.kind in ("embed", "pack") else f" {len(span.ranking):,} in"
     return Text(f"{sanitize(span.name)}{candidates} {_time(span.ms)}", "dim")
 
 

@@ -16,6 +16,7 @@ from assay.memory.types import CATEGORIES
 MAX_TEXT = 100_000
 MAX_QUERY = 10_000
 MAX_LABEL = 100
+MAX_BUDGET = 100_000
 MAX_TAGS = 64
 MAX_PROBLEMS = 5
 """Problems listed in one error."""
@@ -63,6 +64,7 @@ class RecallArguments(ToolArguments):
     until: Date | None = Field(None, description=_UNTIL)
     at: Date | None = Field(None, description=f"As of this {_DATE}; default now.")
     adaptive: bool = Field(False, description="Skips small talk.")
+    budget: int | None = Field(None, ge=1, le=MAX_BUDGET, description="Also packs a context of so many tokens.")
     details: bool = Field(False, description="Scores and reasons as JSON.")
     scope: Scope | None = Field(None, description=_SCOPE)
 

@@ -97,6 +97,24 @@ class RangeResult(ToolResult):
     words: str | None = Field(description="the words of the query; such a range raises memories and excludes none")
 
 
+class ContextSourceResult(ToolResult):
+    """A memory that the context cites."""
+
+    citation: int = Field(description="the rank of the memory in `hits`")
+    id: str = Field(description="the chunk that is quoted")
+    header: str
+
+
+class ContextResult(ToolResult):
+    """The sentences that fit into the token budget, with citations, ready for a prompt."""
+
+    text: str
+    tokens: int = Field(description="of the whole text, headers and citations included")
+    budget: int
+    sources: list[ContextSourceResult]
+    notes: list[str] = Field(description="what did not go as planned, for example that nothing fits")
+
+
 class RecallResult(ToolResult):
     """What a recall gave, best first."""
 
@@ -110,6 +128,7 @@ class RecallResult(ToolResult):
     hits: list[RecalledMemoryResult]
     notes: list[str] = Field(description="what was served in the place of superseded memories, and what was not")
     remarks: list[str] = Field(description="what the steps say of themselves: who reranked, what was dropped and why")
+    context: ContextResult | None = Field(None, description="null when no budget was given")
 
 
 class ForgetResult(ToolResult):

@@ -65,6 +65,7 @@ def _recall(memory: MemoryService, args: arguments.RecallArguments, limits: Scop
         since=args.since,
         until=args.until,
         adaptive=args.adaptive,
+        budget=args.budget,
     )
     return recalled.to_json()
 

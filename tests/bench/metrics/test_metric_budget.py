@@ -134,3 +134,39 @@ def test_laws(drawn: list[tuple[str, str]], budget: int) -> None:
     assert found["A"] == float(found["ER"] == 1.0)
     assert found["A_strict"] <= found["A"]
     assert (found["EP"] > 0.0) == (found["ER"] > 0.0)
+
+
+def test_a_packed_context_takes_the_place_of_the_pieces() -> None:
+    packed = {400: (Piece("d", OWNER, 9),)}
+    result = TopicResult("q", ("d",), (1.0,), (chunk(RULE), chunk(OWNER)), contexts=packed)
+    found = score(["ER@400", "EP@400", "A@800"], TWO, [result])
+    assert [column[0] for column in found.values()] == [0.5, count_tokens(OWNER) / 9, 1.0]
+
+
+def test_a_header_of_a_packer_identifies_a_conflict() -> None:
+    data = dataset([at(RULE, 0)], conflicts=[{"text": TWIN, "header": "v1"}])
+    packed = {400: (chunk(RULE), Piece("d", TWIN, 8, "Keys · v1"))}
+    (column,) = score(["A_strict@400"], data, [TopicResult("q", ("d",), (1.0,), contexts=packed)]).values()
+    assert column[0] == 1.0
+    packed = {400: (chunk(RULE), Piece("d", TWIN, 8, "Keys · v2"))}
+    (column,) = score(["A_strict@400"], data, [TopicResult("q", ("d",), (1.0,), contexts=packed)]).values()
+    assert column[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("meta", "value"),
+    [
+        ({"answer": "Ninety days"}, 1.0),
+        ({"answers": ["a year", "the ninety  days!"]}, 1.0),
+        ({"answers": ["inety"]}, 0.0),
+        ({"answer": "yes"}, None),
+        ({"answers": []}, None),
+        ({"answer": 12}, None),
+        ({}, None),
+    ],
+)
+def test_answer_in_context(meta: dict[str, Any], value: float | None) -> None:
+    (column,) = score(
+        ["AIC@400"], dataset([at(RULE, 0)], **meta), [TopicResult("q", ("d",), (1.0,), (chunk(RULE),))]
+    ).values()
+    assert np.isnan(column[0]) if value is None else column[0] == value

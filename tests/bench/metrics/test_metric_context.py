@@ -4,11 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.bench.metrics.context import BudgetContext, fit_budget, is_covered
+from assay.bench.metrics.context import BudgetContext, fit_budget, is_covered, split_context
 from assay.bench.types import Evidence, Piece
+from assay.engine.context import PackCandidate
 from assay.select.budget import Budget
+from assay.select.context.coverage import Coverage
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
+from assay.text.token_count import count_tokens
 from assay.types import Chunk, Query
 
 
@@ -113,3 +116,19 @@ def test_a_group_is_inside_by_any_of_its_passages_and_shows_the_shortest() -> No
         ]
     )
     assert {group: found.text for group, found in groups.items()} == {1: "blue", 3: "was"}
+
+
+def test_a_packed_context_is_split_into_runs_of_sentences() -> None:
+    text = "Rotate the key. The key is old. A cat sleeps. The key is in the vault."
+    chunk = Chunk("c", "d", text, count_tokens(text), meta={"title": "Keys", "section": ""})
+    candidates = [PackCandidate(7, chunk, 1.0)]
+    tokens = count_tokens("Keys\n[7] Rotate the key. The key is old. … The key is in the vault.")
+    context = Coverage(tokens=tokens, scorer="none").pack(
+        Query("rotate old key vault"), candidates, MemorySnapshot([chunk])
+    )
+    pieces = split_context(context, {7: chunk})
+    assert [one.text for one in pieces] == ["Rotate the key. The key is old.", "The key is in the vault."]
+    assert {(one.doc_id, one.header) for one in pieces} == {("d", "Keys")}
+    assert sum(one.tokens for one in pieces) == context.tokens == tokens
+    assert BudgetContext(pieces).holds(passage("Rotate the key. The key is old."))
+    assert not BudgetContext(pieces).holds(passage("The key is old. A cat sleeps."))

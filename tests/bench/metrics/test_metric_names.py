@@ -60,7 +60,7 @@ def test_other_spellings_are_normalised(written: str, canonical: str) -> None:
         ("nDGC@10", "did you mean 'nDCG'"),
         ("ndgc@10", "did you mean 'nDCG'"),
         ("recal@10", "did you mean 'R'"),
-        ("bleu@4", "cure: known: A, AP, A_strict"),
+        ("bleu@4", "cure: known: A, AIC, AP, A_strict"),
         ("nDCG@", "whole number"),
         ("nDCG@0", "whole number"),
         ("nDCG@-1", "whole number"),
