@@ -20,7 +20,7 @@ from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_router import WRITERS as ROUTER
-from tools.docs.numbers_from_routing import routing_errors, routing_found, routing_times
+from tools.docs.numbers_from_routing import routing_errors, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER}
@@ -229,7 +229,6 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "graph": ("graph", graph),
     "routing_errors": ("routing", routing_errors),
-    "routing_found": ("routing", routing_found),
     "routing_times": ("routing", routing_times),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
