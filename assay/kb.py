@@ -26,6 +26,7 @@ from assay.engine.foreign_chunks import base_snapshot
 from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
+from assay.index.tree.layout import TreeSettings
 from assay.ingest.chunker import PROFILES, Profile
 from assay.ingest.dates import parse_moment
 from assay.ingest.records import parse_record
@@ -40,6 +41,7 @@ from assay.upkeep.annotate import annotate_store
 from assay.upkeep.changed_files import files_to_sync
 from assay.upkeep.inventory import export_lines
 from assay.upkeep.reembed import fill_missing_vectors, move_to_model
+from assay.upkeep.tree_report import require_tree_backend
 from assay.util.closeable import Closeable
 from assay.where import Filter, parse
 
@@ -278,6 +280,10 @@ class KnowledgeBase(Closeable):
         if not isinstance(self.backend, GraphBackend):
             raise StoreError(f"{self.store.address}: {NO_GRAPH.text}", NO_GRAPH.cure)
         return self.backend.build_graph(progress)
+
+    def build_tree(self, settings: TreeSettings | None = None, progress: Progress = lambda *_: None) -> int:
+        """Build the tree of chunks now, with new settings or those of the store; how many chunks it covers."""
+        return require_tree_backend(self.backend).build_tree(settings, progress)
 
     def make_token_vectors(self, pipeline: str | Pipeline | None = None, progress: Progress = lambda *_: None) -> int:
         """Compute the token vectors that a pipeline's late_interaction reads, or one by default; how many were new."""

@@ -177,6 +177,10 @@ class EntityPostings(Protocol):
         """How many live rows hold each entity."""
         ...
 
+    def are_names(self, entities: Rows) -> NDArray[np.bool_]:
+        """Which are names or identifiers, not links and not pairs of plain words."""
+        ...
+
     def query_entities(self, text: str) -> Rows:
         """The entities that a query names."""
         ...
@@ -232,6 +236,11 @@ class TreeView(Protocol):
     def children(self, node: int) -> range: ...
     def rows(self, node: int) -> Rows:
         """The live rows below a node, ascending."""
+        ...
+
+    def visible(self, query: Query) -> NDArray[np.bool_]:
+        """Which rows are live and allowed by the query's filter, scope and clock. Nodes speak of all live rows, so a
+        leg that reads rows through nodes filters them with this."""
         ...
 
     def prototypes(self, nodes: Rows) -> tuple[Rows, Rows, Vectors]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from assay.embed.chat import ChatModel
 from assay.errors import Reason
+from assay.index.tree.layout import TreeSettings
 from assay.protocols import Snapshot, StoreView
 from assay.store.contract import ChunkStore
 from assay.text.analyser import Analyser
@@ -21,6 +23,8 @@ NO_GRAPH = Reason(
     "only stores in a folder or in PostgreSQL keep a graph of things and links", "copy it to one: assay copy ./kb"
 )
 """Why a snapshot lacks the capability "graph"."""
+NO_TREE = Reason("only stores in a folder keep a tree of chunks", "copy it to one: assay copy ./kb")
+"""Why a snapshot lacks the capability "tree"."""
 
 
 class StoreSnapshot(Snapshot, StoreView, Protocol):
@@ -44,6 +48,16 @@ class ErasureReport:
 
     erased: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReport:
+    """What a language model wrote: nodes with a new summary, with one from the cache, and without; the last error."""
+
+    written: int
+    cached: int
+    failed: int
+    trouble: str = ""
 
 
 CheckState = Literal["ok", "warn", "fail"]
@@ -149,4 +163,24 @@ class GraphBackend(Protocol):
 
     def build_graph(self, progress: Progress = ...) -> int:
         """Build it now; how many chunks it covers."""
+        ...
+
+
+@runtime_checkable
+class TreeBackend(Protocol):
+    """A backend that can build the tree that `beam` and `collapsed` descend."""
+
+    @property
+    def tree_due(self) -> bool:
+        """Whether the first use would build a large tree: better built before, with progress shown."""
+        ...
+
+    @property
+    def tree_settings(self) -> TreeSettings: ...
+    def build_tree(self, settings: TreeSettings | None = None, progress: Progress = ...) -> int:
+        """Build it now, with new settings or those of the store; how many chunks it covers."""
+        ...
+
+    def write_summaries(self, chat: ChatModel, progress: Progress = ...) -> SummaryReport:
+        """Let a language model summarise the nodes of the tree."""
         ...

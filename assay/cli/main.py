@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "lvm": "assay.cli.commands.lvm:lvm",
     "tmd": "assay.cli.commands.tmd:tmd",
     "serve-hybrid": "assay.cli.commands.serve_hybrid:serve_hybrid",
+    "tree": "assay.cli.commands.tree:tree",
     "stats": "assay.cli.commands.stats:stats",
     "doctor": "assay.cli.commands.doctor:doctor",
     "optimize": "assay.cli.commands.optimize:optimize",

@@ -83,10 +83,10 @@ def supports_unicode() -> bool:
     return "utf" in (sys.stdout.encoding or "").lower()
 
 
-def format_count(number: int, noun: str) -> str:
-    """`1 chunk`, `1,204 chunks`."""
-    many = noun if number == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {many}"
+def format_count(number: int, noun: str, plural: str = "") -> str:
+    """`1 chunk`, `1,204 chunks`; `plural` for nouns without a regular one."""
+    regular = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural or regular}"
 
 
 def format_size(number: float) -> str:

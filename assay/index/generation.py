@@ -117,18 +117,22 @@ class Generation:
         progress: Progress = lambda *_: None,
     ) -> TreeIndex:
         """Return the tree of these rows; the first call, or the first with other settings, builds it."""
-
-        def read(numbers: Sequence[int]) -> list[Chunk]:
-            return [row.chunk for row in store.rows(self.seqs[list(numbers)].tolist())]
-
-        matrix = np.zeros((self.size, 0), np.float32) if self.vectors is None else self.vectors.matrix
-        rows = TreeRows(matrix, self.words, read, analyser, similarity, self.digest)
+        rows = self.tree_rows(store, analyser, similarity)
         return self._tree.get(
             store.readonly,
             lambda folder: TreeIndex(folder, self.words, self.digest, settings),
             lambda folder: build_tree(rows, folder, settings, progress),
             lambda index: index.settings == settings,
         )
+
+    def tree_rows(self, store: SqliteStore, analyser: Analyser, similarity: Bm25Similarity) -> TreeRows:
+        """Return these rows as input of the tree builder."""
+
+        def read(numbers: Sequence[int]) -> list[Chunk]:
+            return [row.chunk for row in store.rows(self.seqs[list(numbers)].tolist())]
+
+        matrix = np.zeros((self.size, 0), np.float32) if self.vectors is None else self.vectors.matrix
+        return TreeRows(matrix, self.words, read, analyser, similarity, self.digest)
 
 
 def build_generation(

@@ -19,9 +19,19 @@ from typing import Literal, cast
 import numpy as np
 
 from assay.errors import LawBroken, QueryError, StoreError
-from assay.protocols import DEFAULT_WEIGHTING, Backend, GraphSnapshot, Matches, Snapshot, TermWeighting, WalkSettings
+from assay.protocols import (
+    DEFAULT_WEIGHTING,
+    Backend,
+    GraphSnapshot,
+    Matches,
+    Snapshot,
+    TermWeighting,
+    TreeSnapshot,
+    WalkSettings,
+)
 from assay.testing.components import check_members
 from assay.testing.memory_snapshot import MemorySnapshot
+from assay.testing.trees import compare_tree
 from assay.types import DAY, Chunk, Query, Vector, fold
 from assay.where import parse
 
@@ -119,6 +129,8 @@ def check_backend(
     for version, then in rng.sample(history, min(3, len(history))):
         past = backend.snapshot(version)
         compare(past, then, f"seed {seed}, version {version}", rng, (k1, b))
+        if "tree" in past.capabilities:
+            compare_tree(past, [Query(text) for text in _QUERIES], f"seed {seed}, version {version}")
         if "graph" in past.capabilities:  # older than the index, so with statistics of its own
             compare_walks(past, then, f"seed {seed}, version {version}", rng)
     backend.close()
@@ -131,6 +143,8 @@ def _check_members(backend: Backend) -> None:
     check_members(snapshot, Snapshot, "backend's snapshot")
     if "graph" in snapshot.capabilities:
         check_members(snapshot, GraphSnapshot, "snapshot with a graph")
+    if "tree" in snapshot.capabilities:
+        check_members(snapshot, TreeSnapshot, "snapshot with a tree")
 
 
 def _random_chunks(rng: random.Random) -> list[Chunk]:
@@ -211,7 +225,7 @@ def _scores(snapshot: Snapshot, found: Matches) -> dict[str, float]:
 
 def _check_lacking(snapshot: Snapshot, where: str) -> None:
     """What a backend cannot do it explains and refuses; it never answers with an empty list."""
-    for capability in ("lexical", "dense", "exact", "graph"):
+    for capability in ("lexical", "dense", "exact", "graph", "tree"):
         lacking = capability not in snapshot.capabilities
         _expect(bool(snapshot.lacks(capability)) == lacking, f"{where}: lacks({capability!r}) is wrong")
     if "dense" not in snapshot.capabilities:

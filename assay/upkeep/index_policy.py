@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.backend.contract import GraphBackend, StoreBackend
+from assay.backend.contract import GraphBackend, StoreBackend, TreeBackend
 from assay.engine.pipeline import Pipeline
 from assay.types import Progress
 
@@ -16,10 +16,11 @@ def is_worthwhile(backend: StoreBackend) -> bool:
 
 
 def prepare(backend: StoreBackend, pipeline: Pipeline | None, progress: Progress) -> None:
-    """Build the large index, and for a pipeline with a graph leg the large graph, that the first search would build."""
+    """Build the large index that the first search would build, and the large graph and tree that its pipeline needs."""
     if backend.wants_index:
         backend.compact(progress)
-    if pipeline is None or not any("graph" in plan.leg.needs for plan in pipeline.legs):
-        return
-    if isinstance(backend, GraphBackend) and backend.graph_due:
+    needs = frozenset[str]() if pipeline is None else frozenset().union(*(plan.leg.needs for plan in pipeline.legs))
+    if "graph" in needs and isinstance(backend, GraphBackend) and backend.graph_due:
         backend.build_graph(progress)
+    if "tree" in needs and isinstance(backend, TreeBackend) and backend.tree_due:
+        backend.build_tree(None, progress)

@@ -5,67 +5,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tree_stores import SMALL, add, make_backend, make_vectors, remove
 
 from assay.backend.local.backend import LocalBackend
-from assay.index.tree.layout import TreeSettings
 from assay.protocols import EntitySnapshot, TreeSnapshot
-from assay.store.sqlite import SqliteStore
-from assay.text.analyser import Analyser
-from assay.types import Chunk, Query, Vectors
+from assay.types import Query
 from assay.where import parse
-
-DIM = 16
-TOPICS = ("harbour", "orchard", "turbine", "library", "glacier", "market")
-SMALL = TreeSettings(branching=4, levels=3, leaf_min=4, leaf_cap=8)
-
-
-def make_chunk(number: int, topic: str) -> Chunk:
-    text = f"The {topic} report names Anna {topic.title()}. Item {topic}-{number} costs {number} euros in the {topic} office."
-    meta = {
-        "title": f"About {topic}",
-        "section": "",
-        "version": f"{number % 3}.0",
-        "kind": "even" if number % 2 == 0 else "odd",
-    }
-    return Chunk(f"c{number:04d}", f"d{number}", text, 20, created=1e9 + number, meta=meta)
-
-
-def make_chunks(first: int, end: int) -> list[Chunk]:
-    return [make_chunk(number, TOPICS[number % len(TOPICS)]) for number in range(first, end)]
-
-
-def make_vectors(chunks: list[Chunk]) -> Vectors:
-    """A direction for each topic, and noise that depends on the chunk alone."""
-    vectors = np.zeros((len(chunks), DIM), np.float32)
-    for place, chunk in enumerate(chunks):
-        number = int(chunk.id[1:])
-        vectors[place] = np.random.default_rng(number).normal(0, 0.15, DIM)
-        vectors[place, number % len(TOPICS)] += 1.0
-    return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
-
-
-def add(backend: LocalBackend, chunks: list[Chunk]) -> None:
-    backend.put(list(zip(chunks, make_vectors(chunks), strict=True)))
-
-
-def make_backend(folder: Path) -> LocalBackend:
-    settings = {"embedder": "x", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
-    return LocalBackend(SqliteStore.create(folder, settings), Analyser(), "m", DIM)
 
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[LocalBackend]:
     """A generation of 90 chunks, then 20 new ones and 20 deletions, of which 3 are new."""
     made = make_backend(tmp_path / "kb")
-    add(made, make_chunks(0, 90))
+    add(made, range(90))
     made.build_tree(SMALL)
-    add(made, make_chunks(90, 110))
-    made.remove([f"c{number:04d}" for number in (*range(0, 85, 5), 91, 95, 99)])
+    add(made, range(90, 110))
+    remove(made, [*range(0, 85, 5), 91, 95, 99])
     yield made
     made.close()
 
 
-QUERY = Query("harbour office turbine-14", vector=make_vectors(make_chunks(3, 4))[0])
+QUERY = Query("harbour office turbine-14", vector=make_vectors([3])[0])
 
 
 def test_the_snapshot_has_the_tree_and_its_links(backend: LocalBackend) -> None:
@@ -134,3 +94,69 @@ def test_entities_link_live_rows_only(backend: LocalBackend) -> None:
     _, rows = postings.rows_of(np.array([entity]), Query(where=parse('kind = "even"')))
     assert sorted(rows.tolist()) == [row for row in wanted if chunks[row].meta["kind"] == "even"]
     assert entity in postings.query_entities("what did Anna Turbine say?")
+
+
+def test_centroids_are_those_of_live_rows(backend: LocalBackend) -> None:
+    snapshot = backend.snapshot()
+    tree = snapshot.tree()
+    for node in range(tree.size):
+        mean = snapshot.vectors(tree.rows(node)).astype(np.float64).sum(axis=0)
+        length = np.linalg.norm(mean)
+        wanted = mean / length if length else mean
+        assert tree.centroids[node] == pytest.approx(wanted, abs=2e-3)
+
+
+def test_prototypes_are_live_rows_below_and_cover_them(backend: LocalBackend) -> None:
+    snapshot = backend.snapshot()
+    tree = snapshot.tree()
+    nodes = np.arange(tree.size)
+    owners, rows, vectors = tree.prototypes(nodes)
+    assert (vectors == snapshot.vectors(rows)).all()
+    assert owners.tolist() == sorted(owners.tolist())
+    for node in range(tree.size):
+        chosen = rows[owners == node]
+        below = tree.rows(node)
+        assert set(chosen.tolist()) <= set(below.tolist())
+        assert set(below[below >= 90].tolist()) <= set(chosen.tolist())  # a new row stands for itself
+        if tree.child_count[node] == 0:
+            assert set(chosen.tolist()) == set(below.tolist())  # a leaf of eight rows has room for all
+    few = tree.prototypes(np.array([5, 2]))
+    assert few[1][few[0] == 1].tolist() == rows[owners == 2].tolist()
+
+
+def test_payloads_count_live_rows(backend: LocalBackend) -> None:
+    snapshot = backend.snapshot()
+    tree = snapshot.tree()
+    for node in range(tree.size):
+        payload = tree.payload(node)
+        chunks = snapshot.chunks(tree.rows(node))
+        assert payload.chunks == len(chunks)
+        assert payload.tokens == sum(chunk.tokens for chunk in chunks)
+        created = [chunk.created for chunk in chunks]
+        assert payload.dates == ((min(created), max(created)) if chunks else None)
+        assert set(payload.versions) == {chunk.meta["version"] for chunk in chunks}
+
+
+def test_summaries_come_from_every_part_of_a_node(backend: LocalBackend) -> None:
+    tree = backend.snapshot().tree()
+    owners, rows = tree.payloads.summary_rows(np.arange(tree.size))
+    for node in range(tree.size):
+        payload = tree.payload(node)
+        assert [one.row for one in payload.summary] == rows[owners == node].tolist()
+        if payload.chunks:
+            assert payload.summary
+            assert payload.keywords
+    # The root has six topics, and its summary does not speak of one of them only.
+    topics = {int(row) % 6 for row in rows[owners == 0]}
+    assert len(topics) >= 3
+    assert tree.summary_vectors(np.array([0, 1])).shape == (2, 16)
+    assert np.linalg.norm(tree.summary_vectors(np.array([0]))[0]) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_keywords_tell_siblings_apart(backend: LocalBackend) -> None:
+    tree = backend.snapshot().tree()
+    leaves = [node for node in range(tree.size) if tree.child_count[node] == 0 and len(tree.rows(node)) > 3]
+    for leaf in leaves:
+        topics = {int(row) % 6 for row in tree.rows(leaf)}
+        assert "report" not in tree.payload(leaf).keywords[:1]  # all siblings say it
+        assert len(topics) < 6

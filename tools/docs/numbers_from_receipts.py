@@ -35,6 +35,7 @@ _DOCUMENTS = (
     "docs/postgres.md",
     "docs/fusion.md",
     "docs/graph.md",
+    "docs/tree.md",
     "docs/decisions/0010-default-pipeline.md",
     "docs/decisions/0022-ranks-or-scores.md",
     "docs/decisions/0025-two-ladders.md",
@@ -209,6 +210,42 @@ def graph(receipt: dict[str, Any]) -> str:
     return table(head, rows) + "\n" + table(more, built)
 
 
+def tree(receipt: dict[str, Any]) -> str:
+    """One row per size: building the tree; then its look-ups beside those of a flat search."""
+    built, times = [], []
+    for entry in receipt["sizes"]:
+        least, mean, most = entry["leaf_chunks_least_mean_most"]
+        built.append(
+            [
+                f"{entry['chunks']:,}",
+                " / ".join(f"{count:,}" for count in entry["nodes_by_level"][1:]),
+                f"{least} / {mean} / {most}",
+                f"{entry['tree_s']} / {entry['tree_cpu_s']}",
+                f"{entry['chunks_per_cpu_s']:,}",
+                entry["tree_mb_on_disk"],
+                f"{entry['peak_mb']:,}",
+            ]
+        )
+        spent = entry["look_ups"]["times"]
+        times.append([f"{entry['chunks']:,}", *(f"{one['p50_ms']} / {one['p95_ms']}" for one in spent.values())])
+    head = [
+        "chunks",
+        "nodes by level",
+        "leaf least / mean / most",
+        "s / processor s",
+        "chunks per processor s",
+        "MB on disk",
+    ]
+    names = receipt["sizes"][0]["look_ups"]["times"]
+    more = table(["chunks", *(f"{name}, p50 / p95 ms" for name in names)], times)
+    growth = receipt["growth"]
+    return (
+        table([*head, "peak MB"], built)
+        + f"\n{more}\nFrom the first to the last size chunks grow {growth['chunks']}x, processor seconds "
+        + f"{growth['tree_cpu_s']}x, the tree's files {growth['tree_mb_on_disk']}x.\n"
+    )
+
+
 def recall(receipt: dict[str, Any]) -> str:
     """A recall compared with its necessary parts."""
     kinds = {name: entry for name, entry in receipt.items() if isinstance(entry, dict)}
@@ -230,6 +267,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "graph": ("graph", graph),
     "routing_errors": ("routing", routing_errors),
     "routing_times": ("routing", routing_times),
+    "tree": ("tree", tree),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),

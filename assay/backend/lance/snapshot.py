@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import NO_GRAPH
+from assay.backend.contract import NO_GRAPH, NO_TREE
 from assay.backend.lance.cache import PostingsCache, VectorCache
 from assay.backend.lance.store import LanceStore
 from assay.backend.lance.tables import import_arrow, translate_lance_errors
@@ -82,7 +82,9 @@ class LanceSnapshot(PostingsSnapshot):
     def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
             return None
-        return {"dense": NO_VECTORS, "graph": NO_GRAPH}.get(capability, Reason(f"this store cannot do {capability!r}"))
+        return {"dense": NO_VECTORS, "graph": NO_GRAPH, "tree": NO_TREE}.get(
+            capability, Reason(f"this store cannot do {capability!r}")
+        )
 
     # -- words
 

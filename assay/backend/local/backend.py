@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import Check, ErasureReport
-from assay.backend.local import derived
+from assay.backend.contract import Check, ErasureReport, SummaryReport
+from assay.backend.local import derived, tree_summaries
 from assay.backend.local import forget as local_forget
 from assay.backend.local.health import health, sweep
 from assay.backend.local.snapshot import LocalSnapshot
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
+from assay.embed.chat import ChatModel
 from assay.errors import Reason, StoreError
 from assay.index.generation import Generation, build_generation
 from assay.index.similarity import Bm25Similarity
@@ -174,7 +175,7 @@ class LocalBackend:
             dim=self._dim,
             no_vectors=self._no_vectors,
             similarity=self._similarity,
-            tree_settings=self.tree_settings,
+            tree_settings=self.store.setting("tree") or {},
         )
 
     def _past(self, version: int) -> LocalSnapshot:
@@ -321,15 +322,7 @@ class LocalBackend:
         return derived.is_graph_due(self)
 
     def build_graph(self, progress: Progress = lambda *_: None) -> int:
-        """Build the graph of the current generation now, instead of for the first question; how many chunks it covers.
-
-        Every later generation is built with one. 0 when there is no generation yet: then a graph costs nothing.
-        """
-        generation = self.generation
-        if generation is None:
-            return 0
-        self.build_graph_of(generation, progress)
-        return generation.size
+        return derived.build_graph_now(self, progress)
 
     def build_graph_of(self, generation: Generation, progress: Progress) -> None:
         with _translate_index_errors():
@@ -350,6 +343,9 @@ class LocalBackend:
     def build_tree_of(self, generation: Generation, progress: Progress) -> None:
         with _translate_index_errors():
             generation.tree(self.store, self.analyser, self._similarity, self.tree_settings, progress)
+
+    def write_summaries(self, chat: ChatModel, progress: Progress = lambda *_: None) -> SummaryReport:
+        return tree_summaries.write_summaries(self, chat, progress)
 
     no_vectors = None
 

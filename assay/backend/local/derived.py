@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.backend.shared.limits import MOST_TAIL
+from assay.errors import ConfigError
 from assay.index.generation import Generation
 from assay.index.tree.layout import TreeSettings
 from assay.types import Progress
@@ -22,6 +24,18 @@ def is_graph_due(backend: LocalBackend) -> bool:
 def is_tree_due(backend: LocalBackend) -> bool:
     generation = backend.generation
     return generation is not None and generation.size > MOST_TAIL and not generation.tree_folder.is_dir()
+
+
+def build_graph_now(backend: LocalBackend, progress: Progress) -> int:
+    """Build the graph of the current generation, instead of for the first question; how many chunks it covers.
+
+    Every later generation is built with one. 0 when there is no generation yet: then a graph costs nothing.
+    """
+    generation = backend.generation
+    if generation is None:
+        return 0
+    backend.build_graph_of(generation, progress)
+    return generation.size
 
 
 def build_tree_now(backend: LocalBackend, settings: TreeSettings, progress: Progress) -> int:
@@ -49,4 +63,5 @@ def build_as_before(backend: LocalBackend, before: Path | None, built: Generatio
     if (before / "graph").is_dir():
         backend.build_graph_of(built, progress)
     if (before / "tree").is_dir():
-        backend.build_tree_of(built, progress)
+        with contextlib.suppress(ConfigError):  # settings of a newer version: the tree says so when it is used
+            backend.build_tree_of(built, progress)

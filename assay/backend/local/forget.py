@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.backend.contract import ErasureReport
+from assay.backend.local.tree import remove_summaries
 from assay.errors import StoreBusy
 from assay.store.erase import erase_rows, shrink
 from assay.store.locks import lock_if_unused
@@ -30,6 +31,7 @@ def forget(backend: LocalBackend, version: int, progress: Progress) -> int:
     for old in (store.place / "snapshots").glob("*"):
         if old.name.isdigit() and int(old.name) < version:
             shutil.rmtree(old, ignore_errors=True)
+    remove_summaries(store)
     shrink(store.db, gone)
     return gone
 
@@ -48,6 +50,8 @@ def erase(backend: LocalBackend, doc_ids: Sequence[str], note: str) -> ErasureRe
             "purge them again when it has finished",
         )
     erase_rows(store, doc_ids, note, report.erased, report.unreached)
+    if remove_summaries(store):
+        report.erased.append("summaries: those by a language model were removed; assay tree build asks for them again")
     _remove_old_indexes(backend, report)
     return report
 

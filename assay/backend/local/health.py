@@ -85,7 +85,8 @@ def _leftovers(store: SqliteStore) -> Check:
 
 def leftovers(store: SqliteStore) -> Iterator[Path]:
     """Half-written files and folders of processes that are no more. Old indexes are swept by the next build."""
-    for folder in (store.folder, store.folder / "generations", store.folder / "snapshots"):
+    generations = [path for path in (store.folder / "generations").glob("*") if not path.name.startswith(".")]
+    for folder in (store.folder, store.folder / "generations", store.folder / "snapshots", *generations):
         for path in folder.iterdir() if folder.is_dir() else ():
             found = _DRAFT_NAME.fullmatch(path.name)
             if found and not _is_running(int(found["pid"])):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.local.tree import LocalTreeSource, open_tree
+from assay.backend.local.tree import LocalTreeSource, describe_settings, open_summaries, open_tree
 from assay.backend.shared.bm25 import LexicalView, score_rows, search
 from assay.backend.shared.entity_postings import GraphEntities
 from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
@@ -59,7 +59,7 @@ class LocalSnapshot:
         dim: int,
         no_vectors: Reason,
         similarity: Bm25Similarity,
-        tree_settings: TreeSettings,
+        tree_settings: Mapping[str, Any],
     ) -> None:
         self._store = store
         self._generation = generation
@@ -91,7 +91,7 @@ class LocalSnapshot:
         content = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
         return hashlib.sha256(
             f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}"
-            f"{self._tree_settings.digest_suffix}".encode()
+            f"{describe_settings(self._tree_settings)}".encode()
         ).hexdigest()
 
     @cached_property
@@ -203,12 +203,14 @@ class LocalSnapshot:
             self._tail_size,
             lambda query, weighting: self._query_terms(query, weighting)[0],
             lambda query: _all(self._visible(query), self._start + self._tail_size),
+            open_summaries(self._store),
         )
-        return open_tree(source, self._view, self._open_tree_index, self._tree_settings)
+        settings = TreeSettings.from_json(self._tree_settings)
+        return open_tree(source, self._view, lambda: self._open_tree_index(settings), settings)
 
-    def _open_tree_index(self) -> TreeIndex:
+    def _open_tree_index(self, settings: TreeSettings) -> TreeIndex:
         assert self._generation is not None
-        return self._generation.tree(self._store, self.analyser, self._similarity, self._tree_settings)
+        return self._generation.tree(self._store, self.analyser, self._similarity, settings)
 
     def _holding(self, key: str, terms: Sequence[str], old: Mask | None, new: Mask) -> Rows:
         """Rows that hold every term of a key, and then the key itself."""

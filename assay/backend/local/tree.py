@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import weakref
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,15 +23,19 @@ from assay.index.tail import Tail
 from assay.index.tree.builder import TreeRows, build_tree
 from assay.index.tree.index import TreeIndex
 from assay.index.tree.layout import TreeSettings
+from assay.index.tree.summary_cache import SummaryCache
 from assay.index.words import WordIndex
 from assay.index.words_builder import WordIndexBuilder
 from assay.protocols import EntityPostings, TermWeighting
+from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Floats, Query, Rows, Vectors
 from assay.where import Mask
 
 if TYPE_CHECKING:
     from assay.backend.local.snapshot import LocalSnapshot
+
+SUMMARIES = "summaries.sqlite"
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class LocalTreeSource:
     tail_size: int
     terms: Callable[[Query, TermWeighting], QueryTerms]
     visible: Callable[[Query], Mask]
+    texts: SummaryCache | None
 
     @property
     def digest(self) -> str:
@@ -73,6 +79,9 @@ class LocalTreeSource:
         size = self.generation.size if self.generation else 0
         old = np.zeros((size, 0), np.float32) if vectors is None else vectors.matrix
         return [old, self.tail.vectors(self.tail_size)]
+
+    def summary_text(self, sentences: Sequence[str]) -> str:
+        return self.texts.get(sentences) if self.texts and sentences else ""
 
     def field_values(self, name: str, rows: Rows) -> list[str]:
         """The values of a text field in these rows, each once."""
@@ -123,3 +132,25 @@ def open_tree(
     index = get_index()
     leaves = source.tail.tree(index).read_up_to(source.tail.chunks, source.tail.vectors(source.tail_size))
     return SnapshotTree(index, view, source, leaves)
+
+
+def open_summaries(store: SqliteStore, model: str | None = None) -> SummaryCache | None:
+    """Return the summaries that a language model wrote for this store; None when none was ever asked.
+
+    The file is in the store's folder, so that it is deleted with the store.
+    """
+    model = model or store.setting("tree_summaries")
+    return SummaryCache(store.folder / SUMMARIES, model) if model else None
+
+
+def remove_summaries(store: SqliteStore) -> bool:
+    """Delete what a language model wrote: it may tell of chunks that are erased. False when there is nothing."""
+    paths = list(store.folder.glob(f"{SUMMARIES}*"))
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return bool(paths)
+
+
+def describe_settings(settings: Mapping[str, Any]) -> str:
+    """What a snapshot's digest covers of the tree's settings; "" for the defaults."""
+    return f"|tree={json.dumps(settings, sort_keys=True)}" if settings else ""

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from assay.backend.contract import NO_TREE
 from assay.backend.postgres import bm25 as lexical
 from assay.backend.postgres import vectors
 from assay.backend.postgres.filters import Condition, is_storable
@@ -73,8 +74,8 @@ class PostgresSnapshot:
     def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
             return None
-        if capability == "graph":
-            return self._no_graph
+        if capability in ("graph", "tree"):
+            return self._no_graph if capability == "graph" else NO_TREE
         return self._no_vectors if capability == "dense" else Reason(f"this store cannot do {capability!r}")
 
     @property

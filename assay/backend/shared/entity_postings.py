@@ -28,6 +28,9 @@ class GraphEntities:
     def frequency(self, entities: Rows) -> Rows:
         return self.view.frequency[entities]
 
+    def are_names(self, entities: Rows) -> Mask:
+        return self.view.is_name[entities]
+
     def query_entities(self, text: str) -> Rows:
         return np.array(self.view.query_things(text), np.int64)
 

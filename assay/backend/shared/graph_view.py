@@ -111,6 +111,14 @@ class GraphView:
         found[known:] = self.tail.new_addresses(self.things)
         return found
 
+    @cached_property
+    def is_name(self) -> Mask:
+        """Which things are names or identifiers, not links and not pairs of plain words."""
+        names = ~self._is_address
+        if self.graph is not None:
+            names[: self.graph.size] &= ~self.graph.is_pair
+        return names
+
     # -- from one side to the other
 
     def things_of(self, rows: Rows) -> tuple[Things, Things]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.index.graph import gather
+from assay.text.entities import find_spelling
 from assay.text.sentences import split_sentences
 from assay.types import NodePayload, Rows, SummarySentence
 
@@ -35,12 +36,13 @@ class PayloadReader:
         rows = self._tree.rows(node)
         created = source.numbers("created", rows)
         dated = created[~np.isnan(created)]
+        sentences = self.sentences(node)
         return NodePayload(
             node=node,
             keywords=self._keywords(node, rows),
-            summary=self._sentences(node, rows),
-            text="",
-            entities=tuple(map(source.entities().name, self.entities(node))),
+            summary=sentences[:SENTENCES],
+            text=source.summary_text([one.text for one in sentences]),
+            entities=self.entities(rows),
             chunks=len(rows),
             tokens=int(np.nansum(source.numbers("tokens", rows))),
             dates=(float(dated.min()), float(dated.max())) if len(dated) else None,
@@ -52,6 +54,8 @@ class PayloadReader:
     def summary_rows(self, nodes: Rows) -> tuple[Rows, Rows]:
         """(place in `nodes`, row) of the sentences that summarise these nodes."""
         owners, places = self._live_sentences(nodes)
+        shown = np.arange(len(owners)) - np.searchsorted(owners, owners) < SENTENCES
+        owners, places = owners[shown], places[shown]
         missing = np.setdiff1d(np.arange(len(nodes)), owners)
         rows = self._tree.index.sentences[places, 0]
         if not len(missing):
@@ -61,13 +65,10 @@ class PayloadReader:
         return np.concatenate([owners, extra]), np.concatenate([rows, *others])
 
     def _live_sentences(self, nodes: Rows) -> tuple[Rows, Rows]:
-        """(place in `nodes`, sentence) of the first sentences of live rows."""
+        """(place in `nodes`, sentence) of the sentences of live rows."""
         index = self._tree.index
         owners, places = gather(index.sentence_start, nodes)
         keep = self._tree.live[index.sentences[places, 0]]
-        owners, places = owners[keep], places[keep]
-        first = np.searchsorted(owners, owners)
-        keep = np.arange(len(owners)) - first < SENTENCES
         return owners[keep], places[keep]
 
     def _substitutes(self, node: int) -> Rows:
@@ -75,7 +76,8 @@ class PayloadReader:
         _, rows, _ = self._tree.prototypes(np.array([node]))
         return (rows if len(rows) else self._tree.rows(node))[:SENTENCES]
 
-    def _sentences(self, node: int, rows: Rows) -> tuple[SummarySentence, ...]:
+    def sentences(self, node: int) -> tuple[SummarySentence, ...]:
+        """All sentences that a node keeps, best first; a payload shows the first of them."""
         _, places = self._live_sentences(np.array([node]))
         spans = self._tree.index.sentences[places]
         if len(spans):
@@ -84,7 +86,7 @@ class PayloadReader:
                 SummarySentence(row, " ".join(text[start:end].split()))
                 for text, (row, start, end) in zip(texts, spans.tolist(), strict=True)
             )
-        others = self._substitutes(node) if len(rows) else rows
+        others = self._substitutes(node)
         texts = [chunk.text for chunk in self._tree.source.chunks(others)]
         firsts = [" ".join(text[slice(*next(iter(split_sentences(text)), (0, 0)))].split()) for text in texts]
         return tuple(SummarySentence(row, text) for row, text in zip(others.tolist(), firsts, strict=True) if text)
@@ -135,13 +137,16 @@ class PayloadReader:
 
     # -- entities
 
-    def entities(self, node: int) -> list[int]:
-        """The entities that distinguish a node: by the share of their rows that are below it, times the rows."""
-        postings = self._tree.source.entities()
-        _, found = postings.entities_of(self._tree.rows(node))
-        entities, counts = np.unique(found, return_counts=True)
-        # rows below · share of all rows below: frequent here, rare elsewhere.
+    def entities(self, rows: Rows) -> tuple[str, ...]:
+        """The entities that distinguish a node, as a live row spells them: frequent in it, rare elsewhere."""
+        source = self._tree.source
+        postings = source.entities()
+        owners, found = postings.entities_of(rows)
+        names = postings.are_names(found)
+        entities, first, counts = np.unique(found[names], return_index=True, return_counts=True)
         weights = counts * (counts / postings.frequency(entities))
         order = np.lexsort((entities, -weights))[:ENTITIES]
-        chosen: list[int] = entities[order].tolist()
-        return chosen
+        chunks = source.chunks(rows[owners[names][first[order]]])
+        keys = [postings.name(entity) for entity in entities[order].tolist()]
+        spelled = [find_spelling(chunk.indexed_text, key) for chunk, key in zip(chunks, keys, strict=True)]
+        return tuple(dict.fromkeys(spelled))

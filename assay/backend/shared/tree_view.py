@@ -43,6 +43,9 @@ class TreeSource(Protocol):
     def query_terms(self, query: Query, weighting: TermWeighting) -> QueryTerms: ...
     def visible(self, query: Query) -> Mask: ...
     def vector_blocks(self) -> Sequence[Vectors]: ...
+    def summary_text(self, sentences: Sequence[str]) -> str:
+        """What a language model wrote for a node with these sentences; "" where there is nothing."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,9 @@ class SnapshotTree:
         first, end = self.leaf_ranges
         return np.unique(rows[start[first[node]] : start[end[node]]])
 
+    def visible(self, query: Query) -> Mask:
+        return self.source.visible(query)
+
     # -- vectors
 
     @cached_property
@@ -175,7 +181,7 @@ class SnapshotTree:
         return np.concatenate([owners, new_owners])[by_node], np.concatenate([rows, new])[by_node]
 
     def summary_rows(self, nodes: Rows) -> tuple[Rows, Rows]:
-        return self._payloads.summary_rows(nodes)
+        return self.payloads.summary_rows(nodes)
 
     def summary_vectors(self, nodes: Rows) -> Vectors:
         return self._summary_matrix[nodes]
@@ -209,8 +215,8 @@ class SnapshotTree:
     # -- payloads
 
     def payload(self, node: int) -> NodePayload:
-        return self._payloads.read(node)
+        return self.payloads.read(node)
 
     @cached_property
-    def _payloads(self) -> PayloadReader:
+    def payloads(self) -> PayloadReader:
         return PayloadReader(self)

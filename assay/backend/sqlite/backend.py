@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.backend.contract import NO_GRAPH, Check, ErasureReport
+from assay.backend.contract import NO_GRAPH, NO_TREE, Check, ErasureReport
 from assay.backend.shared.postings_bm25 import LiveRows, Posting
 from assay.backend.shared.postings_snapshot import PostingsSnapshot, RowCache
 from assay.backend.sqlite.filters import OWN_KINDS, condition
@@ -72,7 +72,7 @@ class OneFileSnapshot(PostingsSnapshot):
     def lacks(self, capability: str) -> Reason | None:
         if capability in self.capabilities:
             return None
-        return {"dense": NO_VECTORS, "graph": NO_GRAPH}.get(
+        return {"dense": NO_VECTORS, "graph": NO_GRAPH, "tree": NO_TREE}.get(
             capability, Reason(f"a one-file store cannot do {capability!r}")
         )
 

@@ -12,16 +12,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.bench.synth.collection_index import CollectionIndex
 from assay.bench.synth.round_robin import draw_round_robin
 from assay.bench.synth.synthetic_query import EvidenceSpan, RelevantDocument, SyntheticQuery
 from assay.embed.cache_home import cache_home
-from assay.embed.endpoint import Endpoint
-from assay.errors import ModelError
+from assay.embed.chat import ChatModel
 
-KEY_VARIABLE = "ASSAY_CHAT_KEY"
 QUESTION_WORDS = (4, 40)
 MIN_SHARED = 0.3
 """A question must share at least this part of its terms with its document."""
@@ -41,18 +38,18 @@ class QuestionWriter:
     cache: Path | None = None
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(f"{self.url.rstrip('/')}/chat/completions", KEY_VARIABLE)
+    def chat(self) -> ChatModel:
+        return ChatModel(self.url, self.model)
 
     def make(self, index: CollectionIndex, seed: int) -> Iterator[SyntheticQuery]:
         """Questions in the order of the draw; no other document may contain all of a question's terms."""
-        endpoint = self.endpoint
+        chat = self.chat
         for sentence in draw_round_robin(
             index.original_sentences, lambda s: (str(s.document), s.plain), seed, "question"
         ):
             document = index.documents[sentence.document]
             passage = document.passages[sentence.passage]
-            text = self._ask_model(endpoint, PROMPT.format(title=document.title, text=passage.text))
+            text = self._ask_model(chat, PROMPT.format(title=document.title, text=passage.text))
             others = [p for p in index.documents_with(index.analyser.query_terms(text)) if p != sentence.document]
             fits = (
                 QUESTION_WORDS[0] <= len(text.split()) <= QUESTION_WORDS[1]
@@ -65,25 +62,14 @@ class QuestionWriter:
                     (RelevantDocument(sentence.document, 1, (EvidenceSpan(passage.start, passage.end),)),),
                 )
 
-    def _ask_model(self, endpoint: Endpoint, prompt: str) -> str:
-        payload = {"model": self.model, "temperature": 0, "messages": [{"role": "user", "content": prompt}]}
-        request = json.dumps([endpoint.url, payload], sort_keys=True).encode()
+    def _ask_model(self, chat: ChatModel, prompt: str) -> str:
+        request = json.dumps([chat.endpoint.url, chat.payload(prompt)], sort_keys=True).encode()
         cache_file = (self.cache or cache_home() / "questions") / f"{hashlib.sha256(request).hexdigest()}.txt"
         if cache_file.is_file():
             return cache_file.read_text("utf-8")
-        text = " ".join(_parse_content(endpoint.post(payload), endpoint.url).split())
+        text = chat.ask(prompt)
         cache_file.parent.mkdir(parents=True, exist_ok=True)
         partial_file = cache_file.with_suffix(f".{os.getpid()}.part")
         partial_file.write_text(text, "utf-8")
         os.replace(partial_file, cache_file)
         return text
-
-
-def _parse_content(answer: Any, url: str) -> str:
-    try:
-        content = answer["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):
-        content = None
-    if not isinstance(content, str):
-        raise ModelError(f"{url} answered without a message", "check that the address serves OpenAI-compatible chats")
-    return content

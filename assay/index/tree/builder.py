@@ -14,6 +14,7 @@ from assay.index.atomic_folder import atomic_folder, write_manifest
 from assay.index.similarity import Bm25Similarity
 from assay.index.tree.clustering import build_layout
 from assay.index.tree.families import FamilyGroups, group_families
+from assay.index.tree.headings import HeadingPath, build_heading_layout, make_path
 from assay.index.tree.index import TREE_FORMAT, TreeIndex, add_to_parents, sum_leaf_vectors
 from assay.index.tree.keywords import choose_keywords
 from assay.index.tree.layout import TreeLayout, TreeSettings
@@ -21,7 +22,7 @@ from assay.index.tree.leaf_words import remove_builder_files, write_leaf_words
 from assay.index.tree.prototypes import choose_prototypes
 from assay.index.tree.sentences import (
     NodeKeywords,
-    Sentence,
+    NodeSentence,
     list_ancestors,
     pack_sentences,
     summarise_inner,
@@ -57,8 +58,12 @@ class TreeRows:
 def build_tree(rows: TreeRows, folder: Path, settings: TreeSettings, progress: Progress = lambda *_: None) -> TreeIndex:
     """Build the tree of these rows atomically in `folder`."""
     with atomic_folder(folder) as temporary:
-        groups = group_families(_texts(rows), seed=1, progress=progress, total=rows.size)
-        layout = build_layout(rows.vectors, groups.families, settings, settings.seed, progress)
+        paths: list[HeadingPath] = []
+        groups = group_families(_read_texts(rows, paths), seed=1, progress=progress, total=rows.size)
+        if settings.kind == "headings":
+            layout = build_heading_layout(rows.vectors, paths, settings)
+        else:
+            layout = build_layout(rows.vectors, groups.families, settings, settings.seed, progress)
         _save_layout(temporary, layout)
         _save_families(temporary, layout, groups)
         sums = sum_leaf_vectors(rows.vectors, layout.leaf_of_row, len(layout.parent))
@@ -81,9 +86,11 @@ def build_tree(rows: TreeRows, folder: Path, settings: TreeSettings, progress: P
     return TreeIndex(folder, rows.words, rows.base, settings)
 
 
-def _texts(rows: TreeRows) -> Iterator[str]:
+def _read_texts(rows: TreeRows, paths: list[HeadingPath]) -> Iterator[str]:
+    """Yield the text of each row, and add its path to `paths`."""
     for first in range(0, rows.size, READ):
         for chunk in rows.read(range(first, min(first + READ, rows.size))):
+            paths.append(make_path(chunk))
             yield chunk.indexed_text
 
 
@@ -134,7 +141,7 @@ def _stop_terms(words: WordIndex, analyser: Analyser) -> Rows:
 
 def _summarise_leaves(
     rows: TreeRows, layout: TreeLayout, keywords: NodeKeywords, progress: Progress
-) -> dict[int, list[Sentence]]:
+) -> dict[int, list[NodeSentence]]:
     order = np.argsort(layout.leaf_of_row, kind="stable")
     leaves = layout.leaves()
     bounds = np.searchsorted(layout.leaf_of_row[order], leaves)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
@@ -14,9 +13,10 @@ from assay.errors import ConfigError
 from assay.types import Rows, Vectors
 
 Nodes = NDArray[np.int32]  # numbers of nodes
+TreeKind = Literal["clusters", "headings"]
 Summaries = Literal["contrastive", "generic"]
 MAX_REPLICATION = 1.5
-_CURE = "the defaults are 16 children, 3 levels, leaves of 64 to 128 chunks, contrastive summaries"
+_CURE = "the defaults are clusters, 16 children, 3 levels, leaves of 64 to 128 chunks, contrastive summaries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class TreeSettings:
     second_margin   rows whose cosine to another leaf is within so much of the cosine to their own get a second leaf;
                     0 turns it off
     replication     the most places of all rows together, as a multiple of the number of rows
+    kind            "clusters": chunks that are similar share a leaf; "headings": chunks of one document and section do
     seed            of the clustering
     summaries       "contrastive": keywords and sentences that tell a node from its siblings; "generic": those that are
                     frequent in it and rare in the store
@@ -42,6 +43,7 @@ class TreeSettings:
     leaf_cap: int = 128
     second_margin: float = 0.0
     replication: float = MAX_REPLICATION
+    kind: TreeKind = "clusters"
     seed: int = 1
     summaries: Summaries = "contrastive"
 
@@ -55,6 +57,7 @@ class TreeSettings:
             ),
             (not self.second_margin >= 0.0, f"tree: second_margin = {self.second_margin} is negative"),
             (self.seed < 0, f"tree: seed = {self.seed} is negative"),
+            (self.kind not in get_args(TreeKind), f"tree: kind = {self.kind!r} is unknown"),
             (self.summaries not in get_args(Summaries), f"tree: summaries = {self.summaries!r} is unknown"),
             (
                 not 1.0 <= self.replication <= MAX_REPLICATION,
@@ -69,19 +72,16 @@ class TreeSettings:
         """The settings that a store remembers; the defaults where it has none. ConfigError for unknown names."""
         stored = stored or {}
         if unknown := sorted(stored.keys() - {field.name for field in fields(cls)}):
-            raise ConfigError(f"tree: unknown setting {unknown[0]!r}", "assay tree build sets them anew")
+            raise ConfigError(
+                f"the store's tree has a setting {unknown[0]!r} that this version does not know",
+                "update assay, or build the tree anew: assay tree build --defaults",
+            )
         return cls(**stored)
 
     def to_json(self) -> dict[str, Any]:
         """What a store remembers: only what differs from the defaults."""
         usual = asdict(TreeSettings())
         return {name: value for name, value in asdict(self).items() if value != usual[name]}
-
-    @property
-    def digest_suffix(self) -> str:
-        """What a snapshot's digest covers of the settings; "" for the defaults."""
-        changed = self.to_json()
-        return f"|tree={json.dumps(changed, sort_keys=True)}" if changed else ""
 
     @property
     def leaf_target(self) -> int:

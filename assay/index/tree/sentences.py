@@ -29,7 +29,7 @@ LONGEST = 80
 """Terms above which a sentence (a table, a listing) is no candidate, unless there is no other."""
 
 
-class Sentence(NamedTuple):
+class NodeSentence(NamedTuple):
     """A sentence of a row: its place in the chunk's text, the number of its terms, and the keywords among them."""
 
     row: int
@@ -53,7 +53,7 @@ class NodeKeywords:
 
 def split_rows(
     rows: Sequence[int], chunks: Sequence[Chunk], analyser: Analyser, words: WordIndex, wanted: frozenset[str]
-) -> list[Sentence]:
+) -> list[NodeSentence]:
     """Return every sentence of these rows, with the numbers of its terms that are in `wanted`."""
     sentences = []
     for row, chunk in zip(rows, chunks, strict=True):
@@ -61,16 +61,16 @@ def split_rows(
             terms = analyser.terms(chunk.text[start:end])
             if terms:
                 numbers = frozenset(map(words.term, wanted.intersection(terms)))
-                sentences.append(Sentence(row, start, end, len(terms), numbers))
+                sentences.append(NodeSentence(row, start, end, len(terms), numbers))
     return sentences
 
 
-def choose_sentences(candidates: Sequence[Sentence], weights: Mapping[int, float]) -> list[Sentence]:
+def choose_sentences(candidates: Sequence[NodeSentence], weights: Mapping[int, float]) -> list[NodeSentence]:
     """Return at most `MOST_SENTENCES` sentences, best first; none without a keyword."""
     short = [one for one in candidates if one.length <= LONGEST] or list(candidates)
     open_sentences = [one for one in short if not one.terms.isdisjoint(weights)]
     left = dict(weights)
-    chosen: list[Sentence] = []
+    chosen: list[NodeSentence] = []
     while open_sentences and len(chosen) < MOST_SENTENCES:
         gains = [_gain(one, left) for one in open_sentences]
         best = max(range(len(gains)), key=lambda place: (gains[place], -place))
@@ -83,7 +83,7 @@ def choose_sentences(candidates: Sequence[Sentence], weights: Mapping[int, float
     return chosen
 
 
-def _gain(sentence: Sentence, weights: Mapping[int, float]) -> float:
+def _gain(sentence: NodeSentence, weights: Mapping[int, float]) -> float:
     # fsum, because the order of a set is not fixed.
     return math.fsum(weights.get(term, 0.0) for term in sentence.terms) / math.sqrt(max(sentence.length, SHORTEST))
 
@@ -94,7 +94,7 @@ def summarise_leaf(
     lines: Sequence[Mapping[int, float]],
     analyser: Analyser,
     words: WordIndex,
-) -> list[Sentence]:
+) -> list[NodeSentence]:
     """Return the sentences of a leaf. `lines` are the keyword weights of the leaf and of all nodes above it: the chosen
     sentences keep the numbers of all these keywords, by which those nodes choose."""
     numbers = frozenset(term for weights in lines for term in weights)
@@ -112,8 +112,8 @@ def list_ancestors(layout: TreeLayout, node: int) -> list[int]:
 
 
 def summarise_inner(
-    layout: TreeLayout, keywords: NodeKeywords, leaf_sentences: Mapping[int, list[Sentence]]
-) -> Iterator[tuple[int, list[Sentence]]]:
+    layout: TreeLayout, keywords: NodeKeywords, leaf_sentences: Mapping[int, list[NodeSentence]]
+) -> Iterator[tuple[int, list[NodeSentence]]]:
     """Yield every node with its sentences, from the last to the root."""
     chosen = dict(leaf_sentences)
     for node in range(len(layout.parent) - 1, -1, -1):
@@ -125,12 +125,12 @@ def summarise_inner(
         yield node, chosen[node]
 
 
-def _unique(candidates: list[Sentence]) -> list[Sentence]:
+def _unique(candidates: list[NodeSentence]) -> list[NodeSentence]:
     """Leave out the second occurrence of a sentence whose row has two leaves."""
     return list({(one.row, one.start): one for one in candidates}.values())
 
 
-def pack_sentences(chosen: Mapping[int, list[Sentence]], nodes: int) -> tuple[Rows, Rows]:
+def pack_sentences(chosen: Mapping[int, list[NodeSentence]], nodes: int) -> tuple[Rows, Rows]:
     """Return where the sentences of each node begin, and (row, start, end) of each."""
     start = np.concatenate([[0], np.cumsum([len(chosen[node]) for node in range(nodes)])]).astype(np.int64)
     places = [(one.row, one.start, one.end) for node in range(nodes) for one in chosen[node]]
