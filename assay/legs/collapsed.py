@@ -82,7 +82,7 @@ class Collapsed:
         owners, rows = tree.summary_rows(nodes)
         lent = weights.cosine * np.clip(cosines[nodes][owners], 0.0, 1.0)
         if query.where is not None or query.scope is not None or query.at is not None:
-            visible = np.isin(rows, tree.row_scores(replace(query, text="", vector=None)).rows)
+            visible = tree.visible(query)[rows]
             rows, lent = rows[visible], lent[visible]
         order = np.lexsort((-lent, rows))
         rows, lent = rows[order], lent[order]

@@ -21,7 +21,7 @@ from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_router import WRITERS as ROUTER
-from tools.docs.numbers_from_routing import routing_errors, routing_found, routing_times
+from tools.docs.numbers_from_routing import routing_errors, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT}
@@ -269,8 +269,8 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "graph": ("graph", graph),
     "tree": ("tree", tree),
     "routing_errors": ("routing", routing_errors),
-    "routing_found": ("routing", routing_found),
     "routing_times": ("routing", routing_times),
+    "tree": ("tree", tree),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),

@@ -45,17 +45,6 @@ def routing_errors(receipt: Receipt) -> str:
     return _table([*head, "children", "scanned", "p95 ms"], rows)
 
 
-def routing_found(receipt: Receipt) -> str:
-    """The share of queries with all evidence among the first results, on held-out templates."""
-    kinds = ("all, first 6", "all, first 10", "one hop, first 10", "several hops, first 10")
-    rows = []
-    for world in _worlds(receipt):
-        for name, found in world.get("found", {}).items():
-            cells = [found.get(f"heldout, {kind}", {"share": float("nan")})["share"] for kind in kinds]
-            rows.append([f"{world['chunks']:,}", f"`{name}`", *(f"{share:.2f}" for share in cells)])
-    return _table(["chunks", "pipeline", *kinds], rows)
-
-
 def routing_times(receipt: Receipt) -> str:
     """p95 of wall and processor time as multiples of the flat pipelines', measured in one run."""
     rows = []

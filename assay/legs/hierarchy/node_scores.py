@@ -8,7 +8,7 @@ nodes    what the nodes say: bounds of BM25 and the entities of their leaves, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def _find_visible(query: Query, tree: TreeView) -> Rows | None:
     """The rows that a query with a filter may see, ascending."""
     if query.where is None and query.scope is None and query.at is None:
         return None
-    return tree.row_scores(replace(query, text="", vector=None)).rows
+    return np.flatnonzero(tree.visible(query))
 
 
 def _find_cosines(query: Query, tree: TreeView, prototypes: int) -> Floats:
