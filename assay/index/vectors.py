@@ -3,14 +3,6 @@
 Scores are dot products of unit vectors, summed in float64 row by row: the same bits whatever the number of threads, the
 proposing index, or the other rows. FAISS only selects the rows to score, so its lists hold short codes instead of
 vectors (docs/decisions/0013).
-
-A filtered search has two plans, and takes the cheaper one (docs/decisions/0041):
-
-    scan     score all n eligible rows                                cost n · ROW_COST
-    lists    FAISS reads `probes` lists, only eligible codes count    cost probes · codes per list + fetched · ROW_COST
-
-The fewer rows are eligible, the farther away are the best of them, and the more lists must be read: the probes for
-several shares are calibrated when the index is built.
 """
 
 from __future__ import annotations
@@ -29,12 +21,8 @@ from assay.where import Mask
 
 DEPTH = 100
 """The pool depth at which an index is calibrated; a shallower search fetches as many."""
-GATHER = 4_096
+_GATHER = 4_096
 """Up to so many eligible rows are all scored instead of searched."""
-ROW_COST = 20
-"""Scoring a row costs as much as reading so many codes: eight times the bytes, gathered and then multiplied."""
-FILTERS_FILE = "vectors.filters.json"
-"""Shares of eligible rows → probes. Not part of the manifest's facts: it changes no digest of an older index."""
 _BLOCK = 4_096
 _WIDE = 12_288
 """Numbers converted to float64 at a time: 96 kB."""
@@ -67,9 +55,6 @@ class VectorIndex:
         """Lists to probe; 0 when there are no lists and every row is scored."""
         self.overfetch = float(facts["overfetch"])
         """Candidates to rescore for each wanted row."""
-        self.filter_probes = _read_filter_probes(folder / FILTERS_FILE)
-        """(share of eligible rows, lists to probe), the largest share first; empty for an index built before there was
-        such a calibration."""
 
     @cached_property
     def inverted(self) -> Any:
@@ -96,27 +81,15 @@ class VectorIndex:
         """Return the k best eligible rows with their exact scores (not yet ordered, ties at the end included)."""
         allowed = self.has if eligible is None else self.has & eligible
         count = self.count if eligible is None else int(np.count_nonzero(allowed))
-        if count <= max(k, GATHER):
+        if count <= max(k, _GATHER):
             rows = np.flatnonzero(allowed)
-        elif not (probes := self.plan_probes(k, count)):
+        elif not self.probes or count <= self.size // 10:
             rows = _prune(*self._scan_all(query, allowed), k)
         else:
-            rows = self._propose(query, k, allowed, count, probes)
+            rows = self._propose(query, k, allowed, count)
             if len(rows) > 2 * k:
                 rows = _prune(rows, self.matrix[rows] @ query, k)
         return rows, exact_scores(self.matrix, query, rows)
-
-    def plan_probes(self, k: int, count: int) -> int:
-        """How many lists to probe where `count` rows are eligible; 0 where scoring all of them is cheaper."""
-        if not self.probes or count == self.count:
-            return self.probes
-        if not self.filter_probes:
-            return 0 if count <= self.size // 10 else self.probes
-        share = count / self.count
-        probes = next((probes for level, probes in self.filter_probes if level <= share), 0)
-        fetched = self.overfetch * max(k, DEPTH)
-        lists_cost = probes * self.count / self.inverted.nlist + fetched * ROW_COST
-        return probes if lists_cost < count * ROW_COST else 0
 
     def _scan_all(self, query: Vector, allowed: Mask) -> tuple[Rows, Vector]:
         """Return every allowed row with its score in float32."""
@@ -127,7 +100,7 @@ class VectorIndex:
             rough.append((self.matrix[part] if mask.all() else self.matrix[part][mask]) @ query)
         return np.flatnonzero(allowed), np.concatenate(rough)
 
-    def _propose(self, query: Vector, k: int, allowed: Mask, count: int, probes: int) -> Rows:
+    def _propose(self, query: Vector, k: int, allowed: Mask, count: int) -> Rows:
         """Return FAISS's candidates by their codes; probes more lists while fewer than wanted are found."""
         all_lists = self.inverted.nlist
         fetch = min(count, int(self.overfetch * max(k, DEPTH)))
@@ -137,6 +110,7 @@ class VectorIndex:
 
             bits = np.packbits(allowed, bitorder="little")
             selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
+        probes = self.probes
         while True:
             rows = self._scan_lists(
                 np.ascontiguousarray(query[None, :], np.float32), fetch, min(probes, all_lists), selector
@@ -173,11 +147,6 @@ class VectorIndex:
         params = self.search_params(lists.shape[1], selector)
         self.inverted.search_preassigned_c(1, pointers[0], fetch, *pointers[1:], False, params)
         return scores, rows
-
-
-def _read_filter_probes(path: Path) -> tuple[tuple[float, int], ...]:
-    levels = json.loads(path.read_text())["levels"] if path.is_file() else []
-    return tuple(sorted(((float(one["share"]), int(one["nprobe"])) for one in levels), reverse=True))
 
 
 def _prune(rows: Rows, rough: Vector, k: int) -> Rows:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.index.vectors import DEPTH, FILTERS_FILE, GATHER
+from assay.index.vectors import DEPTH
 from assay.types import Rows, Vectors
 
 IVF_FROM = 10_000
@@ -29,8 +29,6 @@ _FEWEST = 40
 _LARGE, _RECALL_LARGE = 1_024, 0.995
 """Above so many lists synthetic queries are harder than real ones, and a probe is expensive: the wanted recall is
 lower, and the probes are chosen to within a sixty-fourth instead of an eighth (docs/decisions/0013)."""
-FILTER_SHARES = (0.5, 0.2, 0.1, 0.05, 0.02)
-"""Shares of eligible rows for which the probes of a filtered search are calibrated; below the last, all are scored."""
 _QUERIES = 128
 _BLOCK = 65_536
 
@@ -66,8 +64,6 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[st
         part = rows[start : start + _BLOCK]
         index.add_with_ids(matrix[part], part)
     calibration = _calibrate(index, matrix, rows)
-    levels = _calibrate_filters(index, matrix, rows, calibration)
-    (folder / FILTERS_FILE).write_text(json.dumps({"levels": levels}, sort_keys=True))
     path = folder / "vectors.ivf"
     faiss.write_index(index, str(path))
     with path.open("rb") as file:
@@ -116,39 +112,6 @@ def _calibrate(index: Any, matrix: Vectors, rows: Rows) -> dict[str, Any]:
         else:
             below = middle
     return {"nprobe": probes, "overfetch": overfetch, "recall": round(share, 4)}
-
-
-def _calibrate_filters(
-    index: Any, matrix: Vectors, rows: Rows, calibration: dict[str, Any]
-) -> list[dict[str, float | int]]:
-    """For random filters that keep a share of the rows: the fewest probes that reach the recall which the search
-    without a filter reaches, relative to probing all lists; with the recall that was measured."""
-    import faiss
-
-    queries, rng = _sample_queries(matrix, rows), np.random.default_rng(2)
-    fetch = int(calibration["overfetch"] * DEPTH)
-    target = _RECALL_LARGE if index.nlist > _LARGE else _RECALL
-    probes, levels = int(calibration["nprobe"]), []
-    for share in FILTER_SHARES:
-        chosen = rows[rng.random(len(rows)) < share]
-        if len(chosen) <= max(GATHER, fetch):
-            break
-        truth = _exact_nearest(matrix, chosen, queries, DEPTH)
-        mask = np.zeros(len(matrix), np.bool_)
-        mask[chosen] = True
-        bits = np.packbits(mask, bitorder="little")
-        selector = faiss.IDSelectorBitmap(len(matrix), faiss.swig_ptr(bits))
-
-        def recall(probes: int, truth: Rows = truth, selector: Any = selector) -> float:
-            kind: Any = faiss.SearchParametersIVF
-            found = index.search(queries, fetch, params=kind(sel=selector, nprobe=probes))[1]
-            return float(np.mean([np.isin(t, f).mean() for t, f in zip(truth, found, strict=True)]))
-
-        wanted = target * recall(index.nlist)
-        while (reached := recall(probes)) < wanted and probes < index.nlist:
-            probes = min(probes + max(1, probes // 8), index.nlist)
-        levels.append({"share": share, "nprobe": probes, "recall": round(reached, 4)})
-    return levels
 
 
 def _sample_queries(matrix: Vectors, rows: Rows) -> Vectors:

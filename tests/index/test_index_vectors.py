@@ -66,7 +66,7 @@ def test_never_short_never_barred(
     eligible = None if share == 1.0 else rng.random(size) < share
     allowed = has if eligible is None else has & eligible
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "GATHER", 20)
+        patch.setattr(module, "_GATHER", 20)
         patch.setattr(module, "_LONG", long)
         index = built(tmp_path_factory.mktemp("index"), matrix, has, ivf_from)
         assert bool(index.probes) == (ivf_from == 100)
@@ -84,7 +84,7 @@ def test_never_short_never_barred(
 
 @pytest.mark.parametrize("long", [0, 10**9])
 def test_everybody_proposed_is_brute_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: int) -> None:
-    monkeypatch.setattr(module, "GATHER", 1)
+    monkeypatch.setattr(module, "_GATHER", 1)
     monkeypatch.setattr(module, "_LONG", long)
     rng = np.random.default_rng(1)
     matrix = unit(rng, 3_000)
@@ -98,7 +98,7 @@ def test_everybody_proposed_is_brute_force(tmp_path: Path, monkeypatch: pytest.M
 def test_calibrated_recall_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: int) -> None:
     """The manifest says .99 at depth 100 on hard questions; fresh queries like the store's own are easier."""
     monkeypatch.setattr(module, "_LONG", long)
-    monkeypatch.setattr(module, "GATHER", 1)
+    monkeypatch.setattr(module, "_GATHER", 1)
     rng = np.random.default_rng(2)
     everything = unit(rng, 6_100)
     matrix, queries = everything[:6_000], everything[6_000:]
@@ -141,7 +141,7 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path, monkeypatch: pyte
     """Who is proposed does not depend on how many threads FAISS may use, with a filter or without."""
     import faiss
 
-    monkeypatch.setattr(module, "GATHER", 1)
+    monkeypatch.setattr(module, "_GATHER", 1)
     rng = np.random.default_rng(7)
     index = built(tmp_path, unit(rng, 4_000, 64), np.ones(4_000, np.bool_), 100)
     asked, half = unit(rng, 20, 64), rng.random(4_000) < 0.5
@@ -159,7 +159,7 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path, monkeypatch: pyte
 def test_a_shared_scan_is_the_same_with_and_without_a_thread_to_spare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "GATHER", 1)
+    monkeypatch.setattr(module, "_GATHER", 1)
     monkeypatch.setattr(module, "_LONG", 0)
     rng = np.random.default_rng(8)
     index = built(tmp_path, unit(rng, 4_000, 64), np.ones(4_000, np.bool_), 100)
@@ -173,7 +173,7 @@ def test_a_shared_scan_is_the_same_with_and_without_a_thread_to_spare(
 
 def test_ties_at_the_end_are_all_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal vectors: whoever has the smallest row is among the best, in an exact index."""
-    monkeypatch.setattr(module, "GATHER", 1)
+    monkeypatch.setattr(module, "_GATHER", 1)
     matrix = np.tile(unit(np.random.default_rng(4), 1), (500, 1))
     index = built(tmp_path, matrix, np.ones(500, np.bool_), 10**9)
     assert found(index, matrix[0], 5, None) == [0, 1, 2, 3, 4]
@@ -197,66 +197,3 @@ def test_few_or_none(tmp_path: Path, size: int) -> None:
     index = built(tmp_path, matrix, np.ones(size, np.bool_), 10**9)
     assert len(found(index, unit(np.random.default_rng(6), 1)[0], 10, None)) == size
     assert found(index, unit(np.random.default_rng(6), 1)[0], 10, np.zeros(size, np.bool_)) == []
-
-
-def filtered_index(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[VectorIndex, Vectors]:
-    """20,000 vectors in lists; five hundred eligible rows are already too many to score all of them unasked."""
-    monkeypatch.setattr(module, "GATHER", 500)
-    monkeypatch.setattr(build, "GATHER", 500)
-    matrix = unit(np.random.default_rng(7), 20_000)
-    return built(folder, matrix, np.ones(len(matrix), np.bool_), 1_000), matrix
-
-
-def test_the_recall_of_filtered_searches_is_calibrated_and_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index, matrix = filtered_index(tmp_path, monkeypatch)
-    levels = json.loads((tmp_path / module.FILTERS_FILE).read_text())["levels"]
-    assert [one["share"] for one in levels] == [0.5, 0.2, 0.1, 0.05]  # 2 % are fewer than are scored anyway
-    probes = [index.probes, *(one["nprobe"] for one in levels)]
-    assert probes == sorted(probes), "the fewer are eligible, the farther away they are"
-    assert all(one["recall"] >= 0.99 for one in levels)
-    monkeypatch.setattr(module, "ROW_COST", 10**6)  # whatever it costs: the lists are read
-    rng = np.random.default_rng(11)
-    for share in (0.6, 0.3, 0.12, 0.06):
-        eligible, queries = rng.random(len(matrix)) < share, unit(rng, 40)
-        assert index.plan_probes(100, int(eligible.sum())) > 0
-        shares = []
-        for query in queries:
-            truth = best(matrix.astype(np.float64) @ query, eligible, 100)
-            shares.append(np.isin(truth, found(index, query, 100, eligible)).mean())
-        assert np.mean(shares) >= 0.98
-
-
-def test_a_filter_of_far_rows_is_never_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eligible are only the rows farthest from the query, in lists that are not probed first."""
-    index, matrix = filtered_index(tmp_path, monkeypatch)
-    monkeypatch.setattr(module, "ROW_COST", 10**6)
-    query = matrix[3]
-    far = np.zeros(len(matrix), np.bool_)
-    far[np.argsort(matrix @ query)[:2_500]] = True
-    got = found(index, query, 100, far)
-    assert len(got) == 100
-    assert far[got].all()
-
-
-def test_the_cheaper_plan_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index, _ = filtered_index(tmp_path, monkeypatch)
-    monkeypatch.setattr(index, "filter_probes", ((0.5, 40), (0.1, 100)))
-    per_list, fetched = index.count / index.inverted.nlist, index.overfetch * 100
-    lists = 100 * per_list + fetched * module.ROW_COST
-    break_even = int(lists / module.ROW_COST)
-    assert index.plan_probes(100, index.count) == index.probes, "no filter"
-    assert index.plan_probes(100, index.count // 2) == 40
-    assert index.plan_probes(100, max(break_even + 1, index.count // 10)) == 100
-    assert index.plan_probes(100, index.count // 20) == 0, "fewer than was calibrated: all are scored"
-    monkeypatch.setattr(module, "ROW_COST", 0.01)
-    assert index.plan_probes(100, index.count // 2) == 0, "scoring costs nothing"
-
-
-def test_an_index_without_that_calibration_plans_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index, matrix = filtered_index(tmp_path, monkeypatch)
-    (tmp_path / module.FILTERS_FILE).unlink()
-    old = VectorIndex(tmp_path, *matrix.shape)
-    assert old.plan_probes(100, 2_000) == 0
-    assert old.plan_probes(100, 2_001) == old.probes == index.probes

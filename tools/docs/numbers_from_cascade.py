@@ -41,9 +41,10 @@ def _rows(receipt: Receipt) -> list[list[str]]:
 
 def _verdict(receipt: Receipt) -> str:
     grid, measured, chosen = receipt.canonical, receipt.measured, receipt.measured["chosen"]
-    which = (
-        f"K0 {chosen['k0']}, λ {chosen['lambda']:g}, nprobe {chosen['nprobe']}" if chosen else "no configuration passes"
-    )
+    which = "no configuration passes"
+    if chosen:
+        used = "-".join(dict.fromkeys(str(f(map(int, chosen["nprobe_used"]))) for f in (min, max)))
+        which = f"K0 {chosen['k0']}, λ {chosen['lambda']:g}, nprobe {chosen['nprobe']} (used {used})"
     (goal,) = measured["goal"]
     doubts = f" Doubt: {'; '.join(grid['doubts'])}." if grid["doubts"] else ""
     return (
