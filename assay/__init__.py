@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay import plugins as plugins
     from assay.config.load import load as load_pipeline
     from assay.engine.answer import Answer, Hit
+    from assay.engine.answerability import Answerability
     from assay.engine.pipeline import Pipeline
     from assay.engine.trace import ChunkStep, Degradation, Span, Status
     from assay.errors import (
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AddReport",
     "Answer",
+    "Answerability",
     "AssayError",
     "BadFile",
     "BadRecord",
@@ -77,6 +79,7 @@ _MODULES = {
     **dict.fromkeys(("Explanation", "KnowledgeBase", "open"), "assay.kb"),
     **dict.fromkeys(("ChunkStep", "Degradation", "Span", "Status"), "assay.engine.trace"),
     "AddReport": "assay.sync",
+    "Answerability": "assay.engine.answerability",
     "Chunk": "assay.types",
     "Pipeline": "assay.engine.pipeline",
 }

@@ -91,7 +91,15 @@ def test_no_gap_without_a_transcript(tmp_path: Path) -> None:
 
 
 def test_labels() -> None:
-    texts = ["Anna: hello", "Dr. Ben Ho: yes", "no label here", "https://example.org is down", "12: 30", "小明：你好", "Anna:"]
+    texts = [
+        "Anna: hello",
+        "Dr. Ben Ho: yes",
+        "no label here",
+        "https://example.org is down",
+        "12: 30",
+        "小明：你好",
+        "Anna:",
+    ]
     assert read_labels(texts) == ["Anna", "Dr. Ben Ho", "", "", "", "小明", ""]
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tools.docs.numbers_from_answerability import WRITERS as ANSWERABILITY
 from tools.docs.numbers_from_cascade import WRITERS as CASCADE
 from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
@@ -22,11 +23,12 @@ from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_router import WRITERS as ROUTER
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **ANSWERABILITY}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
     "README.md",
+    "docs/answerability.md",
     "docs/benchmarks.md",
     "docs/backends.md",
     "docs/cascade.md",
