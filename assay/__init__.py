@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay import plugins as plugins
     from assay.config.load import load as load_pipeline
     from assay.engine.answer import Answer, Hit
+    from assay.engine.answerability import Answerability
     from assay.engine.context import PackedContext
     from assay.engine.pipeline import Pipeline
     from assay.engine.trace import ChunkStep, Degradation, Span, Status
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AddReport",
     "Answer",
+    "Answerability",
     "AssayError",
     "BadFile",
     "BadRecord",
@@ -80,6 +82,7 @@ _MODULES = {
     **dict.fromkeys(("ChunkStep", "Degradation", "Span", "Status"), "assay.engine.trace"),
     "AddReport": "assay.sync",
     "PackedContext": "assay.engine.context",
+    "Answerability": "assay.engine.answerability",
     "Chunk": "assay.types",
     "Pipeline": "assay.engine.pipeline",
 }

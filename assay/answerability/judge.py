@@ -70,6 +70,8 @@ def decide(query: Query, measured: Measurements, heads: JudgeModel, budget: int)
     )
     tokens = None if measured.demand is None else measured.demand.tokens
     kind, probability, why = scope if scope[0] is not None else demand
+    if kind is None:
+        probability = max(demand[1], scope[1])
     return Answerability(kind, probability, tokens, budget, why, features)
 
 
@@ -131,7 +133,7 @@ def _judge_demand(
     probability = head.probability(measured.demand_values)
     what = _describe_demand(demand)
     if demand.most_tokens <= budget:  # a short list is answerable, however it is asked for
-        return None, min(probability, head.threshold), f"{what}, the budget is {budget:,}"
+        return None, 0.0, f"{what}, the budget is {budget:,}"
     if probability < head.threshold:
         return None, probability, f"{what}, but it may ask for less"
     return _demand_kind(measured.question), probability, f"{what}, the budget is {budget:,}"

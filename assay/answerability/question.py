@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.answerability.cues import EXHAUSTIVE, Cues, find_cues
 from assay.errors import QueryError
 from assay.protocols import Snapshot
 from assay.text.identifiers import is_name
+from assay.text.query.dates import DateConstraint, find_date_words
 from assay.text.query.intent_rules import Intent
-from assay.text.query.parse import ParsedQuery, parse_query
+from assay.text.query.intents import find_intents, list_intents
+from assay.text.query.versions import find_version_words
 from assay.text.query.words import QueryWord, make_table, split_words
 from assay.types import Query
 
 # TKT-951963, CVE-2024-1234, E911223: letters and three digits; not GLP-1, 22:06, 2,000-plus
 _CODE = re.compile(r"(?=.*[^\W\d_])(?=(?:[^\d]*\d){3})[^,:]{1,128}", re.DOTALL)
+_MOST_WORDS = 128
+"""Words of a query that are read; a longer one is a text, not a question."""
 _REQUESTS = EXHAUSTIVE | make_table(
     """show give find tell name get explain describe compare contrast check send summarise summarize need help
     difference differences differ differs different versus vs please look looking know want wants wondering remember
@@ -43,16 +47,12 @@ class QuestionWord:
 class Question:
     """A parsed question. `names` are runs of capitalised words, identifiers or hyphenated words, as term sets."""
 
-    parsed: ParsedQuery
+    intents: tuple[Intent, ...]
     cues: Cues
     words: tuple[QuestionWord, ...]
     names: tuple[frozenset[str], ...]
     name_texts: tuple[str, ...]
     versions: tuple[frozenset[str], ...]
-
-    @property
-    def intents(self) -> tuple[Intent, ...]:
-        return self.parsed.intents
 
     @property
     def terms(self) -> frozenset[str]:
@@ -62,11 +62,12 @@ class Question:
 
 def read_question(query: Query, snapshot: Snapshot, looked_up: Collection[str]) -> Question:
     """Parse a query with the analysis of a store; of a word's terms only those that are `looked_up` count."""
-    words = split_words(query.text)
+    words = split_words(query.text)[:_MOST_WORDS]
     wanted = frozenset(looked_up)
-    parsed = _parse(query)
-    hidden = [(date.start, date.end) for date in parsed.dates]
-    versions = [(version.start, version.end) for version in parsed.versions]
+    dates = _find_dates(words, query.at)
+    constraints = find_version_words(words, [(date.start, date.end) for date in dates])
+    hidden = [(date.start, date.end) for date in dates]
+    versions = [(version.start, version.end) for version in constraints]
     terms = [frozenset(snapshot.terms(word.text)) & wanted for word in words]
     content = {
         word.start: found
@@ -78,7 +79,7 @@ def read_question(query: Query, snapshot: Snapshot, looked_up: Collection[str]) 
     }
     names = _group_names(words, content)
     return Question(
-        parsed=parsed,
+        intents=list_intents(find_intents(words, dates, constraints)),
         cues=find_cues(words),
         words=tuple(_read_word(word, content[word.start]) for word in words if word.start in content),
         names=tuple(frozenset().union(*(content[word.start] for word in group)) for group in names),
@@ -95,11 +96,11 @@ def _read_word(word: QueryWord, terms: frozenset[str]) -> QuestionWord:
     return QuestionWord(word.text, terms, _CODE.fullmatch(word.text) is not None)
 
 
-def _parse(query: Query) -> ParsedQuery:
+def _find_dates(words: Sequence[QueryWord], at: float | None) -> tuple[DateConstraint, ...]:
     try:
-        return parse_query(query.text, query.at)
+        return find_date_words(words, at)
     except QueryError:  # a range of dates that ends before it begins: the question has no readable dates
-        return replace(parse_query(""), text=query.text, facets=(query.text,))
+        return ()
 
 
 def _inside(word: QueryWord, spans: Sequence[tuple[int, int]]) -> bool:

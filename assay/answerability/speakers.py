@@ -39,7 +39,8 @@ def speaker_gap(question: Question, evidence: FoundEvidence) -> float:
     if sum(map(bool, probe)) < _LABELLED * len(probe):
         return 0.0
     rest = read_labels([chunk.text for chunk in evidence.snapshot.chunks(rows[_PROBE:])])
-    labels = [frozenset(evidence.snapshot.terms(label)) for label in (*probe, *rest)]
+    terms = {label: frozenset(evidence.snapshot.terms(label)) for label in {*probe, *rest}}
+    labels = [terms[label] for label in (*probe, *rest)]
     named = [any(label & name for name in question.names) for label in labels]
     if not any(named) or len(set(labels)) < 2:
         return 0.0

@@ -36,7 +36,7 @@ class Answerability:
     """The judgement of one question.
 
     kind             None: answerable
-    probability      of being impossible, from the head that decided
+    probability      of being impossible, from the head that decided; the larger one where the question is answerable
     evidence_tokens  how many tokens the evidence takes, estimated; None where the question names no list
     budget           the tokens it was judged against
     why              the decision as a sentence

@@ -109,6 +109,7 @@ the file. An unknown, missing or ill-typed key is an error that names the neares
 about = "Words and vectors"    # free text
 k = 10                         # the length of an answer; triggers read it too
 budget_ms = 1500               # the time limit of all legs and steps together
+abstain = false                # true: withhold the results of a question that is judged impossible
 
 [legs.bm25]                    # one table per leg; its name is yours
 use = "bm25"                   # the leg; by default the name of the table

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tools.docs.numbers_from_answerability import WRITERS as ANSWERABILITY
 from tools.docs.numbers_from_cascade import WRITERS as CASCADE
 from tools.docs.numbers_from_context import WRITERS as CONTEXT
 from tools.docs.numbers_from_fusion import WRITERS as FUSION
@@ -24,11 +25,12 @@ from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import routing_errors, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT, **ANSWERABILITY}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
     "README.md",
+    "docs/answerability.md",
     "docs/benchmarks.md",
     "docs/backends.md",
     "docs/cascade.md",
@@ -267,7 +269,6 @@ def recall(receipt: dict[str, Any]) -> str:
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "graph": ("graph", graph),
-    "tree": ("tree", tree),
     "routing_errors": ("routing", routing_errors),
     "routing_times": ("routing", routing_times),
     "tree": ("tree", tree),
