@@ -21,7 +21,6 @@ from assay.rerank.providers.response import sigmoid
 from assay.rerank.standard_blend import blend_in, blended_range
 from assay.types import Note, Part, Query, Range, Ranking
 
-
 BLENDS = ("unit", "standard")
 
 

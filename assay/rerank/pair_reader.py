@@ -24,8 +24,8 @@ class PairReader:
             if not file.is_file():
                 raise ModelError(
                     f"there is no cross-encoder at {folder}: {file.name} is missing",
-                    "point cross_encoder.path at a folder with model.onnx and tokenizer.json, or install the model that "
-                    "cross_encoder.model names (docs/rerankers.md)",
+                    "point cross_encoder.path at a folder with model.onnx and tokenizer.json, or install the model "
+                    "that cross_encoder.model names (docs/rerankers.md)",
                 )
         if sha256 and _hash_file(model_file) != sha256.lower():
             raise ModelError(
