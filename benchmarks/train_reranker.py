@@ -100,7 +100,7 @@ def speed(options: argparse.Namespace) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Compare the int8 folder with the run it was exported from, on one judged set; add it to the receipt."""
+    """Compare the int8 folder with the run it was exported from, on judged sets; add it to the receipt."""
     from assay.rerank.pair_reader import PairReader
     from benchmarks.reranker.judging import check_export
     from benchmarks.reranker.speed import MAX_TOKENS
@@ -109,10 +109,10 @@ def check(options: argparse.Namespace) -> None:
     content = json.loads(receipt.read_text("utf-8"))
     weight = content["measured"]["results"][f"learned + {options.run}"]["weight"]
     reader = PairReader(str(options.model), "", MAX_TOKENS)
-    folder = options.work / "judge"
-    found = check_export(folder, options.set, options.split, options.run, weight, reader.logits)
+    folder, split = options.work / "judge", options.split
+    found = [check_export(folder, name, split, options.run, weight, reader.logits) for name in options.sets]
     about = json.loads((options.model / "about.json").read_text("utf-8"))
-    content["measured"]["export"] = {"run": options.run, "files": about["files"], **found}
+    content["measured"]["export"] = {"run": options.run, "files": about["files"], "agreement": found}
     receipt.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     report(json.dumps(found))
 
@@ -149,7 +149,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     checking = steps.add_parser("check")
     checking.add_argument("--run", required=True)
     checking.add_argument("--model", type=Path, required=True, help="the folder that `export` wrote of this run")
-    checking.add_argument("--set", default="squad2_mini", choices=SETS)
+    checking.add_argument("--sets", nargs="+", default=("squad2_mini", "locomo"), choices=SETS)
     checking.add_argument("--split", default="test~120")
     timing = steps.add_parser("speed")
     timing.add_argument("--model", type=Path, required=True, help="a folder that `export` wrote")
