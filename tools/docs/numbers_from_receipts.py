@@ -251,7 +251,7 @@ def tree(receipt: dict[str, Any]) -> str:
     """One row per size: building the tree; then its look-ups beside those of a flat search."""
     built, times = [], []
     for entry in receipt["sizes"]:
-        least, mean, most = entry["leaf_chunks_least_mean_most"]
+        least, mean, most = entry["leaf_chunks"].values()
         built.append(
             [
                 f"{entry['chunks']:,}",
