@@ -29,10 +29,10 @@ def test_a_router_is_replayed_with_its_sources(tmp_path: Path) -> None:
     dataset, out, work = load("tiny"), tmp_path / "out", tmp_path / "work"
     out.mkdir()
     work.mkdir()
-    pipeline = from_dict(config("small store", None, "rrf"))
     with chdir(work), prepare(dataset, cache=tmp_path / "cache") as workspace:
         build_sources(dataset, workspace)
         assert Path(SMALL).is_dir()
+        pipeline = from_dict(config("small store", None, "rrf"))
         found = measure_router(dataset, build_arms(pipeline, "small"), workspace, load_rules("router"), out=out)
     close_all()
     names = [str(record["id"]) for record in dataset.documents]

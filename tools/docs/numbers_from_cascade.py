@@ -80,6 +80,21 @@ def models() -> str:
     return _table(["bank", "model", "trained in s", "Hit@1", "Hit@5", "Hit@10", "MRR@10"], rows)
 
 
+def ways() -> str:
+    """Ways to guess the next vector against staying put, on real text."""
+    found: Mapping[str, Any] = json.loads((RECEIPTS / "cascade_next.json").read_text("utf-8"))["measured"]
+    tasks = ("next", "next, past left out", "section, past left out")
+    rows = []
+    for way, row in found["rows"].items():
+        cells = []
+        for task in tasks:
+            mean, low, high = row[task]["over_identity"]
+            over = "" if way == "identity" else f" ({mean:+.3f}, {low:+.3f} … {high:+.3f})"
+            cells.append(f"{row[task]['hit@5']:.3f}{over}")
+        rows.append([f"{way} {row['setting']}".strip(), *cells])
+    return _table(["searched with", *tasks], rows)
+
+
 def size() -> str:
     """Speed at 637k × 768, beside what was promised."""
     path = RECEIPTS / "cascade.json"
@@ -118,6 +133,7 @@ def size() -> str:
 
 WRITERS: dict[str, Callable[[], str]] = {
     "cascade_grids": grids,
+    "cascade_next": ways,
     "cascade_codes": codes,
     "cascade_models": models,
     "cascade": size,

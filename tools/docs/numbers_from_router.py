@@ -76,9 +76,26 @@ def _spent(row: Row) -> str:
     return f"{row['ms']['stage2']:.1f}"
 
 
+def reports() -> str:
+    """The routers whose whole report is committed: what stage 2 did, what it gained, and the verdict."""
+    rows = []
+    for name, found in _measured().items():
+        for who, seen in found["reports"].items():
+            counters = [str(seen["counters"][f"stage2_{what}"]) for what in ("used", "skipped_budget", "not_triggered")]
+            against = [_gain(seen["against"][arm]) for arm in ("first", "second")]
+            rows.append(
+                [f"{name}, {seen['questions']}", who, *counters, f"{seen['R@10']:.3f}", *against, seen["verdict"]]
+            )
+    head = ["set, questions", "router", "used", "skipped", "not asked", "R@10", "over first", "over second", "verdict"]
+    return _table(head, rows)
+
+
 WRITERS: dict[str, Callable[[], str]] = {
     "router_alone": alone,
     "router_hybrid": partial(triggers, "hybrid", "rrf"),
     "router_words": partial(triggers, "words", "rrf"),
+    "router_reports": reports,
+    "router_floor_words": partial(triggers, "floor words", "append_fill"),
+    "router_small_store": partial(triggers, "small store", "rrf"),
     "router_five_words": partial(triggers, "five words", "append_fill"),
 }
