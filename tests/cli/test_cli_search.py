@@ -275,3 +275,27 @@ def test_the_graph_explains_itself(run: Run, made_store: Path) -> None:
     legs = {one["leg"]: one for one in json.loads(shown.stdout)["legs"]}
     assert legs.keys() == {"bm25", "dense", "graph"}
     assert legs["dense"] == {"leg": "dense", "found": 0, "chosen": 0, "alone": 0}
+
+
+def test_nonsense_is_said_to_be_impossible_and_withheld_on_request(run: Run, made_store: Path) -> None:
+    options = ("--store", made_store, "--plain", "--pipeline", "bm25")
+    shown = run("search", "zorbflax quimble", *options).stdout
+    assert "impossible (out of scope): the store does not know 'zorbflax', 'quimble'" in shown
+    unknown = ("search", "Which signing key has TKT-777777?", *options)
+    assert "Signing keys" in run(*unknown).stdout
+    withheld = run(*unknown, "--abstain").stdout
+    assert "results withheld" in withheld
+    assert "Signing keys" not in withheld
+    assert "impossible" not in run("search", "signing key", *options).stdout
+    quiet = run(*unknown, "-q")
+    assert "impossible: out_of_scope: the store does not know 'TKT-777777'" in quiet.stderr
+
+
+def test_a_pipeline_may_abstain(run: Run, made_store: Path, tmp_path: Path) -> None:
+    pipeline = tmp_path / "silent.toml"
+    pipeline.write_text("abstain = true\n[legs.bm25]\n", "utf-8")
+    asked = ("search", "Which signing key has TKT-777777?", "--store", made_store, "--json", "--pipeline", pipeline)
+    answer = json.loads(run(*asked).stdout)
+    assert (answer["status"]["word"], answer["hits"]) == ("abstained", [])
+    assert answer["trace"][-1]["notes"][0]["ids"]
+    assert json.loads(run(*asked, "--no-abstain").stdout)["hits"]
