@@ -11,6 +11,7 @@ FUSERS: Mapping[str, str] = {
     "confirm_boost": "assay.fuse.confirm_boost:ConfirmBoost",
     "convex": "assay.fuse.convex:Convex",
     "dbsf": "assay.fuse.dbsf:Dbsf",
+    "fixed_spread": "assay.fuse.fixed_spread:FixedSpread",
     "rrf": "assay.fuse.rrf:Rrf",
     "weighted_merge": "assay.fuse.weighted_merge:WeightedMerge",
 }
