@@ -1,7 +1,7 @@
 """The encoders that Assay installs, on onnxruntime, without torch. Both read English and give 384 dimensions.
 
-`minilm` (all-MiniLM-L6-v2, six layers) is the default; `gte-small` (twelve layers) finds better and takes about twice
-as long. Weights have 7 bits per channel, activations 8; `minilm-exact` is the first in float32, 2.5 times slower
+`minilm` (all-MiniLM-L6-v2, six layers) is the default; `gte-small` (twelve layers) finds better and takes about three
+times as long. Weights have 7 bits per channel, activations 8; `minilm-exact` is the first in float32, 2.5 times slower
 (cosine between the two about .996). Both models have the vocabulary of BERT-uncased (`text/wordpiece.py`).
 """
 

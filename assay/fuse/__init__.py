@@ -13,6 +13,7 @@ FUSERS: Mapping[str, str] = {
     "convex": "assay.fuse.convex:Convex",
     "dbsf": "assay.fuse.dbsf:Dbsf",
     "race": "assay.fuse.race:Race",
+    "fixed_spread": "assay.fuse.fixed_spread:FixedSpread",
     "rrf": "assay.fuse.rrf:Rrf",
     "weighted_merge": "assay.fuse.weighted_merge:WeightedMerge",
 }

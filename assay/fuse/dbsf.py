@@ -39,7 +39,10 @@ class Dbsf:
 
     def fuse(self, query: Query, rankings: Mapping[str, Ranking], snapshot: Snapshot) -> Ranking:
         weight = {leg: self.weights.get(leg, 1.0) for leg in rankings}
-        normal = {leg: weight[leg] * _normalise(ranking.score, self.deviations) for leg, ranking in rankings.items()}
+        normal = {
+            leg: weight[leg] * normalise_by_deviation(ranking.score, self.deviations)
+            for leg, ranking in rankings.items()
+        }
         return weighted_sum(rankings, normal, weight)
 
     def gives(self, legs: Mapping[str, Range]) -> Range:
@@ -47,7 +50,8 @@ class Dbsf:
         return Range("unit", 0.0, 1.0)
 
 
-def _normalise(score: Floats, deviations: float) -> Floats:
+def normalise_by_deviation(score: Floats, deviations: float) -> Floats:
+    """n(s) of every score, as above."""
     if not len(score):
         return score
     low, high = score.min(), score.max()

@@ -16,7 +16,7 @@ from assay.embed.model_languages import ENGLISH_MODELS, FOREIGN_SHARE
 from assay.errors import AssayError, MissingExtra, ModelError
 from assay.store.contract import COPYING, STAGED, ChunkStore
 
-BETTER_MODEL = "gte-small finds better and embeds at half the speed"
+BETTER_MODEL = "gte-small finds better and embeds at a third of the speed"
 
 
 def examine(address: str | Path, *, deep: bool = False) -> list[Check]:

@@ -27,7 +27,7 @@ def test_three_legs_of_different_scales(name):
     check_fuser(build_fuser(name), {"bm25": RAW, "dense": UNIT, "graph": UNIT})
 
 
-@pytest.mark.parametrize("name", ["convex", "dbsf", "rrf", "weighted_merge"])
+@pytest.mark.parametrize("name", ["convex", "dbsf", "fixed_spread", "rrf", "weighted_merge"])
 def test_four_weighted_legs(name):
     """Uneven weights over four legs: where sums in floats would make and break ties."""
     weights = {"a": 0.1, "b": 0.2, "c": 0.7}
@@ -40,3 +40,7 @@ def test_convex_with_theoretical_minima():
 
 def test_append_fill_with_a_bound():
     check_fuser(build_fuser("append_fill", max_fill=3))
+
+
+def test_fixed_spread_with_spreads():
+    check_fuser(build_fuser("fixed_spread", spreads={"bm25": 2.0, "dense": 0.1}), {"bm25": RAW, "dense": RAW})

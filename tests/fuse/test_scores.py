@@ -9,6 +9,7 @@ from assay.config.load import load
 from assay.errors import ConfigError
 from assay.fuse.convex import Convex
 from assay.fuse.dbsf import Dbsf
+from assay.fuse.fixed_spread import FixedSpread
 from assay.fuse.weighted_merge import WeightedMerge
 from assay.testing.build import found
 from assay.testing.sample import sample_snapshot
@@ -106,6 +107,37 @@ def test_dbsf_of_tiny_and_huge_scores():
     for factor in (1e-200, 1e200):
         scaled = found({"a": 10.0 * factor, "b": 6.0 * factor, "c": 2.0 * factor}, "raw")
         assert scores(Dbsf(), x=scaled) == pytest.approx(expected)
+
+
+def test_fixed_spread_by_hand():
+    """.9 .5 .4: mean .6; with a spread of .1 and d = 6 the first is .5 + .3 / 1.2. bm25 is scaled as dbsf scales it."""
+    dense = found({"a": 0.9, "b": 0.5, "c": 0.4}, "raw")
+    got = scores(FixedSpread(spreads={"dense": 0.1}), dense=dense)
+    assert got == pytest.approx({"a": 0.75, "b": 0.5 - 0.1 / 1.2, "c": 0.5 - 0.2 / 1.2})
+    both = scores(FixedSpread(spreads={"dense": 0.1}, weights={"dense": 3.0}), bm25=BM25, dense=dense)
+    words = scores(Dbsf(deviations=6.0), bm25=BM25)
+    assert both == pytest.approx({name: (3.0 * got[name] + words[name]) / 4.0 for name in "abc"})
+
+
+def test_a_flat_list_has_less_say_under_a_fixed_spread():
+    """Ten times closer together, the cosines move the scores ten times less; dbsf would stretch them."""
+    wide, flat = found({"a": 0.9, "b": 0.5}, "raw"), found({"a": 0.54, "b": 0.5}, "raw")
+    fuser = FixedSpread(spreads={"dense": 0.1})
+    gaps = [(lambda got: got["a"] - got["b"])(scores(fuser, dense=one)) for one in (wide, flat)]
+    assert gaps[0] == pytest.approx(10.0 * gaps[1])
+    assert scores(Dbsf(), dense=wide) == pytest.approx(scores(Dbsf(), dense=flat))
+
+
+@pytest.mark.parametrize("spread", [0.0, -1.0, float("nan"), 1e9])
+def test_a_spread_is_a_positive_number(spread: float):
+    with pytest.raises(ConfigError, match=r"fixed_spread\.spreads\.dense"):
+        FixedSpread(spreads={"dense": spread})
+
+
+def test_a_spread_names_a_leg():
+    with pytest.raises(ConfigError, match="'densed', which is no leg") as caught:
+        FixedSpread(spreads={"densed": 0.1}).gives({"dense": Range("raw", -1.0, 1.0)})
+    assert "dense" in caught.value.cure
 
 
 def test_weighted_merge_of_002():
