@@ -104,4 +104,9 @@ def _mean(receipt: Receipt, metric: str, scope: str = "all") -> float:
     return float(receipt.canonical["aggregates"][scope][metric] or 0.0)
 
 
-WRITERS = {"memory": memory, "recall_quality": recall, "memory_kinds": memory_kinds, "memory_ablations": memory_ablations}
+WRITERS = {
+    "memory": memory,
+    "recall_quality": recall,
+    "memory_kinds": memory_kinds,
+    "memory_ablations": memory_ablations,
+}
