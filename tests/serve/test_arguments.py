@@ -48,7 +48,8 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(given, said):
         check_arguments("memory_recall", RecallArguments, given)
     assert said in caught.value.message
     assert caught.value.message.startswith("memory_recall: ")
-    assert caught.value.cure == "memory_recall takes: query, limit, category, tags, at, adaptive, budget, scope"
+    names = "query, limit, category, tags, since, until, at, adaptive, budget, details, scope"
+    assert caught.value.cure == f"memory_recall takes: {names}"
 
 
 @pytest.mark.parametrize("importance", [-0.1, 1.1, float("nan"), float("inf"), "high", None])

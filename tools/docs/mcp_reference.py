@@ -23,11 +23,11 @@ _WORDS = {"string": "text", "integer": "whole number", "number": "number", "bool
 def tools_markdown() -> str:
     """Every tool with its arguments and result, then the schemas of the results."""
     from assay.serve.mcp.server import describe_tool
-    from assay.serve.mcp.tools import TOOLS
+    from assay.serve.mcp.tools import DOCUMENT_TOOLS, TOOLS
 
     lines: list[str] = []
     schemas: dict[str, Any] = {}
-    for name, tool in TOOLS.items():
+    for name, tool in {**TOOLS, **DOCUMENT_TOOLS}.items():
         description = describe_tool(name, tool)
         inputs, outputs = description.input_schema, description.output_schema or {}
         schemas |= {outputs["title"]: outputs, **outputs.get("$defs", {})}

@@ -16,7 +16,11 @@ RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "memory"
 def memory(split: str = "test@end") -> str:
     """The memory preset and what it is compared with: quality by turn and by session, and silence."""
     boards = {board.dataset["name"]: board for board in _report().boards if board.dataset["split"] == split}
-    names = [run.system for run in boards["locomo"].systems if not run.system.startswith("memory-")]
+    names = [
+        run.system
+        for run in boards["locomo"].systems
+        if not run.system.startswith(("memory-", "recall-")) and run.system in boards["locomo_sessions"].receipts
+    ]
     order = sorted(names, key=lambda name: -_mean(boards["locomo"].receipts[name], "nDCG@10"))
     rows = []
     for name in order:
@@ -72,6 +76,25 @@ def memory_ablations(split: str = "test@end") -> str:
     return render_table(ReportTable(head, tuple(rows)))
 
 
+def recall() -> str:
+    """The presets on conversation memory: nDCG@10, and Success@1 by kind of question about changing facts."""
+    boards = {(board.dataset["name"], board.dataset["split"]): board for board in _report().boards}
+    sets = [("locomo", "test@end"), ("locomo_sessions", "test@end"), ("beam", "test@end")]
+    facts = boards["changing_facts", "test"]
+    kinds = ("present", "past", "as_of", "apart")
+    rows = []
+    for name in ("recall", "learned", "default", "bm25", "dense", "memory"):
+        cells = [name]
+        for place in sets:
+            receipt = boards[place].receipts.get(name)
+            cells.append("–" if receipt is None else f"{_mean(receipt, 'nDCG@10'):.3f}")
+        receipt = facts.receipts.get(name)
+        cells += ["–" if receipt is None else f"{_mean(receipt, 'Success@1', f'type={kind}'):.3f}" for kind in kinds]
+        rows.append(tuple(cells))
+    head = ("system", "LoCoMo turn", "LoCoMo session", "BEAM", *(f"facts: {kind.replace('_', ' ')}" for kind in kinds))
+    return render_table(ReportTable(head, tuple(rows)))
+
+
 @cache
 def _report() -> Report:
     return build_report([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
@@ -81,4 +104,9 @@ def _mean(receipt: Receipt, metric: str, scope: str = "all") -> float:
     return float(receipt.canonical["aggregates"][scope][metric] or 0.0)
 
 
-WRITERS = {"memory": memory, "memory_kinds": memory_kinds, "memory_ablations": memory_ablations}
+WRITERS = {
+    "memory": memory,
+    "recall_quality": recall,
+    "memory_kinds": memory_kinds,
+    "memory_ablations": memory_ablations,
+}
