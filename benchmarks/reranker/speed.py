@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.embed.minilm import open_minilm
-
+from assay.embed.bert import open_encoder
 from assay.embed.token_codes import open_coder
 from assay.rerank.max_sim import max_sim
 from assay.rerank.pair_reader import PairReader
@@ -25,7 +24,7 @@ def measure_speed(folder: str) -> dict[str, Any]:
     """Pairs per second of each contender (at its median), and how many times slower than the present step it is."""
     queries = data.questions()[0][:QUESTIONS]
     pools = [[data.text_of(number * POOL + place) for place in range(POOL)] for number in range(QUESTIONS)]
-    encoder = open_minilm(workers=1)
+    encoder = open_encoder("minilm", workers=1)
     coder, fine = open_coder(encoder, 1), open_coder(encoder, 8)
     kept = [coder.encode(pool) for pool in pools]
     reader = PairReader(folder, "", MAX_TOKENS)
