@@ -61,9 +61,10 @@ def routing_times(receipt: Receipt) -> str:
     head = [
         "chunks",
         "pipeline",
-        "p50 / flat-strong",
-        "p95 / flat-strong",
-        "p50 / hybrid+rerank",
-        "p95 / hybrid+rerank",
+        *(
+            f"{what} / {flat}"
+            for flat in ("flat-strong", "hybrid+rerank")
+            for what in ("p95 wall", "p50 processor", "p95 processor")
+        ),
     ]
     return _table(head, rows)
