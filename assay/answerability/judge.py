@@ -14,11 +14,12 @@ from typing import Literal
 from assay.answerability.demand import Demand, estimate_demand
 from assay.answerability.evidence import FoundEvidence, collect_evidence, weigh_terms
 from assay.answerability.heads import JudgeModel, LogisticHead, load_model
-from assay.answerability.question import Question, read_question
+from assay.answerability.question import Question, QuestionWord, read_question
 from assay.answerability.speakers import speaker_gap
 from assay.engine.answerability import Answerability, AnswerabilityKind, JudgedFeature
 from assay.engine.trace import Span
 from assay.protocols import Snapshot
+from assay.text.wordpiece import count_pieces
 from assay.types import Query
 
 DEFAULT_BUDGET = 400
@@ -198,11 +199,18 @@ def _judge_scope(
     words = measured.question.words
     near = heads.near is not None and best_cosine(measured.evidence) >= heads.near
     nothing_known = bool(words) and len(set(measured.evidence.unknown)) == len({word.text for word in words})
-    if nothing_known and not near:  # not one word of the question is there, and no passage is close in meaning
+    # Not one word of the question is there, and no passage is close in meaning. With vectors, ordinary words that a
+    # store lacks are no sign of that: "fall ill" is answered by a page about sick leave.
+    if nothing_known and not near and not (heads.near is not None and _are_ordinary(measured.evidence.unknown)):
         return "out_of_scope", max(probability, head.threshold), _describe_scope(measured, heads, query)
     if probability < head.threshold:
         return None, probability, ""
     return "out_of_scope", probability, _describe_scope(measured, heads, query)
+
+
+def _are_ordinary(words: Sequence[QuestionWord]) -> bool:
+    """Whether every word is a whole entry of the encoder's vocabulary, as common English words are."""
+    return all(count_pieces(word.text) == 1 for word in words)
 
 
 def _describe_scope(measured: Measurements, heads: JudgeModel, query: Query) -> str:

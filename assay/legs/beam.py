@@ -14,7 +14,7 @@ from assay.errors import ConfigError, StoreError
 from assay.legs.hierarchy.bridges import Bridged, HopSettings, check_hops, follow_bridges
 from assay.legs.hierarchy.node_scores import ROUTERS, NodeScores, score_by_nodes, score_by_rows
 from assay.legs.hierarchy.query_entities import QueryEntities
-from assay.legs.hierarchy.row_scores import ScoredRows, score_rows
+from assay.legs.hierarchy.row_scores import RowScoreColumns, score_rows
 from assay.legs.hierarchy.text_scorers import check_scorer, load_scorer, score_children
 from assay.legs.hierarchy.walk import EXPANSIONS, Expansion, Reranker, Walk, walk_down
 from assay.legs.hierarchy.weights import COSINE, ENTITY, LEXICAL, ScoreWeights
@@ -174,7 +174,7 @@ def _rows_of_leaves(tree: TreeView, scores: NodeScores, walk: Walk) -> tuple[Row
 
 def _score_leaf_rows(
     query: Query, snapshot: Snapshot, rows: Rows, weights: ScoreWeights, entities: QueryEntities, scores: NodeScores
-) -> ScoredRows:
+) -> RowScoreColumns:
     if scores.rows is not None:
         return scores.rows.take(np.searchsorted(scores.rows.rows, rows))
     return score_rows(query, snapshot, rows, weights, entities)
@@ -195,7 +195,9 @@ def _select(value: Floats, eligible: Mask, k: int) -> Rows:
     return places
 
 
-def _rank(snapshot: Snapshot, scored: ScoredRows, path_parts: Sequence[Part], bridged: Sequence[Bridged]) -> Ranking:
+def _rank(
+    snapshot: Snapshot, scored: RowScoreColumns, path_parts: Sequence[Part], bridged: Sequence[Bridged]
+) -> Ranking:
     """One ranking of chunks of leaves and of others behind bridges."""
     rows = np.concatenate([scored.rows, np.array([one.row for one in bridged], np.int64)])
     parts = [_extend(part, len(rows)) for part in (*scored.parts, *path_parts)]

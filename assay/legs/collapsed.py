@@ -11,7 +11,7 @@ from assay.engine.checks import check_whole
 from assay.engine.order import arrange, top
 from assay.errors import StoreError
 from assay.legs.hierarchy.query_entities import QueryEntities
-from assay.legs.hierarchy.row_scores import ScoredRows, score_rows
+from assay.legs.hierarchy.row_scores import RowScoreColumns, score_rows
 from assay.legs.hierarchy.weights import COSINE, ENTITY, LEXICAL, ScoreWeights
 from assay.protocols import Snapshot, TreeSnapshot, TreeView
 from assay.text.query.parse import parse_query
@@ -144,7 +144,7 @@ class _LentCosines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FacetScores:
-    scored: ScoredRows
+    scored: RowScoreColumns
     summary: Floats
     score: Floats
     quota: Floats

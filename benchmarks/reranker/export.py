@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.embed.onnx_graph import FLOAT_TYPE, NO_OUTLIERS, GraphBuilder, add_layers
 from assay.embed.onnx_proto import write_value_info
-from assay.embed.outliers import OUTLIERS
+from assay.embed.outliers import MINILM
 from assay.errors import MissingExtra
 from assay.text.wordpiece import CLS, SEP
 from assay.util.atomic_files import atomic_path
@@ -34,7 +34,7 @@ def write_cross_encoder(
     `weights` are those of the encoder with the trained layers in place; `head` holds segment, product, likeness,
     attend, first, and the calibration scale and shift.
     """
-    graph = GraphBuilder(weights, int8, OUTLIERS if int8 else NO_OUTLIERS)
+    graph = GraphBuilder(weights, int8, MINILM if int8 else NO_OUTLIERS)
     width = len(weights["embeddings.LayerNorm.weight"])
     graph.shapes(width)
     _add_inputs(graph)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assay import kb
+from assay.embed.installed_models import find_model
 from assay.engine.answerability import Answerability
 from assay.errors import StoreError
 from assay.text.token_count import count_tokens
@@ -180,3 +181,21 @@ def test_a_failing_store_keeps_the_results(tickets: kb.KnowledgeBase, monkeypatc
     assert answer.answerability is None
     assert len(answer) > 0
     assert any("the connection is gone" in line for line in answer.status.degraded)
+
+
+@pytest.mark.skipif(find_model("minilm") is None, reason="no embedding model is installed")
+def test_with_vectors_ordinary_words_that_the_store_lacks_are_no_sign(tmp_path: Path) -> None:
+    """A page in other words answers "fall ill"; two words that nobody knows are named."""
+    with kb.open(tmp_path / "kb") as base:
+        base.add([{"id": "sick", "text": "Feeling unwell? Stay in bed and send a short message to your team."}])
+        ordinary = base.search("what happens if I fall ill?").answerability
+        nonsense = base.search("zorbflax quimble").answerability
+    assert ordinary is not None
+    assert ordinary.answerable
+    assert nonsense is not None
+    assert nonsense.kind == "out_of_scope"
+    with kb.open(tmp_path / "words", embedder="none") as base:
+        base.add([{"id": "sick", "text": "Feeling unwell? Stay in bed and send a short message to your team."}])
+        judged = base.search("what happens if I fall ill?").answerability
+    assert judged is not None
+    assert judged.kind == "out_of_scope"  # without vectors nothing but the words can tell

@@ -172,7 +172,8 @@ def test_a_changed_ranking_is_found(tmp_path: Path) -> None:
     write(replace(golden, canonical={**golden.canonical, "rankings": rankings}), tmp_path / "changed.json")
     (check,) = check_all([tmp_path / "changed.json"])
     assert check.outcome == "differs"
-    assert check.details == (f"query {golden.canonical['queries'][0]}: its ranking differs, the first of 1",)
+    details = tuple(line for line in check.details if not line.startswith("host.instructions"))  # another processor
+    assert details == (f"query {golden.canonical['queries'][0]}: its ranking differs, the first of 1",)
 
 
 def test_committed_receipts_of_other_kinds_fit_their_runs() -> None:
@@ -180,7 +181,7 @@ def test_committed_receipts_of_other_kinds_fit_their_runs() -> None:
     checks = [check for check in check_all(find_receipts([ROOT / "receipts"]), systems=["none"]) if check.kind != "run"]
     assert {check.path.name: check.details for check in checks if check.outcome == "differs"} == {}
     consistent = Counter(check.kind for check in checks if check.outcome == "consistent")
-    assert consistent == {"fusion": 32, "gate": 2, "router report": 2}
+    assert consistent == {"fusion": 32, "gate": 8, "router report": 8}
     assert all(check.details for check in checks if check.outcome == "not replayable")
 
 

@@ -90,7 +90,9 @@ def conform(value: Any, schema: dict[str, Any], where: str) -> None:
     assert any(isinstance(value, known[kind]) and not isinstance(value, bool) for kind in kinds), f"{where}: {value!r}"
     if isinstance(value, dict) and "properties" in schema:
         assert set(schema["required"]) <= set(value) <= set(schema["properties"]), where
-        assert set(schema["properties"]) - set(schema["required"]) <= {"context"}, "only a context may be absent"
+        assert set(schema["properties"]) - set(schema["required"]) <= {"context", "data"}, (
+            "only a context and data may be absent"
+        )
         for key, inner in value.items():
             conform(inner, schema["properties"][key], f"{where}.{key}")
     if isinstance(value, list):

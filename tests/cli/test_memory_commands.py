@@ -58,7 +58,7 @@ def test_from_store_to_forgotten(run: Run, base: Path) -> None:
     forgotten = run("memory", "forget", name, "--store", base)
     assert forgotten.exit_code == 0
     assert "forgotten: 1 memory" in forgotten.stdout
-    assert "Nothing is remembered" in run("memory", "recall", "where is the vault?", "--store", base).stdout
+    assert "Nothing is known here." in run("memory", "recall", "where is the vault?", "--store", base).stdout
     assert "nothing is remembered here" in run("memory", "list", "--store", base).stdout
     assert "1 forgotten and not purged" in run("memory", "stats", "--store", base).stdout
 
@@ -179,7 +179,9 @@ OLD = "The vault is in room 12."
 def test_the_configuration_of_the_memory_pipeline_recalls_and_forgets(run: Run, base: Path, tmp_path: Path) -> None:
     run("memory", "store", OLD, "--created", "2025-01-01", "--store", base)
     questions = ("where is the vault?", "--at", "2026-01-01", "--store", base)
-    assert OLD not in run("memory", "recall", *questions).stdout
+    spec = ("--pipeline", "memory")
+    assert OLD in run("memory", "recall", *questions).stdout  # the default hides nothing for its age
+    assert OLD not in run("memory", "recall", *questions, *spec).stdout
     (tmp_path / "mine.json").write_text('{"timeDecayHalfLifeDays": 0, "vectorWeight": 0.6}', "utf-8")
     own = ("--pipeline", tmp_path / "mine.json")
     recalled = run("memory", "recall", *questions, *own)
@@ -191,7 +193,7 @@ def test_the_configuration_of_the_memory_pipeline_recalls_and_forgets(run: Run, 
     name = data(run, "recall", *questions, *own)["hits"][0]["memory"]["id"]
     assert data(run, "explain", "where is the vault?", "--id", name, *questions[1:], *own)["rank"] == 1
     shown = ("forget", "--query", "where is the vault?", "--store", base)
-    assert data(run, *shown)["memories"] == []  # what is not recalled is not forgotten either
+    assert data(run, *shown, *spec)["memories"] == []  # what is not recalled is not forgotten either
     assert [memory["id"] for memory in data(run, *shown, *own)["memories"]] == [name]
 
 

@@ -509,4 +509,4 @@ def test_a_budget_packs_the_memories_that_are_served(mem: MemoryService) -> None
     assert found.to_json()["context"]["text"] == found.context.text
     with pytest.raises(ConfigError, match="budget = 0"):
         mem.recall("where is the vault?", budget=0, **ASK)
-    assert mem.recall("thanks!", scopes="global", budget=40).context is None
+    assert mem.recall("thanks!", scope="global", budget=40).context is None

@@ -36,7 +36,7 @@ _BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearestRows:
+class NearestVectors:
     """The best rows with their cosines; `probed` lists were read, 0 for an index without lists."""
 
     rows: Rows
@@ -81,7 +81,7 @@ class BankIndex:
         found = self.search(query, k, nprobe)
         return found.rows, found.scores
 
-    def search(self, query: Vector, k: int, nprobe: int = 0) -> NearestRows:
+    def search(self, query: Vector, k: int, nprobe: int = 0) -> NearestVectors:
         """As `nearest`, with the number of lists that were probed in the end."""
         wanted, probed = min(k, len(self._bank)), 0
         if self.kind == "exact":
@@ -90,7 +90,7 @@ class BankIndex:
             rows, probed = self._faiss_candidates(query, wanted, nprobe)
         scores = exact_scores(self._bank.vectors, query, rows)
         best = np.lexsort((self._bank.ids[rows], -scores))[:wanted]
-        return NearestRows(rows[best], scores[best], probed if self.nlist else 0)
+        return NearestVectors(rows[best], scores[best], probed if self.nlist else 0)
 
     def open(self) -> None:
         """Map the index now rather than at the first search."""

@@ -12,7 +12,7 @@ from assay.cli.options import json_option
 @click.option("--remove", is_flag=True, help="Take these back instead.")
 @json_option
 def allow(effects: tuple[str, ...], remove: bool, as_data: bool) -> None:
-    """Allow pipelines, receipts and recordings to act, or list what is allowed.
+    """Say what pipelines and receipts may do outside of Assay.
 
     Data from strangers may name a program, a host or an environment variable. Nothing of it is started, contacted or
     read until you allow it: program:NAME, host:NAME or variable:NAME; a star instead of a name allows every one. For

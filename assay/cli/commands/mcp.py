@@ -62,7 +62,7 @@ def mcp(
     documents: str | None,
     no_memory: bool,
 ) -> None:
-    """Serve a memory, and documents, to agents over the Model Context Protocol.
+    """Serve a memory and documents to agents over MCP.
 
     Over standard input and output for a host that starts it, or over HTTP. The memory is made when it is not there yet.
     Scopes limit the memory; the documents are another store, and memories are not reached through it.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.legs.hierarchy.query_entities import QueryEntities
-from assay.legs.hierarchy.row_scores import ScoredRows, score_all_rows
+from assay.legs.hierarchy.row_scores import RowScoreColumns, score_all_rows
 from assay.legs.hierarchy.weights import ScoreWeights
 from assay.protocols import TreeView
 from assay.types import Floats, Query, Rows
@@ -35,7 +35,7 @@ class NodeScores:
     score: Floats
     scorers: Mapping[str, Floats]
     visible: Rows | None = None
-    rows: ScoredRows | None = None
+    rows: RowScoreColumns | None = None
 
     def rows_below(self, tree: TreeView, node: int) -> Rows:
         """The rows below a node that the query may see, ascending."""

@@ -15,7 +15,7 @@ from assay.types import Floats, Part, Query, Ranking, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredRows:
+class RowScoreColumns:
     """Rows with the three weighted scores, whose sum is `score`, in [0, 1]."""
 
     rows: Rows
@@ -27,9 +27,9 @@ class ScoredRows:
     def score(self) -> Floats:
         return self.lexical + self.cosine + self.entity
 
-    def take(self, places: Rows) -> ScoredRows:
+    def take(self, places: Rows) -> RowScoreColumns:
         """The same for some of the rows."""
-        return ScoredRows(self.rows[places], self.lexical[places], self.cosine[places], self.entity[places])
+        return RowScoreColumns(self.rows[places], self.lexical[places], self.cosine[places], self.entity[places])
 
     @property
     def parts(self) -> list[Part]:
@@ -45,11 +45,11 @@ class ScoredRows:
         return arrange(Ranking.of(snapshot.ids(self.rows), self.parts, "unit", rows=self.rows))
 
 
-def score_all_rows(query: Query, tree: TreeView, weights: ScoreWeights, entities: QueryEntities) -> ScoredRows:
+def score_all_rows(query: Query, tree: TreeView, weights: ScoreWeights, entities: QueryEntities) -> RowScoreColumns:
     """Score every row that the query may see. The best BM25 score among them counts as 1."""
     found = tree.row_scores(query)
     best = float(found.bm25.max(initial=0.0))
-    return ScoredRows(
+    return RowScoreColumns(
         found.rows,
         weights.lexical * (found.bm25 / (best or 1.0)),
         weights.cosine * np.clip(found.cosine, 0.0, 1.0),
@@ -59,7 +59,7 @@ def score_all_rows(query: Query, tree: TreeView, weights: ScoreWeights, entities
 
 def score_rows(
     query: Query, snapshot: Snapshot, rows: Rows, weights: ScoreWeights, entities: QueryEntities
-) -> ScoredRows:
+) -> RowScoreColumns:
     """Score these rows. The best BM25 score among them counts as 1."""
     bm25 = find_bm25(query, snapshot, rows)
     best = float(bm25.max(initial=0.0))
@@ -67,7 +67,7 @@ def score_rows(
     vectors = snapshot.vectors(rows)
     if query.vector is not None and vectors.shape[1] == len(query.vector):
         cosine = np.clip(exact_scores(vectors, query.vector), 0.0, 1.0)
-    return ScoredRows(
+    return RowScoreColumns(
         rows,
         weights.lexical * (bm25 / (best or 1.0)),
         weights.cosine * cosine,

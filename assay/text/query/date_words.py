@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from assay.errors import Reason
-from assay.text.query.periods import Period, make_day, make_months, make_week, read_day
+from assay.text.query.periods import TimePeriod, make_day, make_months, make_week, read_day
 from assay.text.query.words import QueryWord, make_table
 
 _NAMES = "january february march april may june july august september october november december"
@@ -61,7 +61,7 @@ class NamedDate:
     strong: bool = True
     problem: Reason | None = None
 
-    def resolve(self, at: float | None) -> Period | Reason:
+    def resolve(self, at: float | None) -> TimePeriod | Reason:
         """Return the period, or why there is none."""
         if self.problem is not None:
             return self.problem
@@ -74,14 +74,14 @@ class NamedDate:
         latest = read_day(at).year
         for year in range(latest, max(latest - 9, 1), -1):  # 29 February: at most eight years back
             found = self._of_year(year)
-            if isinstance(found, Period) and found.since <= at:
+            if isinstance(found, TimePeriod) and found.since <= at:
                 return found
         return _no_such_day(self)
 
     def with_year(self, year: int | None) -> NamedDate:
         return replace(self, year=year)
 
-    def _of_year(self, year: int) -> Period | Reason:
+    def _of_year(self, year: int) -> TimePeriod | Reason:
         try:
             if self.week is not None:
                 return make_week(date.fromisocalendar(year, self.week, 1))

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 
 from assay.errors import QueryError, Reason
 from assay.text.query.date_words import MONTH_NAMES, NamedDate, read_day_number, read_named_date, read_year_after
-from assay.text.query.periods import Period, check_clock, format_moment
+from assay.text.query.periods import TimePeriod, check_clock, format_moment
 from assay.text.query.relative_dates import RelativeDate, read_relative_date
 from assay.text.query.words import QueryWord, make_table, split_words
 
@@ -245,7 +245,7 @@ def _begins(named: NamedDate) -> tuple[int, int, int]:
 
 
 def _make(
-    words: Sequence[QueryWord], first: int, after: int, relation: DateRelation, period: Period | Reason
+    words: Sequence[QueryWord], first: int, after: int, relation: DateRelation, period: TimePeriod | Reason
 ) -> DateConstraint:
     start, end = words[first].start, words[after - 1].end
     if isinstance(period, Reason):

@@ -15,7 +15,7 @@ _EPOCH = date(1970, 1, 1)
 _EARLIEST, _LATEST = -62_135_596_800.0, 253_370_764_800.0  # the years 1 to 9998
 
 
-class Period(NamedTuple):
+class TimePeriod(NamedTuple):
     """A range [since, until) in epoch seconds, UTC."""
 
     since: float
@@ -42,26 +42,26 @@ def read_day(at: float) -> date:
     return datetime.fromtimestamp(math.floor(at), UTC).date()
 
 
-def make_day(day: date) -> Period:
+def make_day(day: date) -> TimePeriod:
     """Return one day."""
     start = to_epoch(day)
-    return Period(start, start + DAY)
+    return TimePeriod(start, start + DAY)
 
 
-def make_week(day: date) -> Period:
+def make_week(day: date) -> TimePeriod:
     """Return the week of a day; weeks begin on Monday."""
     start = to_epoch(day) - day.weekday() * DAY
-    return Period(start, start + 7 * DAY)
+    return TimePeriod(start, start + 7 * DAY)
 
 
-def make_months(year: int, month: int, count: int = 1) -> Period:
+def make_months(year: int, month: int, count: int = 1) -> TimePeriod:
     """Return `count` calendar months from a month on; a month beyond December counts into the next year."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     after = month - 1 + count
-    return Period(to_epoch(date(year, month, 1)), to_epoch(date(year + after // 12, after % 12 + 1, 1)))
+    return TimePeriod(to_epoch(date(year, month, 1)), to_epoch(date(year + after // 12, after % 12 + 1, 1)))
 
 
-def make_unit(day: date, unit: str) -> Period:
+def make_unit(day: date, unit: str) -> TimePeriod:
     """Return the calendar day, week, month, quarter or year that holds a day."""
     if unit == "day":
         return make_day(day)

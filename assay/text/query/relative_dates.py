@@ -8,7 +8,16 @@ from datetime import timedelta
 
 from assay.errors import Reason
 from assay.text.query.date_words import MONTH_NAMES
-from assay.text.query.periods import SECONDS, Period, make_day, make_months, make_unit, read_day, shift_day, to_epoch
+from assay.text.query.periods import (
+    SECONDS,
+    TimePeriod,
+    make_day,
+    make_months,
+    make_unit,
+    read_day,
+    shift_day,
+    to_epoch,
+)
 from assay.text.query.words import QueryWord, make_table
 
 _DAYS = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
@@ -40,13 +49,13 @@ class RelativeDate:
     rolling: bool = False
     number: int = 0
 
-    def resolve(self, at: float | None) -> Period | Reason:
+    def resolve(self, at: float | None) -> TimePeriod | Reason:
         """Return the period, or why there is none."""
         if at is None:
             return Reason("a relative date needs a clock", "pass the time of the query as `at`, or write the date")
         return self._resolve(at) or Reason("a date beyond the calendar", "write a date between the years 2 and 9997")
 
-    def _resolve(self, at: float) -> Period | None:
+    def _resolve(self, at: float) -> TimePeriod | None:
         today = read_day(at)
         if not 3 < today.year < 9996:
             return None
@@ -65,16 +74,16 @@ class RelativeDate:
         if self.unit in ("hour", "minute"):
             size = SECONDS[self.unit]
             if self.rolling:
-                return Period(at + self.count * size, at)
+                return TimePeriod(at + self.count * size, at)
             start = at // size * size + self.count * size
-            return Period(start, start + size)
+            return TimePeriod(start, start + size)
         day = shift_day(today, self.unit, self.count)
         if day is None:
             return None
         if not self.rolling:
             return make_unit(day, self.unit)
         since = at + to_epoch(day) - to_epoch(today)
-        return Period(since, at)
+        return TimePeriod(since, at)
 
 
 def read_relative_date(words: Sequence[QueryWord], i: int, weak: bool) -> tuple[RelativeDate, int] | None:

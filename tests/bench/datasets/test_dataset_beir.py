@@ -88,11 +88,11 @@ def test_names_are_found_in_the_data_folder_and_sources_have_no_machine_paths(
     folder = write(tmp_path / "data" / "mine")
     (tmp_path / "data" / "not-a-dataset").mkdir()
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "data"))
-    assert list_datasets() == ["mine", "tiny"]
+    assert list_datasets() == ["changing_facts", "mine", "tiny"]
     assert load("mine").source == "mine"
     assert load(str(folder)).source == "mine"
     monkeypatch.delenv("ASSAY_DATA")
-    assert list_datasets() == ["tiny"]
+    assert list_datasets() == ["changing_facts", "tiny"]
     assert load(str(folder)).source == "mine"
     monkeypatch.chdir(tmp_path)
     assert load(str(folder)).source == "data/mine"
@@ -103,7 +103,10 @@ def test_an_unknown_name_gives_the_nearest(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     with pytest.raises(DatasetError, match="there is no dataset 'tinny'") as error:
         load("tinny")
-    assert error.value.cure == "did you mean 'tiny'? known: tiny; $ASSAY_DATA, the folder of your datasets, is not set"
+    assert (
+        error.value.cure
+        == "did you mean 'tiny'? known: changing_facts, tiny; $ASSAY_DATA, the folder of your datasets, is not set"
+    )
     assert error.value.exit_code == 2
 
 

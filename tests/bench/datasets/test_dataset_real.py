@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.bench.datasets import DatasetError, list_datasets, load
+from assay.bench.datasets.catalog import SHIPPED
 
 HOME = os.environ.get("ASSAY_DATA", "")
 pytestmark = pytest.mark.skipif(not Path(HOME or "/nowhere").is_dir(), reason="$ASSAY_DATA names no folder")
@@ -58,7 +59,7 @@ def test_a_set_without_questions_says_so(name: str) -> None:
 
 
 def test_nothing_here_is_unknown_to_these_tests() -> None:
-    assert set(list_datasets()) <= {*COUNTS, *UNASKED, "tiny"}
+    assert set(list_datasets()) <= {*COUNTS, *UNASKED, *SHIPPED}
 
 
 @pytest.mark.parametrize("name", ["locomo", "locomo_sessions"])
