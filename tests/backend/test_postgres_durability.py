@@ -78,7 +78,10 @@ def test_synchronous_commit_is_ours_whatever_the_server_says(own: PostgresServer
     backend.close()
 
 
-CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL"
+CUT = (
+    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "  # waits until it is gone
+    "WHERE pid <> pg_backend_pid() AND usename IS NOT NULL"
+)
 
 
 def _cut(server: PostgresServer) -> None:
