@@ -1,6 +1,7 @@
 """Measures the answerability judge: by kind on templates it was not trained on, on real sets, and what it costs.
 
-    python -m benchmarks.answerability WORLD             writes receipts/answerability.json
+    python -m benchmarks.answerability WORLD                 writes receipts/answerability.json
+    python -m benchmarks.answerability WORLD --parts cost    the times alone; the receipt keeps the rest
 
 WORLD is the folder that the heads were trained on (benchmarks/train_answerability.py); a judgement counts by kind only
 if the kind is right. Held out: the shipped heads on templates and splits that training did not read. Left out: heads
@@ -11,7 +12,7 @@ refused answerable question, −2 an attempted impossible one.
 from __future__ import annotations
 
 import argparse
-import time
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ from assay.config.resolve import resolve
 from assay.embed.vector_cache import CachedEmbedder
 from assay.engine.answerability import Answerability
 from assay.types import Floats
-from benchmarks.measure import percentiles, write_receipt
+from benchmarks.measure import RECEIPTS, time_in_turns, write_receipt
 from benchmarks.train_answerability import (
     REAL,
     WORDS,
@@ -188,36 +189,38 @@ def _nonsense(generator: np.random.Generator) -> str:
 
 
 def measure_cost(name: str, questions: int = 60) -> dict[str, Any]:
-    """What judging takes beside the search itself (with embedding, without a cache of queries), in alternation."""
+    """Searches without a judge, with one whose judgement nobody reads, and with one that is read, in turns; queries are
+    embedded in each of them, without a cache, except in `bare` and `bare_read`."""
     dataset = load(name, "dev")
     pipeline = resolve("default")
     with prepare(dataset) as workspace:
-        topics = sorted({*dataset.scored, *dataset.abstain})[:questions]
+        topics = [dataset.topics[topic] for topic in sorted({*dataset.scored, *dataset.abstain})[:questions]]
         encode = workspace.kb.embedder
         assert encode is not None
         inner = encode.inner if isinstance(encode, CachedEmbedder) else encode
         judge = AnswerabilityJudge(str(workspace.kb.store.settings["model"]))
-        search, judging, bare = (np.full(len(topics), np.inf) for _ in range(3))
-        for _ in range(ROUNDS):
-            for place, topic in enumerate(topics):
-                query = workspace.query(dataset.topics[topic], with_vector=False)
-                start = time.perf_counter()
-                answer = pipeline.run(query, workspace.snapshot, inner.encode_query)
-                middle = time.perf_counter()
-                judge(answer.query, answer.snapshot, answer.trace)
-                end = time.perf_counter()
-                pipeline.run(answer.query, workspace.snapshot)
-                bare[place] = min(bare[place], time.perf_counter() - end)
-                search[place] = min(search[place], middle - start)
-                judging[place] = min(judging[place], end - middle)
-        chunks = workspace.snapshot.size
+        bare, whole = ([workspace.query(topic, with_vector) for topic in topics] for with_vector in (False, True))
+        view = workspace.snapshot
+        times = time_in_turns(
+            {
+                "no_judge": lambda i: pipeline.run(bare[i], view, inner.encode_query),
+                "unread": lambda i: pipeline.run(bare[i], view, inner.encode_query, judge=judge),
+                "read": lambda i: pipeline.run(bare[i], view, inner.encode_query, judge=judge).answerability,
+                "bare": lambda i: pipeline.run(whole[i], view),
+                "bare_read": lambda i: pipeline.run(whole[i], view, judge=judge).answerability,
+            },
+            len(topics),
+            ROUNDS,
+        )
+        chunks = view.size
+    middle = {name: line["p50_ms"] for name, line in times.items()}
     return {
         "set": dataset.name,
         "chunks": chunks,
-        "search": percentiles(search.tolist()),
-        "judge": percentiles(judging.tolist()),
-        "share_mean": round(float(judging.sum() / search.sum()), 3),
-        "share_without_embedding": round(float(judging.sum() / bare.sum()), 3),
+        "times": times,
+        "unread_over_no_judge": round(middle["unread"] / middle["no_judge"], 3),
+        "read_over_no_judge": round(middle["read"] / middle["no_judge"], 3),
+        "read_over_no_judge_without_embedding": round(middle["bare_read"] / middle["bare"], 3),
     }
 
 
@@ -238,7 +241,7 @@ def measure_sets(
     return {"held_out": held, "words_only": words, "left_set_out": left, "flagged": flagged}
 
 
-def run(world: str, progress: Callable[[str], None] = print) -> dict[str, Any]:
+def measure_quality(world: str, progress: Callable[[str], None] = print) -> dict[str, Any]:
     progress("reading the world and the real sets")
     of_world = (read_examples(world, "dev"), read_examples(world, "test"))
     real = {name: (read_examples(name, "dev"), read_examples(name, "test")) for name in REAL}
@@ -248,7 +251,7 @@ def run(world: str, progress: Callable[[str], None] = print) -> dict[str, Any]:
     dev_sets = [dev.examples for dev, _ in real.values()]
     progress("leaving templates out")
     left_out = leave_templates_out([*tuning, *held_out], dev_sets)
-    progress("keywords, nonsense and cost")
+    progress("keywords and nonsense")
     return {
         "world": {
             "held_out_templates": by_kind(judge_all(held_out, heads)),
@@ -257,7 +260,6 @@ def run(world: str, progress: Callable[[str], None] = print) -> dict[str, Any]:
         },
         "real": measure_sets(real, of_world, heads),
         "short_queries": measure_keywords(("multihoprag_facts", "locomo", "squad2_mini")),
-        "cost": [measure_cost(name) for name in (world, *REAL)],
         "digests": {f"{one.name} {one.split}": one.digest for pair in (of_world, *real.values()) for one in pair},
     }
 
@@ -265,7 +267,15 @@ def run(world: str, progress: Callable[[str], None] = print) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("world")
-    print(write_receipt("answerability", run(parser.parse_args().world)))
+    parser.add_argument("--parts", nargs="+", choices=("quality", "cost"), default=["quality", "cost"])
+    options = parser.parse_args()
+    path = RECEIPTS / "answerability.json"
+    measured = json.loads(path.read_text("utf-8"))["measured"] if path.exists() else {}
+    if "quality" in options.parts:
+        measured |= measure_quality(options.world)
+    if "cost" in options.parts:
+        measured["cost"] = [measure_cost(name) for name in (options.world, *REAL)]
+    print(write_receipt("answerability", measured))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.engine import render
-from assay.engine.answerability import Answerability
+from assay.engine.answerability import Answerability, AnswerabilityJudgement
 from assay.engine.context import PackedContext
 from assay.engine.foreign_chunks import base_snapshot
 from assay.engine.trace import (
@@ -111,17 +111,32 @@ class Answer:
     query: Query
     chosen: Ranking
     trace: tuple[Span, ...]
-    status: Status
+    search_status: Status
+    """The status without what the judge adds, see `status`."""
     digests: Mapping[str, str]
     snapshot: Snapshot
     remarks: tuple[str, ...] = ()
     """What the store says about itself beside this answer, e.g. that its text is not in the model's language."""
-    answerability: Answerability | None = None
-    """Whether the store can answer the question within a token budget, and if not, why; None where nobody judged."""
+    judgement: AnswerabilityJudgement | None = None
+    """Computes `answerability` when that is first read; None where nobody judges."""
     context: PackedContext | None = None
     """Text for a prompt within a token budget, where one was asked for."""
     ms: float = 0.0
     """What it took as a whole; steps that ran in parallel count once. Measured, so it is no part of any digest."""
+
+    @property
+    def answerability(self) -> Answerability | None:
+        """Whether the store can answer the question within a token budget, and if not, why; None where nobody judges,
+        or where the judge failed (`status` says why).
+
+        It is computed when it is first read, from the same snapshot, and costs about a third of a small search.
+        """
+        return None if self.judgement is None else self.judgement.read()
+
+    @property
+    def status(self) -> Status:
+        """How many chunks were found, and what did not run as planned; the judge too, once it was read."""
+        return self.search_status if self.judgement is None else self.judgement.amend(self.search_status)
 
     @property
     def hits(self) -> tuple[Hit, ...]:

@@ -1,4 +1,4 @@
-"""Whether a question can be answered from a store within a token budget: the value that every answer carries.
+"""Whether a question can be answered from a store within a token budget: the value, and the judgement of one search.
 
 The engine knows the value and the function that makes it, not how it is made (assay/answerability).
 """
@@ -6,10 +6,11 @@ The engine knows the value and the function that makes it, not how it is made (a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from assay.engine.trace import Span
+from assay.engine.trace import Degradation, Span, Status
+from assay.errors import AssayError, LawBroken, QueryError
 from assay.protocols import Snapshot
 from assay.types import Query
 
@@ -71,3 +72,31 @@ class Answerability:
 
 Judge = Callable[[Query, Snapshot, Sequence[Span]], Answerability]
 """Judges a query from the snapshot and the trace of its search."""
+
+
+class AnswerabilityJudgement:
+    """What a judge says about one search, computed when `read` is first called and then kept.
+
+    A judge is a function of the query, an immutable snapshot and the trace, so the moment of reading changes nothing.
+    Two threads that read at the same time may both compute it; they get equal values.
+    """
+
+    def __init__(self, judge: Judge, query: Query, snapshot: Snapshot, trace: Sequence[Span]) -> None:
+        self._judge, self._query, self._snapshot, self._trace = judge, query, snapshot, tuple(trace)
+        self._outcome: tuple[Answerability | None, Degradation | None] | None = None
+
+    def read(self) -> Answerability | None:
+        """The judgement; None where the judge fails, for example because the store is closed. `amend` says why."""
+        if self._outcome is None:
+            try:
+                self._outcome = self._judge(self._query, self._snapshot, self._trace), None
+            except (LawBroken, QueryError):
+                raise
+            except AssayError as error:
+                self._outcome = None, Degradation("answerability", error.reason, skipped=True)
+        return self._outcome[0]
+
+    def amend(self, status: Status) -> Status:
+        """The status with the reason why the judge failed, if it was read and did."""
+        problem = None if self._outcome is None else self._outcome[1]
+        return status if problem is None else replace(status, problems=(*status.problems, problem))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from assay.engine.answer import Answer, Degradation, Outcome, Span, SpanKind, Status
-from assay.engine.answerability import Answerability, Judge
+from assay.engine.answerability import AnswerabilityJudgement, Judge
 from assay.engine.complete import complete_scores
 from assay.engine.context import PackCandidate, PackedContext, Packer
 from assay.engine.digests import normalise_vector, query_digest, ranking_digest
@@ -82,7 +82,8 @@ class Pipeline:
     ) -> Answer:
         """Answer a query from a snapshot. `embed` makes the query's vector; `clock` (seconds) only measures; `executor`
         runs the legs and steps, by default a CostExecutor with this pipeline's budget; `judge` says whether the
-        question can be answered."""
+        question can be answered, at once where the pipeline abstains, otherwise when the answer's `answerability` is
+        read."""
         start = clock()
         run = _Run(snapshot, clock, executor or CostExecutor(self.budget_ms))
         query = run.embed(query, self.needs("vector"), embed)
@@ -94,15 +95,15 @@ class Pipeline:
         for step in self.steps:
             ranking = run.step(step, query, ranking)
         chosen = top(ranking, self.k if k is None else k)
-        answerability = None if judge is None else run.judge(judge, query)
-        kept = run.abstain(answerability, chosen) if self.abstain else chosen
+        judgement = None if judge is None else AnswerabilityJudgement(judge, query, run.snapshot, run.spans)
+        kept = run.abstain(judgement, chosen) if self.abstain else chosen
         abstained = len(kept) < len(chosen)
         context = run.pack(self.packer, query, ranking) if self.packer and not abstained else None
         return Answer(
             query=query,
             chosen=kept,
             trace=tuple(run.spans),
-            status=Status(len(kept), tuple(run.problems), abstained=abstained),
+            search_status=Status(len(kept), tuple(run.problems), abstained=abstained),
             digests={
                 "pipeline": self.digest,
                 "snapshot": snapshot.digest,
@@ -111,7 +112,7 @@ class Pipeline:
                 **({} if context is None else {"context": context.digest}),
             },
             snapshot=run.snapshot,
-            answerability=answerability,
+            judgement=judgement,
             context=context,
             ms=(clock() - start) * 1000.0,
         )
@@ -277,19 +278,11 @@ class _Run:
         self._check_rows(after, plan.step, plan.name)
         return self._span(plan.name, kind, len(before), after, start)
 
-    def judge(self, judge: Judge, query: Query) -> Answerability | None:
-        """The judgement of the query; where it fails, the results stand and the status says why."""
-        try:
-            return judge(query, self.snapshot, self.spans)
-        except (LawBroken, QueryError):
-            raise
-        except AssayError as error:
-            self.problems.append(Degradation("answerability", error.reason, skipped=True))
-            return None
-
-    def abstain(self, answerability: Answerability | None, chosen: Ranking) -> Ranking:
-        """Withhold the results of an impossible question; the trace names each of them with the reason."""
+    def abstain(self, judgement: AnswerabilityJudgement | None, chosen: Ranking) -> Ranking:
+        """Withhold the results of an impossible question; the trace names each of them with the reason. Where the
+        judge fails, the results stand and the status says why."""
         start = self.clock()
+        answerability = None if judgement is None else judgement.read()
         if answerability is None:
             return self._skip("abstain", "select", chosen, start, _NO_JUDGE, "unable")
         if answerability.answerable or not len(chosen):

@@ -18,7 +18,7 @@ _EXCERPT = 240
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """The documented form of an answer (docs/reference/answer.md)."""
-    query, status = answer.query, answer.status
+    query, judged, status = answer.query, answer.answerability, answer.status
     return {
         "query": {
             "text": query.text,
@@ -32,7 +32,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "degraded": list(status.degraded),
             "remarks": list(answer.remarks),
         },
-        "answerability": None if answer.answerability is None else answer.answerability.to_json(),
+        "answerability": None if judged is None else judged.to_json(),
         "hits": [hit_json(hit) for hit in answer],
         "trace": [
             {

@@ -58,11 +58,11 @@ def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptiv
     if len(hits) < len(full_answer.hits):
         dropped["limit"] = len(full_answer.hits) - len(hits)
     context = _pack(view, request, hits, full_answer.answer)
-    problems = full_answer.status.problems
+    problems = full_answer.search_status.problems
     if context is not None:
         problems += tuple(Degradation("context", note.reason) for note in context.notes if note.kind == "degraded")
-    status = replace(full_answer.status, found=len(hits), problems=problems)
-    return replace(full_answer, hits=hits, dropped=dropped, status=status, context=context)
+    status = replace(full_answer.search_status, found=len(hits), problems=problems)
+    return replace(full_answer, hits=hits, dropped=dropped, search_status=status, context=context)
 
 
 def _pack(
@@ -105,7 +105,7 @@ def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> Re
     return RecallAnswer(
         request.text,
         hits,
-        answer.status,
+        answer.search_status,
         notes=tuple(notes),
         remarks=tuple(answer.messages()),
         found=len({name for span in answer.trace if span.kind == "leg" for name in span.ranking.ids.tolist()}),

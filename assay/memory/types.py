@@ -175,7 +175,7 @@ class RecallAnswer:
 
     query: str
     hits: tuple[RecalledMemory, ...]
-    status: Status
+    search_status: Status
     skipped: str = ""
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -185,6 +185,12 @@ class RecallAnswer:
     at: float | None = None
     answer: Answer | None = field(default=None, repr=False, compare=False)
     context: PackedContext | None = None
+
+    @property
+    def status(self) -> Status:
+        """What did not run as planned; the judge of `answerability` too, once that was read."""
+        judgement = None if self.answer is None else self.answer.judgement
+        return self.search_status if judgement is None else judgement.amend(self.search_status)
 
     @property
     def word(self) -> str:
@@ -213,10 +219,8 @@ class RecallAnswer:
         """Whether these memories can answer the question; None when nothing was looked up."""
         return None if self.answer is None else self.answer.answerability
 
-    def _answerability_json(self) -> dict[str, Any] | None:
-        return None if self.answerability is None else self.answerability.to_json()
-
     def to_json(self) -> dict[str, Any]:
+        judged = self.answerability  # before the status, which says why when the judge fails
         return {
             "query": self.query,
             "status": {
@@ -227,7 +231,7 @@ class RecallAnswer:
                 "degraded": list(self.status.degraded),
             },
             "skipped": self.skipped or None,
-            "answerability": self._answerability_json(),
+            "answerability": None if judged is None else judged.to_json(),
             "silence": self.silence or None,
             "at": None if self.at is None else iso(self.at),
             "range": None if self.range is None else self.range.to_json(),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay import kb
+from assay.answerability import judge
 from assay.embed.installed_models import find_model
 from assay.engine.answerability import Answerability
 from assay.errors import StoreError
 from assay.text.token_count import count_tokens
+from assay.types import Query
 
 TICKET = "Ticket TKT-{:06} concerns larch-engine."
 
@@ -181,6 +184,61 @@ def test_a_failing_store_keeps_the_results(tickets: kb.KnowledgeBase, monkeypatc
     assert answer.answerability is None
     assert len(answer) > 0
     assert any("the connection is gone" in line for line in answer.status.degraded)
+
+
+def test_the_judge_waits_until_it_is_read_and_runs_once(
+    tickets: kb.KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    measure = judge.measure
+
+    def count(query: Query, *rest: Any) -> Any:
+        calls.append(query.text)
+        return measure(query, *rest)
+
+    monkeypatch.setattr("assay.answerability.judge.measure", count)
+    answer = tickets.search("zorbflax quimble")
+    assert (len(answer), answer.status.found, len(answer.hits)) == (0, 0, 0)
+    assert not calls
+    copied = replace(answer, remarks=("one",))
+    assert answer.to_json()["answerability"]["kind"] == "out_of_scope"
+    assert repr(answer).count("impossible (out_of_scope)") == 1
+    assert copied.answerability is answer.answerability
+    assert calls == ["zorbflax quimble"]
+    tickets.search("TKT-000007", abstain=True)
+    assert calls == ["zorbflax quimble", "TKT-000007"]
+
+
+def test_a_judgement_read_late_is_that_of_its_snapshot(any_store: str) -> None:
+    """Chunks added and removed since, and a closed store, change nothing."""
+    with kb.open(any_store, embedder="none") as base:
+        base.add([{"id": f"t{n}", "text": TICKET.format(n)} for n in range(60)])
+        questions = ["List all tickets of larch-engine.", "zorbflax quimble", "What does TKT-000007 concern?"]
+        early = [judged(base, text).to_json() for text in questions]
+        late = [base.search(text) for text in questions]
+        base.add([{"id": "new", "text": "The zorbflax quimble is described here."}])
+        for number in range(50):
+            base.remove(f"t{number}")
+        base.optimize(force=True)
+        assert [answer.to_json()["answerability"] for answer in late[:2]] == early[:2]
+        assert judged(base, "zorbflax quimble").answerable
+    assert late[2].to_json()["answerability"] == early[2]
+
+
+def test_a_judge_that_fails_late_is_in_the_status(tickets: kb.KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise StoreError("the connection is gone", "try again")
+
+    answer = tickets.search("TKT-000007")
+    monkeypatch.setattr("assay.answerability.judge.measure", fail)
+    assert not any("connection" in line for line in answer.status.degraded)
+    whole = answer.to_json()
+    assert whole["answerability"] is None
+    assert whole["hits"]
+    assert [line for line in whole["status"]["degraded"] if "connection" in line] == [
+        "answerability skipped: the connection is gone; cure: try again"
+    ]
+    assert list(answer.status.degraded) == whole["status"]["degraded"]
 
 
 @pytest.mark.skipif(find_model("minilm") is None, reason="no embedding model is installed")

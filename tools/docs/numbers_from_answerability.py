@@ -90,19 +90,27 @@ def short_queries() -> str:
 
 
 def cost() -> str:
-    """What judging adds to a search."""
+    """What judging adds to a search, read and not read."""
     rows = [
         [
             row["set"],
             f"{row['chunks']:,}",
-            f"{row['search']['p50_ms']} / {row['search']['p95_ms']}",
-            f"{row['judge']['p50_ms']} / {row['judge']['p95_ms']}",
-            f"{row['share_mean']:.1%}",
-            f"{row['share_without_embedding']:.1%}",
+            *(f"{row['times'][name]['p50_ms']} / {row['times'][name]['p95_ms']}" for name in ("no_judge", "read")),
+            f"{row['unread_over_no_judge']:.2f}",
+            f"{row['read_over_no_judge']:.2f}",
+            f"{row['read_over_no_judge_without_embedding']:.2f}",
         ]
         for row in _measured()["cost"]
     ]
-    head = ["set", "chunks", "search p50 / p95 ms", "judge p50 / p95 ms", "judge / search", "without embedding"]
+    head = [
+        "set",
+        "chunks",
+        "no judge, p50 / p95 ms",
+        "read",
+        "not read / no judge",
+        "read / no judge",
+        "without embedding",
+    ]
     return _table(head, rows)
 
 

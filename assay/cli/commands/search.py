@@ -116,8 +116,8 @@ def _show_quietly(answer: Answer) -> None:
     for hit in answer:
         place = sanitize(" › ".join(part for part in (hit.title, hit.chunk.section) if part))
         click.echo(f"{hit.rank}\t{hit.score:.6g}\t{sanitize(hit.id)}\t{place}")
+    judged = answer.answerability  # before the status, which says why when the judge fails
     for line in answer.status.degraded:
         click.echo(f"degraded: {sanitize(line)}", err=True)
-    judged = answer.answerability
     if judged is not None and not judged.answerable:
         click.echo(f"impossible: {judged.kind}: {sanitize(judged.why)}", err=True)

@@ -15,10 +15,11 @@ _STATUS_STYLES = {"answered": "bold green", "nothing found": "bold", "abstained"
 
 def footer_lines(answer: Answer, pipeline: str, width: int) -> list[Text]:
     """Warnings first, then one line of facts and one of steps."""
+    impossible = list(impossible_lines(answer))  # first: a judge that fails is one of the warnings
     lines = [
         *warning_lines(answer),
         *remark_lines(answer),
-        *impossible_lines(answer),
+        *impossible,
         *_facts(answer, pipeline, width),
         *flow_pieces(step_texts(answer), width),
     ]

@@ -128,9 +128,10 @@ def _ending(recalled: RecallAnswer, screen: Console) -> Iterator[Text]:
     """What could not run, what happened behind the pipeline, the verdict, the steps."""
     answer = recalled.answer
     assert answer is not None
+    impossible = list(impossible_lines(answer))  # first: a judge that fails is one of the warnings
     yield from warning_lines(answer)
     yield from remark_lines(answer)
-    yield from impossible_lines(answer)
+    yield from impossible
     for note in recalled.notes:
         yield from wrap(Text(sanitize(note), "dim"), screen, 0)
     spent = answer.ms
