@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Real datasets for tests and benchmarks; tests that need one are skipped without it.
 export ASSAY_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test lint bench receipts replay eval-hybrid serve-hybrid docs model requirements clean help
+.PHONY: demo test lint bench torture receipts replay eval-hybrid serve-hybrid docs model requirements clean help
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,10 @@ docs: $(VENV)/.installed ## Regenerate references, number blocks and pictures
 bench: $(VENV)/.installed model ## Measure search and ingest speed; writes receipts/ (needs ASSAY_DATA)
 	$(BIN)/python -m benchmarks.search --lance
 	$(BIN)/python -m benchmarks.ingest
+
+# Some of them: make torture ARGS="corruption kill"; a stopped campaign goes on where it was.
+torture: $(VENV)/.installed model ## Try to break the package (under an hour); writes receipts/torture
+	$(BIN)/python -m benchmarks.torture $(ARGS)
 
 receipts: $(VENV)/.installed model ## Run the lab on every real dataset; writes receipts/lab (needs ASSAY_DATA)
 	$(BIN)/python -m benchmarks.lab

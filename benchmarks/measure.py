@@ -72,8 +72,8 @@ def describe_machine() -> dict[str, Any]:
 
 def write_receipt(name: str, measured: dict[str, Any]) -> Path:
     """Writes what a benchmark measured; nothing in it replays byte for byte, so all of it is the measured half."""
-    RECEIPTS.mkdir(exist_ok=True)
     path = RECEIPTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": describe_machine(), "measured": measured}, indent=1) + "\n", "utf-8")
     return path
 

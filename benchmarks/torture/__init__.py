@@ -1,0 +1,17 @@
+"""Campaigns that try to break the package: killed processes, damaged files, full disks, hostile input.
+
+A campaign is a module of this folder with a sentence `ABOUT` and a function
+
+    def campaign(task: Task) -> dict[str, Any]
+
+that returns a report JSON can hold. The report has at least `trials` (how many were run), `outcomes` (name → count) and
+`failures` (a list of sentences; empty when the promise was kept). A campaign draws from seeds, so that trial n is the
+same in every run, and runs its trials through `Task.each`, which shows progress, stores each result and, after an
+interruption, goes on where it was stopped. `task.count(full, short)` says how many trials there are.
+
+    python -m benchmarks.torture --list
+    python -m benchmarks.torture corruption kill      # some campaigns; without names all of them
+    python -m benchmarks.torture --short              # a fixed sample of each, in seconds; writes no receipt
+
+Each campaign writes `receipts/torture/NAME.json`.
+"""
