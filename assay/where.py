@@ -32,6 +32,8 @@ from assay.errors import QueryError
 
 Mask = NDArray[np.bool_]
 Value = str | float | bool
+SHOWN = 200
+"""Characters on each side of a wrong place that an error shows."""
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "~")
 
 
@@ -181,10 +183,8 @@ class _Parser:
         self.place = 0
 
     def _scan(self) -> Iterator[tuple[str, str, int]]:
-        at = 0
-        while at < len(self.text):
-            if not self.text[at:].strip():
-                return
+        at, end = 0, len(self.text.rstrip())
+        while at < end:
             found = _TOKEN.match(self.text, at)
             if found is None:
                 raise self._wrong(at, "this cannot be read")
@@ -199,7 +199,8 @@ class _Parser:
             at = found.end()
 
     def _wrong(self, at: int, why: str) -> QueryError:
-        shown = self.text[:at] + "⟨here⟩" + self.text[at:]
+        before, after = self.text[max(0, at - SHOWN) : at], self.text[at : at + SHOWN]
+        shown = f"{'…' * (at > SHOWN)}{before}⟨here⟩{after}{'…' * (len(self.text) > at + SHOWN)}"
         return QueryError(
             f"filter: {why}: {shown}",
             'write it like: lang = "en" and created >= 2025-01-01 and not (kind in ("draft", "note"))',

@@ -1,8 +1,11 @@
 """The filter language: what it reads, what it prints, what it refuses, and what it means."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from labels import growth
 
 from assay.errors import QueryError
 from assay.where import And, Compare, Filter, Missing, Not, Or, compare_values, parse
@@ -127,3 +130,33 @@ def test_prints_what_it_reads(expression: Filter) -> None:
 )
 def test_meaning(stored: object, op: str, value: str | float | bool, holds: bool) -> None:
     assert compare_values(stored, op, value) is holds
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: "(" * n,
+        lambda n: "a=1" + ")" * n,
+        lambda n: " or ".join(["(a=1)"] * (n // 9)),
+        lambda n: "a in (" + ",".join("1" * (n // 2)) + ")",
+        lambda n: "not " * (n // 4) + "a=1",
+        lambda n: 'a="' + "\\x" * (n // 2),
+        lambda n: " " * n + "a=1" + " " * n,
+        lambda n: "(" * 99 + "a=1" + ")" * 99 + " and (a=1)" * (n // 10),
+    ],
+    ids=["open", "closed", "or", "in", "not", "text", "blanks", "nested"],
+)
+def test_a_long_filter_takes_linear_time(make) -> None:
+    def read(text: str) -> None:
+        with contextlib.suppress(QueryError):
+            parse(text)
+
+    assert growth(read, make, size=10_000, factor=8) < 24
+
+
+def test_the_error_of_a_long_filter_shows_the_place_only() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse("a = 1 and " * 10_000 + "?" + " and b = 2" * 10_000)
+    assert "…" in caught.value.message
+    assert "and⟨here⟩ ? and b = 2" in caught.value.message
+    assert len(caught.value.message) < 500

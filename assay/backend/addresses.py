@@ -32,28 +32,52 @@ BACKENDS: Mapping[str, str] = {
 ALIASES: Mapping[str, str] = {"postgresql": "postgres", "folder": "local", "file": "local"}
 SUFFIXES: Mapping[str, str] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".lance": "lance"}
 ENTRY_POINT_GROUP = "assay.backends"
-_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+_-]+):(?P<rest>.*)", re.DOTALL)
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]+):(?P<rest>.*)", re.DOTALL)
+_PLAIN_PATH = re.compile(r"/(?!/)|\.\.?(?:/|$)|~")
+_CREDENTIALS = re.compile(r"://|:.*@|^\W*postgres(?:ql)?\W*//|\bpassword\s*=", re.IGNORECASE | re.DOTALL)
+"""What a mistyped address of a server has: `postgres//…`, ` postgres://…`, `ada:secret@host`, `host=… password=…`."""
 _WHOLE_ADDRESS = frozenset({"postgres"})
 """Backends that take the whole address, scheme and all."""
 
 
 def parse_address(address: str | Path) -> tuple[str, str]:
-    """(scheme, the address as its factory takes it); ConfigError for an unknown scheme."""
+    """(scheme, the address as its factory takes it); ConfigError for an unknown scheme, and for what looks like the
+    mistyped address of a server: a folder of that name would show its password to everyone."""
     text = str(address)
-    if isinstance(address, str) and (match := _SCHEME.fullmatch(text)) and not Path(text).exists():
-        given = match["scheme"].lower()
-        scheme = ALIASES.get(given, given)
-        if scheme not in BACKENDS and scheme not in _plugin_backends():
-            known = {*BACKENDS, *_plugin_backends(), *(alias for alias, name in ALIASES.items() if name in BACKENDS)}
+    if "\0" in text:
+        raise ConfigError("the address of a store holds a NUL character", "give a path or an address without it")
+    if not _PLAIN_PATH.match(text) and not _exists(text):
+        if isinstance(address, str) and (match := _SCHEME.fullmatch(text)):
+            return _parse_scheme(text, match["scheme"].lower(), match["rest"])
+        if _CREDENTIALS.search(text):  # not repeated in the message: it may hold a password
             raise ConfigError(
-                f"no backend keeps stores at {given}:… ({redact_password(text)})",
-                f"{nearest(given, known)}; a folder is named by its path: ./{given}:…",
+                "this looks like the address of a server, but it begins with no known scheme",
+                "write postgres://user@host:5432/database and keep the password in ~/.pgpass or PGPASSWORD; a folder "
+                "is named by its path: ./…",
             )
-        return scheme, text if scheme in _WHOLE_ADDRESS or scheme in _plugin_backends() else match["rest"]
     suffix = Path(text).suffix.lower()
     if suffix in SUFFIXES and SUFFIXES[suffix] in BACKENDS and not SqliteStore.exists(Path(text)):
         return SUFFIXES[suffix], text
     return "local", text
+
+
+def _parse_scheme(text: str, given: str, rest: str) -> tuple[str, str]:
+    plugins = _plugin_backends()
+    scheme = ALIASES.get(given, given)
+    if scheme not in BACKENDS and scheme not in plugins:
+        known = {*BACKENDS, *plugins, *(alias for alias, name in ALIASES.items() if name in BACKENDS)}
+        raise ConfigError(
+            f"no backend keeps stores at {given}:…",
+            f"{nearest(given, known)}; a folder is named by its path: ./{given}:…",
+        )
+    return scheme, text if scheme in _WHOLE_ADDRESS or scheme in plugins else rest
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # a name longer than any file's
+        return False
 
 
 def resolve_factory(address: str | Path) -> tuple[BackendFactory, str]:
@@ -79,8 +103,9 @@ def create_backend(address: str | Path, settings: Mapping[str, Any]) -> StoreBac
 
 def redact_password(address: str) -> str:
     """An address without its password, for messages."""
-    redacted = re.sub(r"(://[^:/@]*):.*@", r"\1:…@", address)  # up to the last @: a password may hold any character
-    return re.sub(r"([?&](?:ssl)?password=)[^&]*", r"\1…", redacted)
+    # Up to the last @: a password may hold any character. Without // it is mistyped, and the first word is kept.
+    redacted = re.sub(r"^([^/]*//[^:/@]*|(?!.*//)[^/:]*):.*@", r"\1:…@", address, flags=re.DOTALL)
+    return re.sub(r"(password\s*=\s*)(?:'[^']*'|[^&\s]*)", r"\1…", redacted, flags=re.IGNORECASE)
 
 
 def _plugin_backends() -> dict[str, Any]:

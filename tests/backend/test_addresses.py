@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.backend.addresses import ALIASES, BACKENDS, open_backend, parse_address, redact_password
-from assay.errors import ConfigError, StoreError
+from assay.backend.addresses import ALIASES, BACKENDS, create_backend, open_backend, parse_address, redact_password
+from assay.errors import AssayError, ConfigError, StoreError
 from assay.store.sqlite import SqliteStore
 
 SETTINGS = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
@@ -36,6 +36,57 @@ def test_an_unknown_scheme_names_the_nearest_and_the_way_out() -> None:
     assert "./locla:" in told.value.cure
 
 
+MISTYPED = (
+    "postgre://ada:s3cret@host/db",
+    "postgres//ada:s3cret@host/db",
+    "postgres;//ada:s3cret@host/db",
+    "postgres//host/db",
+    " postgres://ada:s3cret@host/db",
+    "\tpostgresql://ada:s3cret@host/db",
+    "'postgres://ada:s3cret@host/db'",
+    "postgres:/ada:s3cret@host/db",
+    "postgres:ada:s3cret@host",
+    "postgres://ada:s3cret",
+    "p://ada:s3cret@host/db",
+    "post.gres://ada:s3cret@host/db",
+    "ada:s3cret@host/db",
+    "ada.l:s3cret@host/db",
+    "ada@work:s3cret@host/db",
+    "//ada:s3cret@host/db",
+    "://ada:s3cret@host/db",
+    "host=db user=ada password=s3cret",
+    "host=db PASSWORD = s3cret",
+    "mysql://ada:s3cret@host/db",
+    "https://ada:s3cret@host/db",
+    "s3://bucket/kb",
+)
+
+
+@pytest.mark.parametrize("address", MISTYPED)
+def test_a_mistyped_address_becomes_no_folder_and_its_password_is_not_shown(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as told:
+        create_backend(address, SETTINGS)
+    assert told.value.cure
+    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in redact_password(address) or "@" not in address
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("address", ["./a:b@c", "/data/a:b@c", "../x://y", "~/a:b@c", "plain", "a@b", "a.b/c"])
+def test_a_path_may_hold_any_character(address: str) -> None:
+    assert parse_address(address) == ("local", address)
+
+
+@pytest.mark.parametrize("address", ["x" * 5000, "a:" + "x" * 5000, "nul\0:x", "nul\0"])
+def test_names_that_no_file_can_have_are_errors_with_a_cure(address: str) -> None:
+    with pytest.raises(AssayError) as told:
+        create_backend(address, SETTINGS)
+    assert told.value.cure
+
+
 def test_a_folder_that_is_there_needs_no_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("notes:2024").mkdir()
@@ -62,6 +113,10 @@ def test_messages_hide_a_password() -> None:
         redact_password("postgres://host/db?schema=a&password=secret&b=1")
         == "postgres://host/db?schema=a&password=…&b=1"
     )
+    assert redact_password("postgres://host/db?sslpassword=a&b=1") == "postgres://host/db?sslpassword=…&b=1"
+    assert redact_password("host=db password='a b' user=x") == "host=db password=… user=x"
+    assert redact_password("ada:secret@host") == "ada:…@host"
+    assert redact_password("postgres:/ada:secret@host") == "postgres:…@host"
 
 
 def test_every_alias_stands_for_a_backend() -> None:

@@ -231,6 +231,7 @@ def test_other_ways_in_are_closed(client):
     assert client.get("/search").status_code == 404
     assert client.post("/metrics/latency").status_code == 405
     assert client.get("/metrics/latency", headers={"Host": "evil.example"}).status_code == 400
+    assert client.get("/metrics/latency", headers={"Origin": "http://evil.example"}).status_code == 403
 
 
 def test_the_held_out_evaluation(client):

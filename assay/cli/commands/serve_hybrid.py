@@ -29,6 +29,7 @@ def serve_hybrid(
     try:
         import uvicorn
 
+        from assay.serve.http.connection_limits import make_server_config
         from assay.serve.http.hybrid import make_app
     except ModuleNotFoundError as error:
         from assay.errors import MissingExtra
@@ -57,7 +58,4 @@ def serve_hybrid(
     with listen(host, port) as listener:
         bound_port = listener.getsockname()[1]
         click.echo(f"listening on http://{bracket_host(host)}:{bound_port}", err=True)
-        config = uvicorn.Config(
-            make_app(service, pairs), log_level="warning", access_log=False, timeout_graceful_shutdown=2
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn.Server(make_server_config(make_app(service, pairs))).run(sockets=[listener])

@@ -101,14 +101,14 @@ def _rows(text_file: TextFile, dialect: _Dialect) -> Iterator[tuple[int, dict[st
 
 def _columns(header: list[str]) -> list[str]:
     """Return a name for every column: special ones in lower case, unnamed ones by place, repeated ones numbered."""
-    columns: list[str] = []
+    columns: dict[str, None] = {}  # in order, and found in constant time
     for place, cell in enumerate(header, 1):
         name = " ".join(cell.split()) or f"column_{place}"
         name = name.lower() if name.lower() in _RECORD else f"field_{name}" if name in METAS else name
         while name in columns:
             name = f"{name}_{place}"
-        columns.append(name)
-    return columns
+        columns[name] = None
+    return list(columns)
 
 
 def _document(

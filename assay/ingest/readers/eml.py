@@ -22,6 +22,7 @@ from assay.ingest.readers.html import html_text
 from assay.types import Document
 
 MOST_BYTES = 128 << 20
+LONGEST_HEADER = 1 << 15  # characters; the standard library reads words and parameters of a header in quadratic time
 
 _HEADER = re.compile(rb"(?:From [^\n]*\r?\n)?[!-9;-~]+[ \t]*:")
 
@@ -39,7 +40,16 @@ def read(path: Path, name: str) -> Iterator[Document]:
 
 
 def parse_message(data: bytes) -> Message:
-    return message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(), policy=policy.compat32)
+    """Return a message; of a header longer than LONGEST_HEADER the end is left out."""
+    message: Message = message_from_bytes(data.removeprefix(b"\xef\xbb\xbf").lstrip(), policy=policy.compat32)
+    for part in message.walk():
+        headers = [(key, str(value)) for key, value in part.raw_items()]
+        for name in {key.lower() for key, value in headers if len(value) > LONGEST_HEADER}:
+            del part[name]
+            for key, value in headers:
+                if key.lower() == name:
+                    part[key] = value[:LONGEST_HEADER]
+    return message
 
 
 def message_fields(message: Message, notes: tuple[str, ...] = ()) -> DocumentFields:

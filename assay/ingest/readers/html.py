@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from assay.errors import MissingExtra
 from assay.ingest.fields import DocumentFields, parse_fields
 from assay.ingest.files import bad_file, check_size, clean_text, inspect_text_file
 from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, build_documents
+from assay.ingest.readers.markup import find_excess, remove_unshown
 from assay.types import Document
 
 MOST_BYTES = 64 << 20
-DEEPEST = 1000  # open tags; every further tag costs the parser a walk through all of them
 
 # `form` and `aside` stay: some pages are one form, and asides hold notes as often as adverts.
 _SKIPPED_TAGS = frozenset(
@@ -45,12 +46,6 @@ _DATES = (
 )
 _CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
-_CODE = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9-]*)", re.IGNORECASE)
-_UNPAIRED = frozenset(  # never closed, or closed by what follows
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
-    | {"a", "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "option", "html", "head", "body"}
-)
 
 
 def read(path: Path, name: str) -> Iterator[Document]:
@@ -60,9 +55,9 @@ def read(path: Path, name: str) -> Iterator[Document]:
     except ImportError as error:
         raise MissingExtra("reading .html files", "docs") from error
     text, notes = _decode_page(path)
-    text = _CODE.sub(" ", text)
-    if _depth(text) > DEEPEST:
-        raise bad_file(path, f"more than {DEEPEST} tags are nested or never closed", "clean the page up, or remove it")
+    text = remove_unshown(text)
+    if excess := find_excess(text):
+        raise bad_file(path, excess, "clean the page up, or remove it")
     tree = LexborHTMLParser(text)
     fields = _read_fields(tree, notes)
     root = tree.css_first("main, [role=main]") or _only_article(tree) or tree.body
@@ -76,22 +71,14 @@ def html_text(text: str) -> str:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
         raise MissingExtra("reading HTML mail", "docs") from error
-    text = _CODE.sub(" ", text)
-    if _depth(text) > DEEPEST:
-        text = re.sub("<[^<>]*>", " ", text)
+    text = remove_unshown(text)
+    if find_excess(text):  # not for the parser
+        return "\n".join(
+            " ".join(line.split()) for line in unescape(re.sub("<[^>]*+>?", " ", text)).split("\n")
+        ).strip()
     root = LexborHTMLParser(text).body
     events = _events(root) if root is not None else iter(())
     return "\n".join(event.title if isinstance(event, Heading) else event for event in events).strip()
-
-
-def _depth(text: str) -> int:
-    """Estimate how many tags are open at once: deep nesting makes the parser quadratic."""
-    depth = deepest = 0
-    for closing, tag in _TAG.findall(text):
-        if tag.lower() not in _UNPAIRED:
-            depth = max(0, depth - 1) if closing else depth + 1
-            deepest = max(deepest, depth)
-    return deepest
 
 
 def _decode_page(path: Path) -> tuple[str, tuple[str, ...]]:
@@ -172,17 +159,19 @@ class _Writer:
 
     def __init__(self) -> None:
         self._line: list[str] = []
+        self._has_text = False  # is there more than white space in the line?
         self._level = 0  # of the current heading
         self._preformatted = 0
         self._in_cell = 0
 
     def text(self, text: str) -> None:
+        self._has_text = self._has_text or bool(text.strip())
         self._line.append(text if self._preformatted else _SPACE.sub(" ", text))
 
     def enter(self, tag: str) -> Iterator[Heading | str]:
         if tag in _CELLS:
             self._in_cell += 1
-            if "".join(self._line).strip():
+            if self._has_text:
                 self._line.append(" | ")
         elif tag in _INLINE_IN_CELL and self._in_cell:
             self._line.append(" ")
@@ -192,6 +181,7 @@ class _Writer:
                 yield ""
             if tag == "li":
                 self._line.append("- ")
+                self._has_text = True
             elif tag == "pre":
                 yield "```"
                 self._preformatted += 1
@@ -217,6 +207,7 @@ class _Writer:
         """Yield the current line, as a heading or as text."""
         text = "".join(self._line)
         self._line.clear()
+        self._has_text = False
         if self._preformatted:
             yield from text.strip("\n").split("\n")
             return

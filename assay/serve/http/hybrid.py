@@ -6,7 +6,7 @@
     GET       /metrics/routing           lists probed, candidates taken
 
 A wrong request is answered with 422 and `{"detail": [{"loc": ["body", FIELD], "msg": …}]}`. Each request runs in a
-thread of its own; only evaluations run one at a time.
+thread of its own; only evaluations run one at a time. `connection_limits` says which clients are sent away.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from assay.cascade.service import Cascade, CascadeSettings
 from assay.engine.answer import Answer
 from assay.errors import AssayError, QueryError
 from assay.legs.ivf import nprobe_used
+from assay.serve.http.connection_limits import DISCONNECT_HANDLERS, SameOriginMiddleware, read_body
 from assay.serve.http.hybrid_request import (
     FIELDS,
     InvalidRequest,
@@ -134,11 +135,11 @@ def make_app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequen
     server = CascadeServer(cascade, sequences)
 
     async def search(request: Request) -> Response:
-        body = await _read_body(request)
+        body = await read_body(request, MAX_BODY_BYTES)
         return JSONResponse(await anyio.to_thread.run_sync(server.search, body))
 
     async def hitk_offline(request: Request) -> Response:
-        body = await _read_body(request) or b"{}"
+        body = await read_body(request, MAX_BODY_BYTES) or b"{}"
         if request.method == "GET":
             body = _query_to_json(request)
         parsed = parse_request(OfflineRequest, body)
@@ -159,8 +160,16 @@ def make_app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequen
             Route("/metrics/routing", routing),
         ],
         # DNS rebinding: a web page whose name points here sends its own name as Host.
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
-        exception_handlers={InvalidRequest: _on_invalid, AssayError: _on_error, HTTPException: _on_http_error},
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+            Middleware(SameOriginMiddleware),
+        ],
+        exception_handlers={
+            InvalidRequest: _on_invalid,
+            AssayError: _on_error,
+            HTTPException: _on_http_error,
+            **DISCONNECT_HANDLERS,
+        },
     )
 
 
@@ -190,15 +199,6 @@ def _stage_times(answer: Answer, total: float) -> dict[str, float]:
         "tmd": spent.get("tmd", 0.0),
         "total": total,
     }
-
-
-async def _read_body(request: Request) -> bytes:
-    body = bytearray()
-    async for block in request.stream():
-        body += block
-        if len(body) > MAX_BODY_BYTES:
-            raise HTTPException(413, f"a request has at most {MAX_BODY_BYTES} bytes")
-    return bytes(body)
 
 
 def _query_to_json(request: Request) -> bytes:

@@ -20,8 +20,6 @@ from assay.serve.address import bracket_host, listen, parse_loopback
 from assay.serve.shared_service import ServiceGroup, SharedService
 
 PATH = "/mcp"
-GRACE = 2
-"""Seconds that open HTTP connections have to end after a signal."""
 
 
 def serve_stdio(server: Server[Any], shared: SharedService[Any] | ServiceGroup) -> None:
@@ -60,10 +58,12 @@ def serve_http(
 async def _http(server: Server[Any], shared: SharedService[Any] | ServiceGroup, listener: socket.socket) -> None:
     import uvicorn
 
+    from assay.serve.http.connection_limits import make_server_config
+
     app = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=security_settings(listener.getsockname()[1])
     )
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE)
+    config = make_server_config(app)
     # uvicorn raises the signal again when it is done; the service is closed after that, so the process must survive it
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)

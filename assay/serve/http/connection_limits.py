@@ -1,0 +1,131 @@
+"""Limits of an HTTP server on a loopback address: slow, silent and foreign clients are sent away.
+
+A connection is closed when its request line and headers are not complete within `HEADER_SECONDS`, when it is idle
+between requests for `IDLE_SECONDS`, and when its client does not read an answer for `WRITE_SECONDS`. A body must be
+complete within `BODY_SECONDS` (408) and within the caller's number of bytes (413). A client that hangs up ends its
+request without a word. A request that a web page of another origin sends is refused (403).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import anyio
+import h11
+import uvicorn
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_SECONDS = 10.0
+BODY_SECONDS = 30.0
+WRITE_SECONDS = 30.0
+IDLE_SECONDS = 5
+MAX_CONNECTIONS = 256
+"""Connections and running requests at once; above it the answer is 503."""
+GRACE_SECONDS = 2
+"""How long open connections may go on after a signal to stop."""
+CLIENT_CLOSED_REQUEST = 499
+"""The status of a request whose client hung up; nobody receives it."""
+
+
+def make_server_config(app: ASGIApp) -> uvicorn.Config:
+    """The settings of a uvicorn server with these limits."""
+    return uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        limit_concurrency=MAX_CONNECTIONS,
+    )
+
+
+class LimitedProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1 protocol with limits on the time for headers and for reading an answer."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._start_timer("headers", HEADER_SECONDS)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:  # the next request has begun; more bytes do not prolong its time
+            self._start_timer("headers", HEADER_SECONDS)
+        else:
+            self._cancel_timer("headers")
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start_timer("write", WRITE_SECONDS)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel_timer("write")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for name in tuple(self._timers):
+            self._cancel_timer(name)
+        super().connection_lost(exc)
+
+    def _start_timer(self, name: str, seconds: float) -> None:
+        """Abort the connection after some seconds, unless the timer runs already or is cancelled."""
+        if name not in self._timers:
+            self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
+
+    def _cancel_timer(self, name: str) -> None:
+        if (timer := self._timers.pop(name, None)) is not None:
+            timer.cancel()
+
+
+class SameOriginMiddleware:
+    """Refuses requests of web pages from elsewhere: an Origin must be the Host that the request names.
+
+    A browser sends Origin with every request that could change something. The Host must be checked too, against DNS
+    rebinding; that is starlette's TrustedHostMiddleware.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            own = f"{scope['scheme']}://{headers.get('host', '')}".lower()
+            foreign = [origin for origin in headers.getlist("origin") if origin.lower() != own]
+            if foreign:
+                response = JSONResponse({"detail": "requests of web pages from another origin are refused"}, 403)
+                await response(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """The body of a request; HTTPException 413 when it is too long, 408 when it does not arrive in time."""
+    body = bytearray()
+    try:
+        with anyio.fail_after(BODY_SECONDS):
+            async for block in request.stream():
+                body += block
+                if len(body) > max_bytes:
+                    raise HTTPException(413, f"a request has at most {max_bytes} bytes")
+    except TimeoutError as error:
+        raise HTTPException(
+            408, f"the body was not complete after {BODY_SECONDS:.0f} seconds", {"Connection": "close"}
+        ) from error
+    return bytes(body)
+
+
+async def on_disconnect(_: Request, error: Exception) -> Response:
+    """The exception handler for `ClientDisconnect`: without it every client that hangs up logs a traceback."""
+    assert isinstance(error, ClientDisconnect)
+    return Response(status_code=CLIENT_CLOSED_REQUEST)
+
+
+DISCONNECT_HANDLERS: dict[Any, Any] = {ClientDisconnect: on_disconnect}
