@@ -173,6 +173,10 @@ class EntityPostings(Protocol):
         """(place in `entities`, row) of every live row, that a query may see, with one of these entities."""
         ...
 
+    def rows_of_terms(self, terms: Sequence[str], query: Query | None = None) -> tuple[Rows, Rows]:
+        """(place in `terms`, row) of every live row, that a query may see, whose text has one of these index terms."""
+        ...
+
     def frequency(self, entities: Rows) -> Rows:
         """How many live rows hold each entity."""
         ...

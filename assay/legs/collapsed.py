@@ -15,7 +15,10 @@ from assay.legs.hierarchy.row_scores import RowScoreColumns, score_rows
 from assay.legs.hierarchy.weights import COSINE, ENTITY, LEXICAL, ScoreWeights
 from assay.protocols import Snapshot, TreeSnapshot, TreeView
 from assay.text.query.parse import parse_query
-from assay.types import Floats, Note, Part, Query, Range, Ranking, Rows
+from assay.types import Floats, Note, Part, Query, Range, Ranking, Rows, Vector, Vectors
+
+_ROUGH = 1e-3
+"""More than float32 can move a dot product of two unit vectors, twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,9 @@ class Collapsed:
         vectors = tree.summary_vectors(np.arange(tree.size))
         if vectors.shape[1] != len(query.vector):
             return _LentCosines(none, none, np.empty(0))
-        cosines = np.vecdot(vectors.astype(np.float64), query.vector.astype(np.float64))
-        nodes = np.lexsort((np.arange(tree.size), -cosines))[: self.summaries]
+        nodes, cosines = find_nearest(vectors, query.vector, self.summaries)
         owners, rows = tree.summary_rows(nodes)
-        lent = weights.cosine * np.clip(cosines[nodes][owners], 0.0, 1.0)
+        lent = weights.cosine * np.clip(cosines[owners], 0.0, 1.0)
         if query.where is not None or query.scope is not None or query.at is not None:
             visible = tree.visible(query)[rows]
             rows, lent = rows[visible], lent[visible]
@@ -125,6 +127,22 @@ class Collapsed:
             parts.append(Part("facet quota", "add", join([facet.quota for facet in facets])))
             parts.append(Part("normalise", "mul", np.full(len(chosen), 0.5)))
         return Ranking.of(snapshot.ids(rows[chosen]), parts, "unit", rows=rows[chosen]).clamped()
+
+
+def find_nearest(vectors: Vectors, query: Vector, count: int) -> tuple[Rows, Floats]:
+    """The places of the best vectors, best first, and their dot products in float64.
+
+    A product in float32 finds every vector that can be among them: all are of unit length, so it is off by less than
+    the slack.
+    """
+    rough = vectors @ query
+    places = np.arange(len(vectors))
+    if count < len(vectors):
+        least = np.partition(rough, len(rough) - count)[len(rough) - count]
+        places = np.flatnonzero(rough >= least - _ROUGH)
+    cosines = np.vecdot(vectors[places].astype(np.float64), query.astype(np.float64))
+    order = np.lexsort((places, -cosines))[:count]
+    return places[order], cosines[order]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

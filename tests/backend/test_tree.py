@@ -64,6 +64,20 @@ def test_bounds_hold_for_every_live_row(backend: LocalBackend) -> None:
             assert not bounds[node].any()
 
 
+def test_rows_of_terms_are_those_that_hold_them(backend: LocalBackend) -> None:
+    snapshot = backend.snapshot()
+    links = snapshot.entities()
+    terms = ["office", "turbine-14", "zorbflax", "harbour"]
+    for query in (Query(), Query(where=parse('kind = "even"'), at=1e9 + 50)):
+        owners, rows = links.rows_of_terms(terms, query)
+        visible = np.flatnonzero(snapshot.tree().visible(query))
+        held = [set(snapshot.terms(chunk.indexed_text)) for chunk in snapshot.chunks(visible)]
+        for place, term in enumerate(terms):
+            expected = [row for row, words in zip(visible.tolist(), held, strict=True) if term in words]
+            assert rows[owners == place].tolist() == expected
+    assert [len(part) for part in links.rows_of_terms([])] == [0, 0]
+
+
 def test_row_scores_are_those_of_searches(backend: LocalBackend) -> None:
     snapshot = backend.snapshot()
     for query in (QUERY, Query(QUERY.text, vector=QUERY.vector, where=parse('kind = "even"'), at=1e9 + 50)):

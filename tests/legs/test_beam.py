@@ -14,7 +14,7 @@ from assay.errors import ConfigError
 from assay.index.vectors import exact_scores
 from assay.legs.beam import Beam
 from assay.legs.bridge import Bridge
-from assay.legs.collapsed import Collapsed
+from assay.legs.collapsed import Collapsed, find_nearest
 from assay.legs.hierarchy.query_entities import QueryEntities
 from assay.protocols import Leg, Snapshot
 from assay.testing.contracts import check_leg
@@ -222,3 +222,18 @@ def test_bad_settings_are_refused_with_a_cure(settings: dict[str, object]) -> No
     with pytest.raises(ConfigError) as refused:
         Beam(**settings)  # type: ignore[arg-type]
     assert refused.value.cure
+
+
+def test_the_best_summaries_are_found_as_by_exact_products() -> None:
+    generator = np.random.default_rng(5)
+    vectors = generator.normal(size=(400, 64)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    vectors[17] = vectors[90] = vectors[3]  # ties go to the smaller node
+    vectors[5] = 0.0
+    for query in (vectors[3], vectors[200], np.zeros(64, np.float32)):
+        exact = np.vecdot(vectors.astype(np.float64), query.astype(np.float64))
+        order = np.lexsort((np.arange(400), -exact))
+        for count in (1, 8, 400, 500):
+            places, cosines = find_nearest(vectors, query, count)
+            assert places.tolist() == order[:count].tolist()
+            assert cosines.tolist() == exact[order[:count]].tolist()

@@ -36,7 +36,7 @@ SCORES = [0.9, 0.9, 0.6, 0.9, 0.7, 0.2, 0.6, 0.55, 0.1]
 
 def walk(rule: Expansion, scores: list[float] = SCORES, tree: HandTree | None = None, **more: object) -> Walk:
     column = np.array(scores)
-    return walk_down(tree or HandTree(), NodeScores(column, {"own": column}), rule, **more)  # type: ignore[arg-type]
+    return walk_down(tree or HandTree(), NodeScores(column, "own"), rule, **more)  # type: ignore[arg-type]
 
 
 def test_margin_is_counted_from_the_best_child_of_the_level() -> None:

@@ -188,7 +188,7 @@ class LocalSnapshot:
         return GraphView(graph, tail, self._tail.chunks, self._dead, self._tail_live, self.analyser.language)
 
     def entities(self) -> GraphEntities:
-        return GraphEntities(self._graph_view, self._visible)
+        return GraphEntities(self._graph_view, self._view, self._visible)
 
     def tree(self) -> SnapshotTree:
         """The tree of these rows; the first call builds it, unless it was built ahead."""
@@ -368,6 +368,10 @@ class LocalSnapshot:
         return [read[row] if row < self._start else self._tail.chunks[row - self._start] for row in rows.tolist()]
 
     def vectors(self, rows: Rows) -> Vectors:
+        matrix = None if self._generation is None else self._generation.vectors
+        if not self._tail_size and matrix is not None:
+            found: Vectors = np.take(matrix.matrix, rows, axis=0)
+            return found
         out = np.zeros((len(rows), max(self._dim, 1)), np.float32)
         old = rows < self._start
         if self._generation is not None and self._generation.vectors is not None:

@@ -86,6 +86,18 @@ class LexicalView:
             count -= int(np.count_nonzero(self.words.counts([number], self.dead.astype(np.int32))))
         return count
 
+    def rows_of(self, term: str) -> Rows:
+        """The live rows that hold a term, ascending."""
+        old = np.empty(0, np.int64)
+        if self.words:
+            old = self.words.postings(self.words.term(term))[0].astype(np.int64)
+            old = old[~np.isin(old, self.dead)] if len(self.dead) else old
+        if not self.tail_size:
+            return old
+        positions = self.tail.postings(term, self.tail_size)[0]
+        new = np.sort(positions[self.tail_live[positions]]) + (self.words.size if self.words else 0)
+        return np.concatenate([old, new])
+
     @cached_property
     def unchanged(self) -> bool:
         """Is this just the generation, nothing added and nothing dead?"""

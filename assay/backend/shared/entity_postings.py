@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from assay.backend.shared.bm25 import LexicalView
 from assay.backend.shared.graph_view import GraphView
 from assay.types import Query, Rows
 from assay.where import Mask
@@ -17,6 +18,7 @@ class GraphEntities:
     """Implements `protocols.EntityPostings`. `allowed` returns which rows a query may see; None: every live one."""
 
     view: GraphView
+    words: LexicalView
     allowed: Callable[[Query], Mask | None]
 
     def entities_of(self, rows: Rows) -> tuple[Rows, Rows]:
@@ -24,6 +26,13 @@ class GraphEntities:
 
     def rows_of(self, entities: Rows, query: Query | None = None) -> tuple[Rows, Rows]:
         return self.view.rows_of(entities, self.allowed(query or Query()))
+
+    def rows_of_terms(self, terms: Sequence[str], query: Query | None = None) -> tuple[Rows, Rows]:
+        allowed = self.allowed(query or Query())
+        lists = [self.words.rows_of(term) for term in terms]
+        owners = np.repeat(np.arange(len(terms)), [len(rows) for rows in lists])
+        rows = np.concatenate([np.empty(0, np.int64), *lists])
+        return (owners, rows) if allowed is None else (owners[allowed[rows]], rows[allowed[rows]])
 
     def frequency(self, entities: Rows) -> Rows:
         return self.view.frequency[entities]

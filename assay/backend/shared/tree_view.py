@@ -184,7 +184,8 @@ class SnapshotTree:
         return self.payloads.summary_rows(nodes)
 
     def summary_vectors(self, nodes: Rows) -> Vectors:
-        return self._summary_matrix[nodes]
+        matrix = self._summary_matrix
+        return matrix if len(nodes) == len(matrix) and bool((nodes == np.arange(len(matrix))).all()) else matrix[nodes]
 
     @cached_property
     def _summary_matrix(self) -> Vectors:

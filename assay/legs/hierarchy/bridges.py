@@ -168,18 +168,20 @@ class _BridgeFinder:
         for place in order.tolist():
             entities_of.setdefault(int(owners[place]), []).append(int(entities[place]))
         picked: list[tuple[int, str, int]] = []
-        compounds: list[tuple[int, str, Rows]] = []
+        compounds: list[tuple[int, str]] = []
         for seed, chunk in enumerate(self._snapshot.chunks(seed_rows)):
             for word in find_compounds(chunk.indexed_text):
                 if self._take(word, len(compounds), MOST_COMPOUNDS):
-                    compounds.append((seed, word, self._rows_with(word)))
+                    compounds.append((seed, word))
             for entity in entities_of.get(seed, ()):
                 name = self._links.name(entity)
                 if self._take(name, len(picked), MOST_BRIDGES):
                     picked.append((seed, name, entity))
         places, rows = self._links.rows_of(np.array([entity for *_, entity in picked], np.int64), self._query)
         linked = [(seed, name, rows[places == place]) for place, (seed, name, _) in enumerate(picked)]
-        return [*linked, *(one for one in compounds if 0 < len(one[2]) <= MOST_POSTINGS)]
+        places, rows = self._links.rows_of_terms([word for _, word in compounds], self._query)
+        compound = [(seed, word, rows[places == place]) for place, (seed, word) in enumerate(compounds)]
+        return [*linked, *(one for one in compound if 0 < len(one[2]) <= MOST_POSTINGS)]
 
     def _take(self, name: str, taken: int, most: int) -> bool:
         """May this name still be followed? Each is followed once."""
@@ -187,12 +189,6 @@ class _BridgeFinder:
             return False
         self._used.add(name)
         return True
-
-    def _rows_with(self, word: str) -> Rows:
-        """The rows that hold a compound word whole."""
-        matches = self._snapshot.lexical(replace(self._query, text=word), MOST_POSTINGS + 1)
-        whole = [part.column > 0.0 for part in matches.parts if part.name == word]
-        return np.sort(matches.rows[whole[0]]) if whole else matches.rows[:0]
 
     def _score_words(self, names: Sequence[str], rows: Rows) -> tuple[Floats, Mask]:
         """BM25 of each name (line) at these rows, and which rows hold a compound that the query names."""

@@ -7,7 +7,7 @@ nodes    what the nodes say: bounds of BM25 and the entities of their leaves, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,16 +26,29 @@ HIDDEN = -np.inf
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeScores:
-    """A score for every node, and what it is made of, by scorer.
+    """Scores of nodes, and what they are made of, by scorer.
 
+    score       for every node; HIDDEN where the query may see no row below
+    name        the scorer that gave it
+    cosine      the weighted cosines of nodes, which are added to `score`; a walk reads few nodes, so they are computed
+                when they are read
     visible     the rows that the query may see, ascending; None: every live one
     rows        the scores of these rows, where the router read them
     """
 
     score: Floats
-    scorers: Mapping[str, Floats]
+    name: str
+    cosine: Callable[[Rows], Floats] | None = None
     visible: Rows | None = None
     rows: RowScoreColumns | None = None
+
+    def read(self, nodes: Rows) -> tuple[Floats, dict[str, Floats]]:
+        """The scores of these nodes, and those of each scorer."""
+        own = self.score[nodes]
+        if self.cosine is None:
+            return own, {self.name: own}
+        cosine = self.cosine(nodes)
+        return own + cosine, {self.name: own, "cosine": cosine}
 
     def rows_below(self, tree: TreeView, node: int) -> Rows:
         """The rows below a node that the query may see, ascending."""
@@ -72,7 +85,7 @@ def score_by_rows(query: Query, tree: TreeView, weights: ScoreWeights, entities:
         elif inside.any():
             np.maximum.at(score, leaves[inside], of_rows[inside])
     lift_maxima(score, tree)
-    return NodeScores(score, {"best row": score}, rows.rows, rows)
+    return NodeScores(score, "best row", None, rows.rows, rows)
 
 
 def score_by_nodes(
@@ -97,8 +110,11 @@ def score_by_nodes(
         seen[second[second >= 0]] = True
         words[leaves[~seen[leaves]]] = HIDDEN
     lift_maxima(words, tree)
-    cosine = weights.cosine * _find_cosines(query, tree, prototypes)
-    return NodeScores(words + cosine, {"words": words, "cosine": cosine}, visible)
+
+    def find_cosines(nodes: Rows) -> Floats:
+        return weights.cosine * _find_cosines(query, tree, nodes, prototypes)
+
+    return NodeScores(words, "words", find_cosines, visible)
 
 
 def _find_visible(query: Query, tree: TreeView) -> Rows | None:
@@ -108,16 +124,16 @@ def _find_visible(query: Query, tree: TreeView) -> Rows | None:
     return np.flatnonzero(tree.visible(query))
 
 
-def _find_cosines(query: Query, tree: TreeView, prototypes: int) -> Floats:
+def _find_cosines(query: Query, tree: TreeView, nodes: Rows, prototypes: int) -> Floats:
     vector, centroids = query.vector, tree.centroids
     if vector is None or centroids.shape[1] != len(vector):
-        return np.zeros(tree.size)
+        return np.zeros(len(nodes))
     wide = vector.astype(np.float64)
     if not prototypes:
-        cosines: Floats = np.clip(np.vecdot(centroids.astype(np.float64), wide), 0.0, 1.0)
+        cosines: Floats = np.clip(np.vecdot(centroids[nodes].astype(np.float64), wide), 0.0, 1.0)
         return cosines
-    owners, _, vectors = tree.prototypes(np.arange(tree.size))
+    owners, _, vectors = tree.prototypes(nodes)
     kept = np.arange(len(owners)) - np.searchsorted(owners, owners) < prototypes
-    best = np.zeros(tree.size)
+    best = np.zeros(len(nodes))
     np.maximum.at(best, owners[kept], np.vecdot(vectors[kept].astype(np.float64), wide))
     return np.minimum(best, 1.0)

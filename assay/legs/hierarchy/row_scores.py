@@ -27,6 +27,11 @@ class RowScoreColumns:
     def score(self) -> Floats:
         return self.lexical + self.cosine + self.entity
 
+    def score_of(self, rows: Rows) -> Floats:
+        """The score of some of the rows."""
+        places = np.searchsorted(self.rows, rows)
+        return self.lexical[places] + self.cosine[places] + self.entity[places]
+
     def take(self, places: Rows) -> RowScoreColumns:
         """The same for some of the rows."""
         return RowScoreColumns(self.rows[places], self.lexical[places], self.cosine[places], self.entity[places])

@@ -74,17 +74,16 @@ def score_children(
         scorer.prepare()
     except AssayError as error:
         return None, (Note("degraded", f"beam.rerank did not run: {error.message}", cure=error.cure),)
-    best: Floats | None = None
-    if scores.rows is not None:
-        best = np.full(int(scores.rows.rows.max(initial=-1)) + 1, -np.inf)
-        best[scores.rows.rows] = scores.rows.score
 
     def represent(node: int) -> int:
-        rows = scores.rows_below(tree, node)
-        if best is not None:
-            return int(rows[np.argmax(best[rows])])
+        rows = scores.rows
+        if rows is not None:
+            leaves = [scores.rows_below(tree, leaf) for leaf in _find_best_leaves(tree, scores.score, node)]
+            below = np.unique(np.concatenate(leaves))
+            return int(below[np.argmax(rows.score_of(below))])
+        below = scores.rows_below(tree, node)
         owners, prototypes, _ = tree.prototypes(np.array([node]))
-        return int(prototypes[0]) if len(owners) and scores.visible is None else int(rows[0])
+        return int(prototypes[0]) if len(owners) and scores.visible is None else int(below[0])
 
     def rerank(nodes: Rows) -> Floats:
         rows = np.array([represent(int(node)) for node in nodes], np.int64)
@@ -92,3 +91,11 @@ def score_children(
         return np.clip(scorer.score(query.text, texts), 0.0, 1.0)
 
     return rerank, ()
+
+
+def _find_best_leaves(tree: TreeView, score: Floats, node: int) -> list[int]:
+    """The leaves whose best row is the best one below a node; more than one where they tie."""
+    best, level = score[node], [node]
+    while tree.child_count[level[0]]:
+        level = [child for one in level for child in tree.children(one) if score[child] == best]
+    return level

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -52,6 +52,7 @@ class _Candidates:
     """The children of one node, in order of their number, with the P of each."""
 
     node: int
+    path: float
     children: Rows
     value: Floats
     scores: dict[str, list[float]]
@@ -59,13 +60,19 @@ class _Candidates:
 
 def walk_down(tree: TreeView, scores: NodeScores, rule: Expansion, rerank: Reranker | None = None) -> Walk:
     """Go from the root to the leaves. A node whose score is −∞ is never entered."""
-    beam = {0: float(scores.score[0])} if tree.size and np.isfinite(scores.score[0]) else {}
+    beam: dict[int, float] = {}
+    if tree.size and np.isfinite(scores.score[0]):
+        beam = {0: float(scores.read(np.zeros(1, np.int64))[0][0])}
     decisions: list[dict[str, Any]] = []
     for level in range(1, tree.depth + 1):
-        levels = [_score_children(tree, scores, rule, rerank, node, path) for node, path in beam.items()]
-        best = max((float(one.value.max()) for one in levels), default=0.0)
+        candidates = _list_candidates(tree, scores, rule, beam)
+        if rerank is not None and rule.rerank and candidates:
+            _rerank(candidates, rule, rerank)
+        if rule.path < 1.0:
+            _add_path(candidates, rule)
+        best = max((float(one.value.max()) for one in candidates), default=0.0)
         beam = {}
-        for one in levels:
+        for one in candidates:
             chosen = _choose(one, rule, best, tree)
             beam.update((int(one.children[place]), float(one.value[place])) for place in chosen)
             decisions.append(
@@ -80,25 +87,39 @@ def walk_down(tree: TreeView, scores: NodeScores, rule: Expansion, rerank: Reran
     return Walk(list(beam), np.array(list(beam.values())), decisions)
 
 
-def _score_children(
-    tree: TreeView, scores: NodeScores, rule: Expansion, rerank: Reranker | None, node: int, path: float
-) -> _Candidates:
-    children = np.array(tree.children(node), np.int64)
-    children = children[np.isfinite(scores.score[children])]
-    own = scores.score[children]
-    if 0 < rule.prefilter < len(children):
-        kept = np.sort(np.lexsort((children, -own))[: rule.prefilter])
-        children, own = children[kept], own[kept]
-    seen = {name: column[children].tolist() for name, column in scores.scorers.items()}
-    value = own
-    if rerank is not None and rule.rerank:
-        read = rerank(children)
-        value = (1.0 - rule.rerank) * own + rule.rerank * read
-        seen["rerank"] = read.tolist()
-    if rule.path < 1.0:
-        value = rule.path * value + (1.0 - rule.path) * path
-        seen["path"] = value.tolist()
-    return _Candidates(node, children, value, seen)
+def _list_candidates(
+    tree: TreeView, scores: NodeScores, rule: Expansion, beam: Mapping[int, float]
+) -> list[_Candidates]:
+    """The children of every node of the beam that pass the prefilter, with the router's scores, read at once."""
+    families = [np.array(tree.children(node), np.int64) for node in beam]
+    every = np.concatenate([np.empty(0, np.int64), *families])
+    values, columns = scores.read(every)
+    found, start = [], 0
+    for (node, path), children in zip(beam.items(), families, strict=True):
+        places = np.arange(start, start + len(children))
+        start += len(children)
+        places = places[np.isfinite(values[places])]
+        if 0 < rule.prefilter < len(places):
+            places = np.sort(places[np.lexsort((every[places], -values[places]))[: rule.prefilter]])
+        seen = {name: column[places].tolist() for name, column in columns.items()}
+        found.append(_Candidates(node, path, every[places], values[places], seen))
+    return found
+
+
+def _rerank(candidates: Sequence[_Candidates], rule: Expansion, rerank: Reranker) -> None:
+    """Add the reranker's scores; it reads the nodes of a whole level at once."""
+    read = rerank(np.concatenate([one.children for one in candidates]))
+    for one, part in zip(
+        candidates, np.split(read, np.cumsum([len(one.children) for one in candidates])[:-1]), strict=True
+    ):
+        one.value = (1.0 - rule.rerank) * one.value + rule.rerank * part
+        one.scores["rerank"] = part.tolist()
+
+
+def _add_path(candidates: Sequence[_Candidates], rule: Expansion) -> None:
+    for one in candidates:
+        one.value = rule.path * one.value + (1.0 - rule.path) * one.path
+        one.scores["path"] = one.value.tolist()
 
 
 def _choose(one: _Candidates, rule: Expansion, best: float, tree: TreeView) -> list[int]:
