@@ -1,4 +1,4 @@
-"""`assay bench rb006`: the worlds of the hierarchy benchmark."""
+"""`assay bench rb006`: the worlds of the hierarchy benchmark, and its runs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 RB006_COMMANDS: Mapping[str, str] = {
     "build": "assay.cli.bench.rb006:build",
+    "run": "assay.cli.bench.rb006_run:run",
     "sample": "assay.cli.bench.rb006:sample",
 }
 SCALES = {"10k": 10_000, "50k": 50_000, "200k": 200_000}
@@ -27,27 +28,24 @@ def rb006() -> None:
     """The simulated organisation on which hierarchy, token budgets and abstention are measured.
 
     \b
+    assay bench rb006 run --scale 10k
     assay bench rb006 build --scale 10k
     assay bench run dev-10k --split dev --systems bm25,default
     """
 
 
-_WORLD_OPTIONS = (
-    click.option(
-        "--world",
-        "templates",
-        default="dev",
-        show_default=True,
-        help="dev for tuning, frozen for the verdict.",
-    ),
-    click.option("--scale", type=click.Choice(list(SCALES)), default="10k", show_default=True, help="Chunks."),
-    click.option(
-        "--seed",
-        type=int,
-        help="Another seed simulates another organisation.  [default: the seed of the frozen suite, else 6]",
-    ),
+WORLD_OPTION = click.option(
+    "--world", "templates", default="dev", show_default=True, help="dev for tuning, frozen for the verdict."
 )
-_BASE_OPTION = click.option(
+_SCALE_OPTION = click.option(
+    "--scale", type=click.Choice(list(SCALES)), default="10k", show_default=True, help="Chunks."
+)
+SEED_OPTION = click.option(
+    "--seed",
+    type=int,
+    help="Another seed simulates another organisation.  [default: the seed of the frozen suite, else 6]",
+)
+BASE_OPTION = click.option(
     "--base",
     type=click.Choice(["simulated", "real"]),
     default="simulated",
@@ -58,10 +56,10 @@ _DEFAULT_SEED = 6
 
 
 @click.command()
-@_WORLD_OPTIONS[0]
-@_WORLD_OPTIONS[1]
-@_WORLD_OPTIONS[2]
-@_BASE_OPTION
+@WORLD_OPTION
+@_SCALE_OPTION
+@SEED_OPTION
+@BASE_OPTION
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -101,9 +99,9 @@ def build(templates: str, scale: str, seed: int | None, base: Base, out: Path | 
 
 
 @click.command()
-@_WORLD_OPTIONS[0]
-@_WORLD_OPTIONS[1]
-@_WORLD_OPTIONS[2]
+@WORLD_OPTION
+@_SCALE_OPTION
+@SEED_OPTION
 @click.option("--queries", "count", type=click.IntRange(1), default=10, show_default=True, help="How many to print.")
 def sample(templates: str, scale: str, seed: int | None, count: int) -> None:
     """Print queries with the sentences that answer them, for a person to verify."""

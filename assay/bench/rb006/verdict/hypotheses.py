@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any, Literal
 
@@ -16,7 +16,8 @@ LineVerdict = Literal["pass", "fail", "not_measured"]
 Outcome = Literal["GO", "NO-GO", "KILL", "NOT MEASURED"]
 KillMode = Literal["all", "any"]
 
-_TOP = {"about", "hypothesis"}
+_TOP = {"about", "declared", "hypothesis"}
+_DECLARED = {"race", "scale", "slice", "strata_uplift", "parity_tolerance"}
 _HYPOTHESIS = {"name", "title", "kill_when", "go", "kill"}
 _LINE = {"value", "says", "op", "threshold"}
 
@@ -97,18 +98,39 @@ class HypothesisVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """What was decided before the first run.
+
+    race      the preset of the arm that is gated; its own expansion is the one whose routing error is gated
+    scale     the chunks of the corpus that is judged
+    slice     the feasible queries of the dev slice, evenly from the suite
+    strata_uplift, parity_tolerance   as in the definitions
+    """
+
+    race: str = "hcr-margin"
+    scale: int = 50_000
+    slice: int = 50
+    strata_uplift: float = 0.03
+    parity_tolerance: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
 class Thresholds:
     """A thresholds file. `digest` covers what decides, not the sentences."""
 
     about: str
     hypotheses: tuple[Hypothesis, ...]
+    declared: Declared = Declared()
 
     @property
     def digest(self) -> str:
         return compute_digest(
             [
-                [h.name, h.kill_when, *([[x.value, x.op, x.threshold] for x in lines] for lines in (h.go, h.kill))]
-                for h in self.hypotheses
+                asdict(self.declared),
+                *(
+                    [h.name, h.kill_when, *([[x.value, x.op, x.threshold] for x in lines] for lines in (h.go, h.kill))]
+                    for h in self.hypotheses
+                ),
             ]
         )
 
@@ -129,7 +151,10 @@ def parse_thresholds(text: str) -> Thresholds:
     except tomllib.TOMLDecodeError as error:
         raise RuleError(f"the thresholds are not TOML: {error}", "mend the named line") from error
     _check_keys(table, _TOP, "the file")
-    return Thresholds(str(table.get("about", "")), tuple(_read_hypothesis(row) for row in table.get("hypothesis", ())))
+    declared = table.get("declared", {})
+    _check_keys(declared, _DECLARED, "the table declared")
+    hypotheses = tuple(_read_hypothesis(row) for row in table.get("hypothesis", ()))
+    return Thresholds(str(table.get("about", "")), hypotheses, Declared(**declared))
 
 
 def _read_hypothesis(row: Mapping[str, Any]) -> Hypothesis:

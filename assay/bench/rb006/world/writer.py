@@ -31,7 +31,7 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
     return write_folder(
         folder,
         documents=(chunk.as_record() for chunk in world.chunks(progress)),
-        queries=[{"_id": query.id, "text": query.text, "metadata": _metadata(query, world)} for query in world.queries],
+        queries=describe_queries(world),
         splits={split: judged for split, judged in rows.items() if judged},
         evidence=[row for query in scoped for row in _evidence(query)],
         meta={
@@ -50,6 +50,11 @@ def write_world(world: World, folder: Path, *, progress: Progress | None = None)
             **({} if world.body is None else {"real_text": world.body.describe()}),
         },
     )
+
+
+def describe_queries(world: World) -> list[dict[str, Any]]:
+    """The lines of queries.jsonl."""
+    return [{"_id": query.id, "text": query.text, "metadata": _metadata(query, world)} for query in world.queries]
 
 
 def _metadata(query: WorldQuery, world: World) -> Mapping[str, Any]:

@@ -1,0 +1,119 @@
+"""`assay bench rb006 run`: measure systems stage by stage and judge the hypotheses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.bench.rb006 import BASE_OPTION, SCALES, SEED_OPTION, WORLD_OPTION
+from assay.cli.options import json_option
+
+if TYPE_CHECKING:
+    from assay.bench.rb006.runner.run import BenchmarkRun
+    from assay.bench.rb006.world import Base
+
+_COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "white"}
+
+
+@click.command()
+@WORLD_OPTION
+@BASE_OPTION
+@click.option(
+    "--scale",
+    type=click.Choice(list(SCALES)),
+    default="50k",
+    show_default=True,
+    help="The largest corpus; smaller ones are measured too.",
+)
+@SEED_OPTION
+@click.option(
+    "--systems",
+    default="main",
+    show_default=True,
+    metavar="NAMES",
+    help="Comma-separated; main, ablations and seeds stand for their systems.",
+)
+@click.option(
+    "--rerank",
+    default="late_interaction",
+    show_default=True,
+    metavar="NAME",
+    help="The rerank stage of all systems that have one, or cross_encoder:FOLDER.",
+)
+@click.option("--continue", "go_on", is_flag=True, help="Measure the stages after a kill too; the report marks them.")
+@click.option("--quick", is_flag=True, help="Tiny corpora and few queries, every code path; the numbers mean nothing.")
+@click.option(
+    "--note", default="", metavar="TEXT", help="What changed since the last run; required on the frozen world."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Records, receipt and report.  [default: rb006-WORLD-BASE]",
+)
+@json_option
+def run(
+    templates: str,
+    base: Base,
+    scale: str,
+    seed: int | None,
+    systems: str,
+    rerank: str,
+    go_on: bool,
+    quick: bool,
+    note: str,
+    out: Path | None,
+    as_data: bool,
+) -> None:
+    """Measure hierarchy, token budgets and abstention, and say GO, NO-GO or KILL for each hypothesis.
+
+    Stages run in the order in which they can stop the run: routing error on the dev slice, token curves at 10k and 50k,
+    the race against its two paths, cross-links, then 200k. A stage whose kill line holds ends the run, unless
+    --continue. Every few queries are written at once, so the same command goes on after an interruption; worlds,
+    embeddings and pair scores are cached. The frozen world is for verdicts: tune on dev.
+
+    \b
+    assay bench rb006 run --scale 10k
+    assay bench rb006 run --world frozen --scale 200k --continue --note "first run"
+    """
+    from assay.bench.rb006.runner.plan import QUICK_SCALES, RunSettings
+    from assay.bench.rb006.runner.run import run_benchmark
+    from assay.cli.progress import progress_bars
+    from assay.cli.terminal import format_json
+    from assay.errors import ConfigError
+
+    if templates == "frozen" and not quick and not note.strip():
+        raise ConfigError(
+            "a run on the frozen world is a verdict, and every one of them is listed with what changed",
+            'say it: --note "first run"; or tune on --world dev',
+        )
+    settings = RunSettings(
+        templates=templates,
+        base=base,
+        seed=seed,
+        largest=QUICK_SCALES[list(SCALES).index(scale)] if quick else SCALES[scale],
+        systems=tuple(name.strip() for name in systems.split(",") if name.strip()),
+        rerank=rerank,
+        quick=quick,
+    )
+    folder = out or Path(f"rb006-{templates}-{base}" + ("-quick" if quick else ""))
+    with progress_bars() as bar:
+        done = run_benchmark(settings, folder, go_on=go_on, progress=bar.step)
+    if as_data:
+        click.echo(format_json({"values": done.values, "stages": [one.to_json() for one in done.stages]}, indent=2))
+        return
+    _show(done)
+
+
+def _show(done: BenchmarkRun) -> None:
+    for outcome in done.stages:
+        held = f": {'; '.join(outcome.killed_by)}" if outcome.killed_by else ""
+        click.echo(f"{outcome.state:13} {outcome.stage.title}{held}")
+    for verdict in done.settings.thresholds.judge(done.values):
+        word = click.style(f"{verdict.outcome:13}", fg=_COLOURS[verdict.outcome], bold=True)
+        click.echo(f"{word} {verdict.hypothesis.name}: {verdict.hypothesis.title}")
+        for line in verdict.go:
+            seen = "not measured" if line.observed is None else f"{line.observed:.3f}"
+            click.echo(f"  {line.verdict:12} {seen:>12} {line.line.op} {line.line.threshold:g}  {line.line.says}")

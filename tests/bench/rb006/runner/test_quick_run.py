@@ -1,0 +1,157 @@
+"""A whole quick run: every stage and system, interrupted and continued, stopped by a kill line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.bench.rb006.runner.plan import RunSettings, list_stages
+from assay.bench.rb006.runner.run import BenchmarkRun, run_benchmark
+from assay.bench.rb006.systems import MAIN
+from assay.embed.installed_models import find_model
+from assay.errors import ConfigError
+
+SETTINGS = RunSettings(quick=True, largest=1_000, systems=(*MAIN, "select-naive", "race-seed-2"))
+needs_model = pytest.mark.skipif(find_model("minilm") is None, reason="no embedding model is installed")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rb006")
+
+
+@pytest.fixture(scope="module")
+def done(out: Path) -> BenchmarkRun:
+    """Interrupted once in the middle, then continued."""
+    seen = 0
+
+    def interrupt(task: str, number: int, total: int) -> None:
+        nonlocal seen
+        seen += "chunks:" in task
+        if seen == 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(SETTINGS, out / "run", go_on=True, progress=interrupt, cache=out / "cache")
+    kept = read_records(out / "run")
+    assert kept
+    finished = run_benchmark(SETTINGS, out / "run", go_on=True, cache=out / "cache")
+    after = read_records(out / "run")
+    assert all(after[key] == record for key, record in kept.items()), "a finished record was measured again"
+    return finished
+
+
+def read_records(out: Path) -> dict[tuple[str, str, str], dict[str, object]]:
+    found = {}
+    for path in sorted((out / "records").rglob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines()[1:]:
+            record = json.loads(line)
+            found[path.parent.name, path.stem, record["query"]] = record
+    return found
+
+
+@needs_model
+def test_every_system_was_asked_every_query(done: BenchmarkRun) -> None:
+    for scale, at in done.measured.scales.items():
+        for system in done.systems:
+            if system.name in ("select-naive", "race-seed-2") and scale != done.measured.gated:
+                continue
+            assert set(at.records[system.name]) == {query.id for query in at.subject.answered}, system.name
+            failed = [record["failed"] for record in at.records[system.name].values() if "failed" in record]
+            assert not failed
+        assert set(at.detected) == {query.id for query in at.subject.queries}
+    assert [outcome.stage.name for outcome in done.stages] == [
+        "slice",
+        "curves",
+        "decomposition",
+        "cross-links",
+        "ablations",
+    ]
+
+
+@needs_model
+def test_bounds_hold(done: BenchmarkRun) -> None:
+    at = done.measured.at_gate
+    assert at.mean("oracle", "A", 400) == 1.0
+    assert (at.mean("random", "A", 400) or 0.0) <= (at.mean("flat-strong", "A", 400) or 0.0)
+    for system in done.systems:
+        for query in at.feasible:
+            record = at.records[system.name][query.id]
+            for budget in (200, 400, 800, 1200):
+                assert record["tokens"][str(budget)] <= budget
+                assert record["A_strict"][str(budget)] <= record["A"][str(budget)] <= record["ER"][str(budget)]
+    for query in at.feasible:
+        grid = at.records["race"][query.id]["grid"]
+        assert [grid[3], grid[7], grid[15], grid[23]] == [
+            at.records["race"][query.id]["A"][str(budget)] for budget in (200, 400, 800, 1200)
+        ]
+
+
+@needs_model
+def test_the_race_is_one_of_its_paths(done: BenchmarkRun) -> None:
+    at = done.measured.at_gate
+    for query in at.feasible:
+        race = at.records["race"][query.id]
+        path = at.records[f"{race['race']['winner']}-only"][query.id]
+        assert race["ranking"] == path["ranking"]
+        assert race["A"] == path["A"]
+
+
+@needs_model
+def test_values_and_verdicts(done: BenchmarkRun) -> None:
+    assert set(done.values) >= {
+        line.value for one in done.settings.thresholds.hypotheses for line in (*one.go, *one.kill)
+    }
+    assert done.values["race_minus_flat_400_at_200k"] is None
+    verdicts = {one.hypothesis.name: one.outcome for one in done.settings.thresholds.judge(done.values)}
+    assert set(verdicts) == {"H1a", "H1b", "H1c", "impossible"}
+    for name, tree in ((scale, at.tree) for scale, at in done.measured.scales.items()):
+        assert tree["coverage"] == 1.0, name
+
+
+@needs_model
+def test_a_second_run_measures_nothing_and_says_the_same(done: BenchmarkRun, out: Path) -> None:
+    tasks: list[str] = []
+    again = run_benchmark(
+        SETTINGS, out / "run", go_on=True, progress=lambda task, *_: tasks.append(task), cache=out / "cache"
+    )
+    assert not [task for task in tasks if "chunks:" in task]
+    assert again.values == done.values
+
+
+@needs_model
+def test_a_kill_line_stops_the_run(done: BenchmarkRun, out: Path) -> None:
+    thresholds = SETTINGS.thresholds
+    hypotheses = tuple(
+        replace(one, kill=tuple(replace(line, op=">=", threshold=-9.0) for line in one.kill))
+        for one in thresholds.hypotheses
+    )
+    settings = replace(SETTINGS, thresholds=replace(thresholds, hypotheses=hypotheses))
+    stopped = run_benchmark(settings, out / "stopped", cache=out / "cache")
+    assert [outcome.state for outcome in stopped.stages] == ["killed", "not run", "not run", "not run", "not run"]
+    assert stopped.stages[0].killed_by == ("H1c: epsilon_level_1_dev_slice >= -9",)
+    assert stopped.stopped
+    assert not done.stopped
+
+
+@needs_model
+def test_a_folder_of_another_run_is_refused(done: BenchmarkRun, out: Path) -> None:
+    with pytest.raises(ConfigError, match="holds a run with seed None, not 7"):
+        run_benchmark(replace(SETTINGS, seed=7), out / "run", cache=out / "cache")
+
+
+def test_an_unknown_scale_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no scale"):
+        RunSettings(largest=123)
+
+
+def test_the_stages_of_a_whole_run() -> None:
+    stages = {stage.name: stage for stage in list_stages(RunSettings(largest=200_000))}
+    assert list(stages) == ["slice", "curves", "decomposition", "cross-links", "scale-up"]
+    assert [part.scale for part in stages["curves"].parts] == [10_000, 50_000]
+    assert stages["scale-up"].parts[0].scale == 200_000
+    asked = {name for stage in stages.values() for part in stage.parts if part.scale == 50_000 for name in part.systems}
+    assert asked == set(MAIN)
