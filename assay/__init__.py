@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.engine.answer import Answer, Hit
     from assay.engine.answerability import Answerability
     from assay.engine.context import PackedContext
+    from assay.engine.explanation import Explanation
     from assay.engine.pipeline import Pipeline
     from assay.engine.trace import ChunkStep, Degradation, Span, Status
     from assay.errors import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         StoreBusy,
         StoreError,
     )
-    from assay.kb import Explanation, KnowledgeBase, open
+    from assay.kb import KnowledgeBase, open
     from assay.sync import AddReport
     from assay.types import Chunk
 
@@ -78,9 +79,10 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("Answer", "Hit"), "assay.engine.answer"),
-    **dict.fromkeys(("Explanation", "KnowledgeBase", "open"), "assay.kb"),
+    **dict.fromkeys(("KnowledgeBase", "open"), "assay.kb"),
     **dict.fromkeys(("ChunkStep", "Degradation", "Span", "Status"), "assay.engine.trace"),
     "AddReport": "assay.sync",
+    "Explanation": "assay.engine.explanation",
     "PackedContext": "assay.engine.context",
     "Answerability": "assay.engine.answerability",
     "Chunk": "assay.types",

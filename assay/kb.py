@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -20,9 +20,10 @@ from assay.config.resolve import resolve, token_budget
 from assay.config.store_settings import StoreSettings
 from assay.embed.model_languages import ENGLISH_MODELS, FOREIGN_SHARE
 from assay.embed.vector_cache import CachedEmbedder
-from assay.engine.answer import Answer, ChunkStep
+from assay.engine.answer import Answer
 from assay.engine.deadline_executor import Deadlines
 from assay.engine.executor import Executor
+from assay.engine.explanation import Explanation
 from assay.engine.foreign_chunks import base_snapshot
 from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
@@ -84,17 +85,6 @@ def open(
         shown = redact_password(str(path))
         raise StoreError(f"there is no store at {shown}", f"make one: assay add ./my-docs --store {shown}")
     return KnowledgeBase(factory.create(address, requested.of_new_store(str(path), factory.no_vectors)), path)
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a chunk has its rank, or why it is not in the answer."""
-
-    answer: Answer
-    chunk: Chunk | None
-    rank: int | None
-    steps: tuple[ChunkStep, ...]
-    reasons: tuple[str, ...]
 
 
 class KnowledgeBase(Closeable):

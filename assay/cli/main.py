@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "bank": "assay.cli.commands.bank:bank",
     "lvm": "assay.cli.commands.lvm:lvm",
     "tmd": "assay.cli.commands.tmd:tmd",
+    "serve": "assay.cli.commands.serve:serve",
     "serve-hybrid": "assay.cli.commands.serve_hybrid:serve_hybrid",
     "tree": "assay.cli.commands.tree:tree",
     "stats": "assay.cli.commands.stats:stats",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from assay.types import Note
+from assay.types import Chunk, Note
 
 if TYPE_CHECKING:
     from assay.engine.answer import Answer, Hit
@@ -63,23 +63,28 @@ def _note_json(note: Note) -> dict[str, Any]:
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    chunk = hit.chunk
     return {
         "rank": hit.rank,
         "score": hit.score,
-        "id": hit.id,
-        "doc_id": chunk.doc_id,
-        "title": chunk.title,
-        "section": chunk.section,
-        "text": hit.text,
-        "tokens": chunk.tokens,
-        "created": None if chunk.created != chunk.created else chunk.created,
-        "importance": chunk.importance,
-        "meta": dict(chunk.meta),
+        **chunk_json(hit.chunk),
         "why": [
             {"part": part.name, "op": part.op, "value": part.value, "score": part.score, "rank": part.rank}
             for part in hit.waterfall
         ],
+    }
+
+
+def chunk_json(chunk: Chunk) -> dict[str, Any]:
+    return {
+        "id": chunk.id,
+        "doc_id": chunk.doc_id,
+        "title": chunk.title,
+        "section": chunk.section,
+        "text": chunk.text,
+        "tokens": chunk.tokens,
+        "created": None if chunk.created != chunk.created else chunk.created,
+        "importance": chunk.importance,
+        "meta": dict(chunk.meta),
     }
 
 

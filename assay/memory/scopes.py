@@ -22,6 +22,10 @@ MAX_LENGTH = 200
 _LOWER_BOUND, _UPPER_BOUND = f"{SOURCE}/", f"{SOURCE}0"  # "0" follows "/" in ASCII
 NOTHING = Compare("id", "=", "")
 """A filter that matches no chunk: none has an empty id."""
+MEMORIES: Filter = And((Compare("doc_id", ">=", _LOWER_BOUND), Compare("doc_id", "<", _UPPER_BOUND)))
+"""A filter for all memories, whatever their scope."""
+NO_MEMORIES: Filter = Or((Compare("doc_id", "<", _LOWER_BOUND), Compare("doc_id", ">=", _UPPER_BOUND)))
+"""A filter for everything else: documents."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Servers for other programs: the memory service over the Model Context Protocol, the vector cascade over HTTP."""
+"""Servers for other programs: over the Model Context Protocol and over HTTP."""

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from assay.errors import StoreError
-from assay.serve.mcp.errors import describe_error, hide_paths
+from assay.serve.errors import describe_error, hide_paths
 
 
 @pytest.mark.parametrize(

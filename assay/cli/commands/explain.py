@@ -33,7 +33,7 @@ def explain(
     Ids are shown by `assay search` and `assay ls -v`.
     """
     from assay.cli.terminal import format_json
-    from assay.cli.views.explain import explanation_json, show_explanation
+    from assay.cli.views.explain import show_explanation
 
     with open_store(store, pipeline) as base:
         arguments = search_arguments(
@@ -50,6 +50,6 @@ def explain(
         )
         explanation = base.explain(query_text(query), chunk_id, **arguments)
         if as_data:
-            click.echo(format_json(explanation_json(explanation), indent=2))
+            click.echo(format_json(explanation.to_json(), indent=2))
         else:
             show_explanation(explanation, base.pipeline(pipeline).name, plain=plain)

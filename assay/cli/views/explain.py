@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -17,7 +17,7 @@ from assay.cli.views.waterfall import SIGNS, draw_bar, format_number, largest_ad
 from assay.engine.answer import ChunkStep, ScorePart
 
 if TYPE_CHECKING:
-    from assay.kb import Explanation
+    from assay.engine.explanation import Explanation
 
 Colours = Mapping[str, str]
 
@@ -97,28 +97,3 @@ def _parts(lines: tuple[ScorePart, ...], colours: Colours, *, bars: bool) -> Ite
             Text(length, colour or "cyan"),
             Text(f"= {format_number(line.score)}"),
         ]
-
-
-def explanation_json(explanation: Explanation) -> dict[str, Any]:
-    """The documented form of an explanation (docs/reference/answer.md)."""
-    whole = explanation.answer.to_json()
-    return {
-        "id": None if explanation.chunk is None else explanation.chunk.id,
-        "rank": explanation.rank,
-        "reasons": list(explanation.reasons),
-        "steps": [
-            {
-                "step": step.step,
-                "kind": step.kind,
-                "rank": step.rank,
-                "score": step.score,
-                "why": step.why or None,
-                "parts": [
-                    {"part": line.name, "op": line.op, "value": line.value, "score": line.score} for line in step.lines
-                ],
-            }
-            for step in explanation.steps
-        ],
-        "hit": None if explanation.rank is None else whole["hits"][explanation.rank - 1],
-        **{key: whole[key] for key in ("query", "status", "trace", "digests")},
-    }

@@ -1,1 +1,1 @@
-"""HTTP routes: the vector cascade's search and metrics."""
+"""The HTTP server: its app, its routes, and the vector cascade's own routes."""

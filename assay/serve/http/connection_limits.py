@@ -33,7 +33,9 @@ CLIENT_CLOSED_REQUEST = 499
 """The status of a request whose client hung up; nobody receives it."""
 
 
-def make_server_config(app: ASGIApp) -> uvicorn.Config:
+def make_server_config(
+    app: ASGIApp, grace_seconds: int = GRACE_SECONDS, connections: int = MAX_CONNECTIONS
+) -> uvicorn.Config:
     """The settings of a uvicorn server with these limits."""
     return uvicorn.Config(
         app,
@@ -41,8 +43,8 @@ def make_server_config(app: ASGIApp) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=grace_seconds,
+        limit_concurrency=connections,
     )
 
 

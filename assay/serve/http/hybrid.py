@@ -33,17 +33,17 @@ from assay.cascade.service import Cascade, CascadeSettings
 from assay.engine.answer import Answer
 from assay.errors import AssayError, QueryError
 from assay.legs.ivf import nprobe_used
+from assay.serve.errors import describe_error
 from assay.serve.http.connection_limits import DISCONNECT_HANDLERS, SameOriginMiddleware, read_body
 from assay.serve.http.hybrid_request import (
     FIELDS,
+    HybridRequest,
     InvalidRequest,
     OfflineRequest,
-    SearchRequest,
     make_query,
     parse_request,
 )
 from assay.serve.http.hybrid_telemetry import ServedRequest, Telemetry, log_request
-from assay.serve.mcp.errors import describe_error
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """Bytes of a request; a vector of 4,096 numbers takes 90 thousand."""
@@ -70,7 +70,7 @@ class CascadeServer:
     def search(self, body: bytes) -> dict[str, Any]:
         """Answer the body of one request; record its times and log it."""
         start = time.perf_counter()
-        request: SearchRequest = parse_request(SearchRequest, body)
+        request: HybridRequest = parse_request(HybridRequest, body)
         query = make_query(request, self.cascade)
         settings = self.cascade.settings_for(query)
         # The rank of the truth is looked up among all k1 candidates; the results are their first k.
@@ -94,7 +94,7 @@ class CascadeServer:
 
     def _log_line(
         self,
-        request: SearchRequest,
+        request: HybridRequest,
         settings: CascadeSettings,
         probes: Mapping[str, int],
         ms: Mapping[str, float],

@@ -36,7 +36,7 @@ class FaissOptions(_StrictModel):
     nprobe: Annotated[int, Field(ge=1, le=MAX_COUNT)]
 
 
-class SearchRequest(_StrictModel):
+class HybridRequest(_StrictModel):
     """`lambda_tmd` weighs the next-vector score, whatever its name says: final = λ · lvm + (1 − λ) · agreement."""
 
     query_vec: Annotated[list[Number], Field(min_length=1, max_length=MAX_COUNT, fail_fast=True)]
@@ -70,7 +70,7 @@ def parse_request(kind: type[_StrictModel], body: bytes) -> Any:
         ) from error
 
 
-def make_query(request: SearchRequest, cascade: Cascade) -> CascadeQuery:
+def make_query(request: HybridRequest, cascade: Cascade) -> CascadeQuery:
     """The request as the cascade takes it; InvalidRequest where it does not fit this bank."""
     query = CascadeQuery(
         vector=_to_vector(request.query_vec, cascade.snapshot.bank.dim),
@@ -103,7 +103,7 @@ def _to_vector(numbers: list[float], dim: int) -> Any:
     return np.array(numbers, np.float32)
 
 
-def _check_depths(request: SearchRequest, cascade: Cascade) -> None:
+def _check_depths(request: HybridRequest, cascade: Cascade) -> None:
     """k0 ≥ k1 ≥ k; the error names a field that the request has."""
     defaults = cascade.settings
     k0, k1, k = request.k0 or defaults.k0, request.k1 or defaults.k1, request.k or defaults.k

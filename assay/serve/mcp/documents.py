@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import QueryError, StoreError
-from assay.memory.scopes import SOURCE
+from assay.memory.scopes import NO_MEMORIES, SOURCE
 from assay.serve.mcp import arguments
-from assay.where import Compare, Filter, Or
+from assay.where import Compare
 
 if TYPE_CHECKING:  # the engine is loaded at the first call
     from assay.kb import KnowledgeBase
@@ -17,8 +17,6 @@ EXCERPT = 400
 """Characters of a passage in a list of results."""
 PAGE = 20_000
 """Characters that one `get` returns."""
-NO_MEMORIES: Filter = Or((Compare("doc_id", "<", f"{SOURCE}/"), Compare("doc_id", ">=", f"{SOURCE}0")))
-""""0" follows "/" in ASCII."""
 
 
 def search_documents(kb: KnowledgeBase, args: arguments.SearchArguments) -> Mapping[str, Any]:

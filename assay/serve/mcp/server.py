@@ -10,8 +10,8 @@ from mcp.server.lowlevel import Server
 
 from assay import __version__
 from assay.errors import QueryError, nearest
+from assay.serve.errors import describe_error
 from assay.serve.mcp.arguments import check_arguments
-from assay.serve.mcp.errors import describe_error
 from assay.serve.mcp.rendering import compact_schema
 from assay.serve.mcp.scopes import ScopeLimits
 from assay.serve.mcp.tools import DOCUMENT_TOOLS, TOOLS, Tool

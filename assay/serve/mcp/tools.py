@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import QueryError
+from assay.serve.errors import hide_paths
 from assay.serve.mcp import arguments, documents, rendering, results
-from assay.serve.mcp.errors import hide_paths
 from assay.serve.mcp.scopes import ScopeLimits
 
 if TYPE_CHECKING:  # the engine is loaded at the first call

@@ -1,0 +1,58 @@
+"""Who calls, and what the caller may do: rights and scopes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from assay.errors import AssayError, QueryError
+from assay.memory.scopes import check_scope
+
+Right = Literal["read", "write", "admin"]
+RIGHTS: tuple[Right, ...] = get_args(Right)
+"""Each includes those before it."""
+
+
+class Forbidden(AssayError):
+    """The caller has not the right, or not the scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`scopes` are those of memories and documents that the caller reaches; None is every scope that it names."""
+
+    name: str
+    right: Right
+    scopes: tuple[str, ...] | None = None
+
+    def require(self, right: Right) -> None:
+        """Raise Forbidden unless the caller has the right, or one that includes it."""
+        if RIGHTS.index(self.right) < RIGHTS.index(right):
+            raise Forbidden(f"this needs the right {right}; the key {self.name!r} has {self.right}", "use another key")
+
+    def scope_to_write(self, scope: str | None) -> str:
+        """The scope to store in: the one asked for, if the caller reaches it, else its first, else `global`."""
+        if scope is not None:
+            return self.check_scope(scope)
+        return "global" if self.scopes is None else self._own()[0]
+
+    def scopes_to_read(self, scope: str | None) -> tuple[str, ...]:
+        """The scopes to read: the one asked for, if the caller reaches it, else all of its own, else `global`."""
+        if scope is not None:
+            return (self.check_scope(scope),)
+        return ("global",) if self.scopes is None else self._own()
+
+    def check_scope(self, scope: str) -> str:
+        check_scope(scope)
+        if self.scopes is not None and scope not in self.scopes:
+            raise Forbidden(f"the key {self.name!r} does not reach the scope {scope[:60]!r}", "use another key")
+        return scope
+
+    def _own(self) -> tuple[str, ...]:
+        if not self.scopes:
+            raise QueryError(f"the key {self.name!r} reaches no scope", "make one that does: assay key create --scope")
+        return self.scopes
+
+
+LOCAL = Caller("local", "admin")
+"""A caller without a key on the loopback interface."""

@@ -1,0 +1,98 @@
+"""What the routes share: the store, its memory, the pool, the settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fastapi import Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.config.load import preset_names
+from assay.config.resolve import resolve
+from assay.engine.pipeline import Pipeline
+from assay.errors import ConfigError, nearest
+from assay.kb import KnowledgeBase
+from assay.memory.service import MemoryService
+from assay.serve.access import Caller, Right
+from assay.serve.http.request_pool import RequestPool
+from assay.serve.http.settings import ServerSettings
+from assay.serve.inline_pipelines import read_inline
+from assay.serve.visible_documents import VisibleDocuments
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ServerContext:
+    """One per server. The memory service shares the knowledge base."""
+
+    kb: KnowledgeBase
+    memory: MemoryService
+    documents: VisibleDocuments
+    pool: RequestPool
+    settings: ServerSettings
+
+    @staticmethod
+    def make(kb: KnowledgeBase, settings: ServerSettings) -> ServerContext:
+        pool = RequestPool(settings.workers, settings.waiting)
+        return ServerContext(kb, MemoryService(kb), VisibleDocuments(kb), pool, settings)
+
+    async def run(self, work: Callable[[], Mapping[str, Any]], status: int = 200) -> Response:
+        """Run work in the pool and answer with its result as JSON."""
+        return json_response(await self.pool.run(lambda: encode_json(work())), status)
+
+    def pipeline_files(self) -> dict[str, Path]:
+        """The pipelines of the server's own folder, by name."""
+        folder = self.settings.pipelines
+        return {} if folder is None else {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+    def pipeline(self, name: str | None, toml: str | None, caller: Caller) -> Pipeline:
+        """A pipeline by name, or from the TOML of a request. A name is never a path."""
+        if name is not None and toml is not None:
+            raise ConfigError(
+                "a request names a pipeline and brings one", "give pipeline or pipeline_toml, one of them"
+            )
+        if toml is not None:
+            return read_inline(toml, caller)
+        files = self.pipeline_files()
+        name = name or "default"
+        if name in files:
+            return resolve(str(files[name]))
+        if name not in preset_names():
+            raise ConfigError(
+                f"there is no pipeline called {name[:60]!r}", nearest(name[:60], [*preset_names(), *files])
+            )
+        return resolve(name)
+
+
+def encode_json(value: Any) -> bytes:
+    """JSON without NaN, which JSON does not have."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def json_response(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, media_type="application/json")
+
+
+def context_of(request: Request) -> ServerContext:
+    context: ServerContext = request.app.state.context
+    return context
+
+
+def caller_of(request: Request) -> Caller:
+    caller: Caller = request.scope["state"]["caller"]
+    return caller
+
+
+def needs(right: Right) -> Any:
+    """A dependency of routes: the caller has this right."""
+
+    async def check(request: Request) -> None:
+        caller_of(request).require(right)
+
+    return Depends(check)
