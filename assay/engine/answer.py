@@ -147,6 +147,16 @@ class Answer:
             for place, (score, chunk) in enumerate(zip(self.chosen.score, self._chunks, strict=True))
         )
 
+    def read_hits(self, start: int, stop: int) -> tuple[Hit, ...]:
+        """The hits of the places start … stop − 1; only their texts are read."""
+        part = self.chosen.take(slice(start, stop))
+        rows = self.snapshot.rows(part.ids) if part.rows is None else part.rows
+        chunks = self.snapshot.chunks(rows)
+        return tuple(
+            Hit(place, float(score), chunk, self)
+            for place, (score, chunk) in enumerate(zip(part.score, chunks, strict=True), start + 1)
+        )
+
     @cached_property
     def _chunks(self) -> list[Chunk]:
         rows = self.chosen.rows

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from assay.engine.chunk_cache import ChunkCache
 from assay.engine.chunk_columns import ChunkColumns, number_of
 from assay.engine.order import deduplicate
 from assay.engine.snapshot_proxy import SnapshotProxy
@@ -124,8 +125,10 @@ class _ForeignColumns:
 
 
 def base_snapshot(view: Snapshot) -> Snapshot:
-    """The snapshot of this store, without foreign chunks."""
-    return view.inner if isinstance(view, ExtendedSnapshot) else view
+    """The snapshot of this store, without foreign chunks and without the cache of a query."""
+    while isinstance(view, ExtendedSnapshot | ChunkCache):
+        view = view.inner
+    return view
 
 
 def attach(view: Snapshot, result: SourceResult, query: Query | None = None) -> tuple[Snapshot, Ranking]:

@@ -9,9 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
 
 from assay.engine.answer import Answer, Degradation, Hit, Status
+from assay.engine.chunk_cache import ChunkCache
 from assay.engine.context import PackCandidate, PackedContext
+from assay.engine.foreign_chunks import ExtendedSnapshot
 from assay.engine.laws import check_context
 from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
@@ -22,6 +27,9 @@ from assay.memory.adaptive import should_retrieve
 from assay.memory.scoped_view import ScopedView
 from assay.memory.types import MemoryEntry, MemoryExplanation, RecallAnswer, RecalledMemory, iso
 from assay.types import Query, Vector
+
+_BATCH = 10
+"""Candidates that are read at once; most are memories of their own, and five to ten are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +60,13 @@ def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptiv
     decision = should_retrieve(request.text) if adaptive else None
     if decision is not None and not decision.yes:
         return RecallAnswer(request.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
-    full_answer = _recall_all(kb, view, request)
-    hits = full_answer.hits[: request.k]
-    dropped = dict(full_answer.dropped)
-    if len(hits) < len(full_answer.hits):
-        dropped["limit"] = len(full_answer.hits) - len(hits)
-    context = _pack(view, request, hits, full_answer.answer)
-    problems = full_answer.search_status.problems
+    recalled = _recall(kb, view, request, request.k)
+    context = _pack(view, request, recalled.hits, recalled.answer)
+    problems = recalled.search_status.problems
     if context is not None:
         problems += tuple(Degradation("context", note.reason) for note in context.notes if note.kind == "degraded")
-    status = replace(full_answer.search_status, found=len(hits), problems=problems)
-    return replace(full_answer, hits=hits, dropped=dropped, search_status=status, context=context)
+    status = replace(recalled.search_status, found=len(recalled.hits), problems=problems)
+    return replace(recalled, search_status=status, context=context)
 
 
 def _pack(
@@ -82,48 +86,48 @@ def _pack(
     return context
 
 
-def _recall_all(kb: KnowledgeBase, view: ScopedView, request: RecallQuery) -> RecallAnswer:
-    """Recall every memory the pipeline finds, in order."""
+def _recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, limit: int | None = None) -> RecallAnswer:
+    """Recall the first memories that the pipeline finds, or all of them, in order. Candidates after the last one that
+    is served are counted, and their texts are not read."""
     named, as_of = read_query_range(request.text, request.at)
     if as_of is not None and as_of <= request.at:  # "as of March 2024" is the clock, down to the microsecond before
         request = replace(request, at=as_of - 1e-6)
     where = view.filter(*view.conditions(request.category, request.tags, request.at, request.range))
     query = Query(text=request.text, at=request.at, where=where)
-    executor = kb.executor(request.pipeline)
     answer = replace(request.pipeline, packer=None).run(
         query,
-        view.snapshot,
+        ChunkCache(view.snapshot),
         _lazy_embedder(kb),
         k=request.pool,
         clock=time.perf_counter,
-        executor=executor,
+        executor=kb.executor(request.pipeline),
         judge=kb.judge(request.pipeline),
     )
-    notes: list[str] = []
-    memories = _serve(view, request, answer, notes)
-    hits = tuple(replace(hit, rank=place) for place, hit in enumerate(memories, start=1))
+    candidates = _Candidates(view, request, answer)
+    hits = tuple(replace(hit, rank=place) for place, hit in enumerate(islice(candidates.serve(), limit), start=1))
     return RecallAnswer(
         request.text,
         hits,
         answer.search_status,
-        notes=tuple(notes),
+        notes=tuple(candidates.notes),
         remarks=tuple(answer.messages()),
         found=len({name for span in answer.trace if span.kind == "leg" for name in span.ranking.ids.tolist()}),
-        dropped=_count_dropped(answer, len(hits)),
+        dropped=_count_dropped(answer, candidates.read - len(hits), len(answer) - candidates.read),
         range=request.range or named,
         at=request.at,
         answer=answer,
     )
 
 
-def _count_dropped(answer: Answer, served: int) -> dict[str, int]:
-    """Step → how many candidates it took away; what was replaced or not served afterwards counts as `superseded`."""
+def _count_dropped(answer: Answer, replaced: int, beyond: int) -> dict[str, int]:
+    """Step → how many candidates it took away; what was replaced or not served afterwards counts as `superseded`, what
+    lies beyond the number that was asked for as `limit`."""
     counts = {
         span.name: span.candidates_in - len(span.ranking)
         for span in answer.trace
         if span.kind in ("stage", "select") and span.outcome == "ran"
     }
-    counts["superseded"] = len(answer) - served
+    counts |= {"superseded": replaced, "limit": beyond}
     return {step: count for step, count in counts.items() if count > 0}
 
 
@@ -138,40 +142,56 @@ def _lazy_embedder(kb: KnowledgeBase) -> Callable[[str], Vector]:
     return embed
 
 
-def _serve(view: ScopedView, request: RecallQuery, answer: Answer, notes: list[str]) -> Iterator[RecalledMemory]:
-    """Yield each memory once, at the place of its best chunk or of the best chunk of one it superseded."""
-    seen: set[str] = set()
-    for hit in _select_memories(view, answer, notes):
-        matched = view.entry_of(hit.chunk)
-        if matched.id in seen:
-            continue
-        seen.add(matched.id)
-        current = view.successor(matched, request.at)
-        if current is None or current.id == matched.id:
+class _Candidates:
+    """The candidates of an answer, from the best on, as memories: read in batches, and only as far as they are wanted.
+
+    `read` is how many were looked at, `notes` what happened to those that are not served as they are.
+    """
+
+    def __init__(self, view: ScopedView, request: RecallQuery, answer: Answer) -> None:
+        self.view = view
+        self.request = request
+        self.answer = answer
+        self.read = 0
+        self.notes: list[str] = []
+
+    def serve(self) -> Iterator[RecalledMemory]:
+        """Yield each memory once, at the place of its best chunk or of the best chunk of one it superseded."""
+        seen: set[str] = set()
+        for hit in self._hits():
+            matched = self.view.entry_of(hit.chunk)
+            if matched.id in seen:
+                continue
+            seen.add(matched.id)
+            current = self.view.successor(matched, self.request.at)
             if current is None:
-                notes.append(f"{matched.id} is superseded, and its successor is gone: not served")
-            else:
+                self.notes.append(f"{matched.id} is superseded, and its successor is gone: not served")
+                continue
+            if current.id == matched.id:
                 yield RecalledMemory(0, hit.score, current, hit=hit)
-            continue
-        why_not = _reject_reason(current, request)
-        if why_not:
-            notes.append(f"{matched.id} is superseded by {current.id}, which {why_not}: not served")
-        elif current.id in seen:
-            notes.append(f"{matched.id} is superseded by {current.id}, which is served already")
-        else:
-            seen.add(current.id)
-            notes.append(f"{matched.id} is superseded and served as {current.id}")
-            yield RecalledMemory(0, hit.score, current, matched.id, hit=hit)
+                continue
+            why_not = _reject_reason(current, self.request)
+            if why_not:
+                self.notes.append(f"{matched.id} is superseded by {current.id}, which {why_not}: not served")
+            elif current.id in seen:
+                self.notes.append(f"{matched.id} is superseded by {current.id}, which is served already")
+            else:
+                seen.add(current.id)
+                self.notes.append(f"{matched.id} is superseded and served as {current.id}")
+                yield RecalledMemory(0, hit.score, current, matched.id, hit=hit)
 
-
-def _select_memories(view: ScopedView, answer: Answer, notes: list[str]) -> list[Hit]:
-    """Keep hits of this store: a source may return chunks of another one, without scopes."""
-    if answer.snapshot is view.snapshot:  # no foreign chunks
-        return list(answer)
-    is_own = view.snapshot.rows(answer.chosen.ids) >= 0
-    if not is_own.all():
-        notes.append(f"{(~is_own).sum()} from elsewhere: no memories of these scopes here, not served")
-    return [hit for hit, is_memory in zip(answer, is_own, strict=True) if is_memory]
+    def _hits(self) -> Iterator[Hit]:
+        """The hits of this store: a source may return chunks of another one, without scopes."""
+        is_own = np.ones(len(self.answer), np.bool_)
+        if isinstance(self.answer.snapshot, ExtendedSnapshot):
+            is_own = self.view.snapshot.rows(self.answer.chosen.ids) >= 0
+        if not is_own.all():
+            self.notes.append(f"{(~is_own).sum()} from elsewhere: no memories of these scopes here, not served")
+        for start in range(0, len(self.answer), _BATCH):
+            for place, hit in enumerate(self.answer.read_hits(start, start + _BATCH), start):
+                self.read += 1
+                if is_own[place]:
+                    yield hit
 
 
 def _reject_reason(entry: MemoryEntry, request: RecallQuery) -> str:
@@ -189,7 +209,7 @@ def _reject_reason(entry: MemoryEntry, request: RecallQuery) -> str:
 
 def explain(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, entry: MemoryEntry) -> MemoryExplanation:
     """Explain the rank of one memory in a recall, or why it is missing."""
-    full_answer = _recall_all(kb, view, request)
+    full_answer = _recall(kb, view, request)
     assert full_answer.answer is not None
     hit = next((one for one in full_answer.hits if one.memory.id == entry.id), None)
     chunk_id = hit.hit.id if hit else _best_chunk(view, full_answer.answer, entry)

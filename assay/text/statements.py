@@ -33,7 +33,8 @@ _DATE = re.compile(
     r"|october|november|december)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?:]\s*$")
+_GAP = 20
+"""Characters before a word in which the end of a sentence is looked for."""
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -51,9 +52,10 @@ def find_names(text: str) -> list[str]:
     """Capitalised words inside a sentence, without possessive; months and weekdays are no names."""
     names = []
     for word in _WORD.finditer(text[:MAX_READ]):
-        before = text[: word.start()]
-        if word[0][0].isupper() and before and not _SENTENCE_END.search(before) and not _DATE.fullmatch(word[0]):
-            names.append(_POSSESSIVE.sub("", word[0]))
+        if word[0][0].isupper() and word.start() and not _DATE.fullmatch(word[0]):
+            before = text[max(0, word.start() - _GAP) : word.start()].rstrip()
+            if not before.endswith((".", "!", "?", ":")):
+                names.append(_POSSESSIVE.sub("", word[0]))
     return names
 
 
