@@ -19,7 +19,7 @@ demo: $(VENV)/.installed model ## Index the sample handbook, search it, explain 
 	@$(BIN)/python examples/demo.py
 
 test: lint model ## Lint, types, import law, docs checks, then every test
-	ASSAY_REQUIRE_POSTGRES=1 $(BIN)/pytest -n 2 --dist loadgroup
+	ASSAY_REQUIRE_POSTGRES=1 ASSAY_REQUIRE_QDRANT=1 $(BIN)/pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.installed ## Style, types, import law, generated docs up to date
 	$(BIN)/ruff check .

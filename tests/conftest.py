@@ -9,9 +9,10 @@ import os
 from hypothesis import settings
 
 from tests.places import any_store, graph_stores, vector_store
+from tests.qdrant_nodes import indexed, qdrant
 from tests.servers import database, postgres
 
-__all__ = ["any_store", "database", "graph_stores", "postgres", "vector_store"]
+__all__ = ["any_store", "database", "graph_stores", "indexed", "postgres", "qdrant", "vector_store"]
 
 # Nothing that the person who runs the tests allows, or configures, reaches a test.
 os.environ.pop("ASSAY_ALLOW", None)

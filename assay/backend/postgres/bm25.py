@@ -157,11 +157,19 @@ def search(view: VersionView, lookup: TermLookup, k: int) -> tuple[ScoredRows, N
     proposed = _search_textsearch(view, lookup, k)
     if proposed is not None:
         return proposed
-    found, which = _search_any(view, lookup, k)
+    found, which = _rank_any(view, lookup, k)
     chunks = "1 chunk" if whole == 1 else f"{whole} chunks"
     return found, Note(
         "info", f"{SERVED}; all {terms} terms stand in {chunks}: too few, so those with {which} were ranked"
     )
+
+
+def search_any(view: VersionView, lookup: TermLookup, k: int) -> tuple[ScoredRows, Note]:
+    """Chunks that hold any of the terms, however many hold all of them. With what served."""
+    if not lookup.known:
+        return _empty(lookup), Note("info", SERVED)
+    found, which = _rank_any(view, lookup, k)
+    return found, Note("info", f"{SERVED}; chunks with {which} were ranked")
 
 
 def _search_textsearch(view: VersionView, lookup: TermLookup, k: int) -> tuple[ScoredRows, Note] | None:
@@ -180,7 +188,7 @@ def _search_textsearch(view: VersionView, lookup: TermLookup, k: int) -> tuple[S
     return found, Note("info", f"{textsearch.SERVED}; {len(rows)} candidates, not proven to hold the best {k}")
 
 
-def _search_any(view: VersionView, lookup: TermLookup, k: int) -> tuple[ScoredRows, str]:
+def _rank_any(view: VersionView, lookup: TermLookup, k: int) -> tuple[ScoredRows, str]:
     """Rank chunks that hold any term. Chunks with frequent terms only are skipped where `maxscore` proves that they
     cannot be among the best k."""
     known = lookup.known

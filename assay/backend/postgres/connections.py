@@ -45,6 +45,8 @@ class Address:
     schema: str
     shown: str
     """The address without its password, for messages and reports."""
+    index: tuple[tuple[str, str], ...] = ()
+    """The options `index` and `index_…`, which name an index outside of the database (`backend/qdrant`)."""
 
     @staticmethod
     def parse(text: str) -> Address:
@@ -63,16 +65,20 @@ class Address:
         secret = _quote_part(match["secret"][1:]) if match["secret"] else ""
         place = f"{match['hosts']}/{_quote_part((match['database'] or '/')[1:])}"
 
+        index = tuple(pair for pair in options if pair[0].split("_")[0] == "index")
+        indexed = tuple(key for key, _ in index)
+
         def query_string(*left_out: str) -> str:
             text = urlencode([pair for pair in options if pair[0] not in left_out], quote_via=quote)
             return f"?{text}" if text else ""
 
         who = f"{user}{secret and f':{secret}'}{(user or secret) and '@'}"
-        hidden = ("password", "sslpassword", *(["schema"] if schema == SCHEMA else []))
+        hidden = ("password", "sslpassword", "index_key", *(["schema"] if schema == SCHEMA else []))
         return Address(
-            url=f"postgresql://{who}{place}{query_string('schema')}",
+            url=f"postgresql://{who}{place}{query_string('schema', *indexed)}",
             schema=schema,
             shown=f"postgres://{user and f'{user}@'}{place}{query_string(*hidden)}",
+            index=index,
         )
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.backend.contract import BackendFactory
@@ -23,10 +23,24 @@ class PostgresFactory:
         return PostgresStore.exists(Address.parse(address))
 
     def create(self, address: str, settings: Mapping[str, Any]) -> PostgresBackend:
-        return PostgresBackend(PostgresStore.create(Address.parse(address), settings), NO_VECTORS)
+        where = Address.parse(address)
+        open_index = _index_opener(where)  # first: nothing is created for an address that cannot be read
+        return open_index(PostgresStore.create(where, settings))
 
     def open(self, address: str) -> PostgresBackend:
-        return PostgresBackend(PostgresStore.open(Address.parse(address)), NO_VECTORS)
+        where = Address.parse(address)
+        return _index_opener(where)(PostgresStore.open(where))
+
+
+def _index_opener(where: Address) -> Callable[[PostgresStore], PostgresBackend]:
+    """What makes the backend of a store: with an index in Qdrant where the address names one."""
+    if not where.index:
+        return lambda store: PostgresBackend(store, NO_VECTORS)
+    from assay.backend.qdrant.address import parse_options  # only a store with such an index needs this
+    from assay.backend.qdrant.backend import IndexedBackend
+
+    address, settings = parse_options(dict(where.index))
+    return lambda store: IndexedBackend(store, NO_VECTORS, address, settings)
 
 
 FACTORY: BackendFactory = PostgresFactory()

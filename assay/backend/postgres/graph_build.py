@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ def build_graph_files(store: PostgresStore, version: int, folder: Path, progress
         raise OUTDATED.as_error(StoreError)
     seqs = array("q", (seq for _, seq in store.live_at(version)))
     np.frombuffer(seqs, "<i8").tofile(folder / "seqs")
-    where = astuple(store.where)
+    where = (store.where.url, store.where.schema, store.where.shown)  # without its index: workers read rows only
     source = GraphRows(
         store, where, folder, len(seqs), _term_counts(store, version, folder), f"{__package__}.graph_worker"
     )

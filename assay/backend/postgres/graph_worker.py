@@ -12,7 +12,8 @@ from assay.util.worker_pool import serve_tasks
 
 def _handler(work: GraphTask) -> Callable[[tuple[int, int]], Iterator[int]]:
     assert isinstance(work.store, tuple)
-    store = PostgresStore.open(Address(*work.store))
+    url, schema, shown = work.store
+    store = PostgresStore.open(Address(url, schema, shown))
     return lambda place: gather_mentions(store, work, place)
 
 

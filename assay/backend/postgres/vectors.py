@@ -50,7 +50,7 @@ def nearest(view: VersionView, near: NearestRows, index_from: int | None) -> tup
         if len(found) >= near.k:
             rows, scores = _score(view, found, near.vector)
             return rows, scores, Note("info", "pgvector's HNSW index proposed, Assay scored the whole vectors")
-    found = view.store.read(lambda db: _exact_rows(db, near))
+    found = view.store.read(lambda db: exact_rows(db, near))
     rows, scores = _score(view, found, near.vector)
     return rows, scores, Note("info", "pgvector looked at every visible vector, Assay scored the best")
 
@@ -80,7 +80,7 @@ def _index_rows(db: psycopg.Connection[Any], near: NearestRows) -> list[tuple[An
     return db.execute(statement, (*near.seen.parameters, VectorCodec(near.vector), fetch), binary=True).fetchall()
 
 
-def _exact_rows(db: psycopg.Connection[Any], near: NearestRows) -> list[tuple[Any, ...]]:
+def exact_rows(db: psycopg.Connection[Any], near: NearestRows) -> list[tuple[Any, ...]]:
     """The best k and every row within rounding of the last: the server adds in float32, we in float64."""
     every = f"SELECT seq, n.v <#> %b::vector AS far FROM {near.table} n JOIN chunk c USING (seq) WHERE {near.seen.sql}"
     statement = (
@@ -94,6 +94,14 @@ def _exact_rows(db: psycopg.Connection[Any], near: NearestRows) -> list[tuple[An
     statement = f"{_SELECT.format(near.table, near.seen.sql)} AND n.v <#> %b::vector <= %s"
     last = found[near.k - 1][3] + _ROUNDING
     return db.execute(statement, (*near.seen.parameters, VectorCodec(near.vector), last), binary=True).fetchall()
+
+
+def score_candidates(view: VersionView, near: NearestRows, *rows: Sequence[int]) -> tuple[Rows, Floats]:
+    """Score the visible ones among rows that an index proposed, each once."""
+    named = sorted({row for several in rows for row in several})
+    statement = f"{_SELECT.format(near.table, near.seen.sql)} AND c.seq = ANY(%s)"
+    given = (*near.seen.parameters, named)
+    return _score(view, view.store.read(lambda db: db.execute(statement, given, binary=True).fetchall()), near.vector)
 
 
 def _score(view: VersionView, found: Sequence[tuple[Any, ...]], vector: Vector) -> tuple[Rows, Floats]:

@@ -207,6 +207,7 @@ class PostgresWriter:
                 (seq, VectorCodec(vector)),
             )
             self._other_change = True
+        self.db.execute("DELETE FROM setting WHERE key = 'index'")  # an index elsewhere has these rows without a vector
 
     def tag(self, name: str, version: int) -> None:
         check_name("the tag", name)

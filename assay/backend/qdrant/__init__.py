@@ -1,0 +1,1 @@
+"""A Qdrant collection as the index of a PostgreSQL store: Qdrant proposes, Assay scores."""

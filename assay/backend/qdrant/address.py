@@ -1,0 +1,121 @@
+"""The address and the settings of a Qdrant index, as the options of a PostgreSQL address name them:
+
+postgres://user@db/assay?index=qdrant://node1:6333,node2:6333&index_shards=3&index_replicas=2
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast, get_args
+
+from assay.errors import ConfigError
+
+OPTION = "index"
+"""The option of a PostgreSQL address that names its index; settings are `index_NAME`."""
+PORT = 6333
+VectorSearch = Literal["exact", "hnsw", "int8"]
+_HOST = r"(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?"
+_ADDRESS = re.compile(rf"(?P<scheme>qdrants?)://(?P<hosts>{_HOST}(?:,{_HOST})*)(?:/(?P<name>[A-Za-z0-9_-]{{1,80}}))?/?")
+_WRITE = "write index=qdrant://host:6333; several nodes: host1:6333,host2:6333; TLS: qdrants://; a key: index_key=KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAddress:
+    """qdrant://host[:port][,host[:port]…][/NAME]; `qdrants` uses TLS. NAME is the prefix of its collections."""
+
+    urls: tuple[str, ...]
+    name: str
+    shown: str
+    key: str = ""
+    """The API key; never shown."""
+
+    @staticmethod
+    def parse(text: str, key: str = "") -> IndexAddress:
+        match = _ADDRESS.fullmatch(text)
+        if match is None:  # not repeated here: it may hold a key
+            raise ConfigError("this is no address of a Qdrant index", _WRITE)
+        scheme = "https" if match["scheme"] == "qdrants" else "http"
+        hosts = [host if re.search(r":\d+$", host) else f"{host}:{PORT}" for host in match["hosts"].split(",")]
+        name = match["name"] or ""
+        return IndexAddress(
+            urls=tuple(f"{scheme}://{host}" for host in hosts),
+            name=name,
+            shown=f"{match['scheme']}://{','.join(hosts)}{name and f'/{name}'}",
+            key=key,
+        )
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """How a collection is made, and how it is searched."""
+
+    vectors: VectorSearch = "hnsw"
+    """exact: compare every vector; hnsw: a graph from 10,000 rows on; int8: a graph of int8 codes, vectors on disk."""
+    shards: int = 1
+    replicas: int = 1
+    timeout: float = 10.0
+    """Seconds that one request may take."""
+    partial: bool = False
+    """Whether an answer may lack the rows of shards that do not answer. Otherwise PostgreSQL answers instead."""
+
+    @staticmethod
+    def parse(options: Mapping[str, str]) -> IndexSettings:
+        """Read `index_vectors`, `index_shards`, `index_replicas`, `index_timeout` and `index_partial` of an address."""
+        known = {f"{OPTION}_{name}": name for name in IndexSettings.__slots__}
+        for option in options:
+            if option not in known:
+                raise ConfigError(f"an index has no setting {option!r}", f"known: {', '.join(sorted(known))}")
+        values: dict[str, Any] = {}
+        for option, text in options.items():
+            values[known[option]] = _READERS[known[option]](option, text)
+        return IndexSettings(**values)
+
+    def layout(self) -> dict[str, Any]:
+        """What a collection is made with; a collection with another layout must be built anew."""
+        return {key: value for key, value in asdict(self).items() if key in ("vectors", "shards", "replicas")}
+
+
+def parse_options(options: Mapping[str, str]) -> tuple[IndexAddress, IndexSettings]:
+    """The index that the options of a PostgreSQL address name; ConfigError for what cannot be read."""
+    if OPTION not in options:
+        raise ConfigError(f"the address has {', '.join(sorted(options))}, but names no index", _WRITE)
+    settings = {key: value for key, value in options.items() if key not in (OPTION, f"{OPTION}_key")}
+    return IndexAddress.parse(options[OPTION], options.get(f"{OPTION}_key", "")), IndexSettings.parse(settings)
+
+
+def _read_search(option: str, text: str) -> VectorSearch:
+    if text not in get_args(VectorSearch):
+        raise ConfigError(f"{option} cannot be {text!r}", f"use one of {', '.join(get_args(VectorSearch))}")
+    return cast(VectorSearch, text)
+
+
+def _read_count(option: str, text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,2}", text):
+        raise ConfigError(f"{option} cannot be {text!r}", "use a whole number from 1 to 999")
+    return int(text)
+
+
+def _read_seconds(option: str, text: str) -> float:
+    if not re.fullmatch(r"\d{1,4}(\.\d+)?", text) or float(text) <= 0:
+        raise ConfigError(f"{option} cannot be {text!r}", "use seconds, e.g. 2.5")
+    return float(text)
+
+
+def _read_flag(option: str, text: str) -> bool:
+    if text not in ("allow", "refuse"):
+        raise ConfigError(f"{option} cannot be {text!r}", "use allow or refuse")
+    return text == "allow"
+
+
+_READERS = {
+    "vectors": _read_search,
+    "shards": _read_count,
+    "replicas": _read_count,
+    "timeout": _read_seconds,
+    "partial": _read_flag,
+}

@@ -1,0 +1,111 @@
+"""The nodes of a Qdrant cluster. A request goes to one node; a node that does not answer is passed over for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.backend.qdrant.address import IndexAddress
+from assay.errors import MissingExtra, StoreError
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+
+_T = TypeVar("_T")
+_REST_S = 5.0
+"""Seconds for which a node that did not answer is asked last."""
+LEAST_VERSION = (1, 16)
+"""1.16 has metadata of collections, by which we know our own."""
+
+
+class IndexUnavailable(StoreError):
+    """The index cannot answer now; PostgreSQL can."""
+
+
+class QdrantCluster:
+    """Safe for threads."""
+
+    def __init__(self, address: IndexAddress, timeout: float) -> None:
+        self.address = address
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._clients: dict[str, QdrantClient] = {}
+        self._resting: dict[str, float] = {}
+        """Node → when it may be asked first again."""
+
+    def ask(self, work: Callable[[QdrantClient], _T]) -> _T:
+        """Run a request on the first node that answers. IndexUnavailable when none does, or the server refuses it."""
+        failures: list[str] = []
+        for url in self._order():
+            try:
+                return work(self._client(url))
+            except Exception as error:  # the client raises its own, httpx's and pydantic's
+                failure = self._describe(url, error)
+                failures.append(failure)
+                with self._lock:
+                    self._resting[url] = time.monotonic() + _REST_S
+        raise IndexUnavailable(
+            f"the index at {self.address} does not answer: {'; '.join(dict.fromkeys(failures))}",
+            "start its nodes, or mend the address; until then PostgreSQL answers, more slowly",
+        )
+
+    def _order(self) -> list[str]:
+        now = time.monotonic()
+        with self._lock:
+            return sorted(self.address.urls, key=lambda url: self._resting.get(url, 0.0) > now)
+
+    def _client(self, url: str) -> QdrantClient:
+        try:
+            from qdrant_client import QdrantClient
+        except ImportError as error:
+            raise MissingExtra("a Qdrant index", "qdrant") from error
+        with self._lock:
+            if url not in self._clients:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # it warns of a key without TLS, which is right on loopback
+                    self._clients[url] = QdrantClient(
+                        url=url,
+                        api_key=self.address.key or None,
+                        timeout=max(1, round(self._timeout)),
+                        check_compatibility=False,  # `check_version` refuses instead of warning
+                    )
+            return self._clients[url]
+
+    def _describe(self, url: str, error: Exception) -> str:
+        """A failure in a few words. Raises what no other node would answer differently."""
+        from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+        if isinstance(error, MissingExtra | StoreError):
+            raise error
+        if isinstance(error, UnexpectedResponse):
+            if error.status_code in (401, 403):
+                raise IndexUnavailable(
+                    f"{self.address} refuses the API key" if self.address.key else f"{self.address} wants an API key",
+                    "name it in the address: index_key=KEY",
+                ) from error
+            text = (error.content or b"").decode(errors="replace")
+            if error.status_code in (400, 413, 422):  # our request: every node would say the same
+                raise StoreError(
+                    f"{self.address} refuses a request: {text[:300]}", "check its version and its limits; assay doctor"
+                ) from error
+            return f"{url} answers {error.status_code}: {text[:200]}"
+        cause = error.source if isinstance(error, ResponseHandlingException) else error
+        return f"{url}: {cause or type(cause).__name__}"
+
+    def check_version(self) -> str:
+        """The server's version; StoreError when it is too old."""
+        found = str(self.ask(lambda client: client.info()).version)
+        numbers = tuple(int(part) for part in found.split("-")[0].split(".")[:2])
+        if numbers < LEAST_VERSION:
+            least = ".".join(map(str, LEAST_VERSION))
+            raise StoreError(f"{self.address} runs Qdrant {found}; an index needs {least} or newer", "upgrade Qdrant")
+        return found
+
+    def close(self) -> None:
+        with self._lock:
+            clients, self._clients = list(self._clients.values()), {}
+        for client in clients:
+            client.close()

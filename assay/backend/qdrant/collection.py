@@ -1,0 +1,252 @@
+"""One Qdrant collection: a point per row, with its vector, the weights of its words, and what filters read.
+
+A point's id is the row's `seq`. `words` is a sparse vector of BM25 saturations at the mean length of the manifest, so
+that its product with the query's weights is the BM25 score, up to rounding and to how far the mean has moved since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.backend.qdrant.address import IndexSettings
+from assay.backend.qdrant.cluster import IndexUnavailable, QdrantCluster
+from assay.errors import StoreError
+from assay.types import Floats, Rows, Vector
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient, models
+
+DENSE, WORDS = "dense", "words"
+_NOT_OURS = "choose another name in the address (index=qdrant://host/NAME), or drop that collection yourself"
+_FIELD_INDEXES = {"born": "integer", "died": "integer", "created": "float", "scope": "keyword", "doc_id": "keyword"}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPoint:
+    """A row as the collection holds it."""
+
+    seq: int
+    vector: Vector | None
+    terms: Sequence[int]
+    weights: Sequence[float]
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Which shards answered one request, and the share of the indexed rows that they hold."""
+
+    shards: int
+    answered: int
+    failed: tuple[str, ...] = ()
+    share: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "shards_asked": self.shards,
+            "shards_answered": self.answered,
+            "shards_failed": list(self.failed),
+            "rows_covered": round(self.share, 6),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """Rows by descending score of the index."""
+
+    rows: Rows
+    scores: Floats
+    coverage: Coverage
+
+
+class PointCollection:
+    """A collection of one store. Safe for threads."""
+
+    def __init__(self, cluster: QdrantCluster, name: str, settings: IndexSettings) -> None:
+        self.cluster, self.name, self._settings = cluster, name, settings
+
+    # -- making
+
+    def create(self, dim: int, owner: Mapping[str, str]) -> None:
+        """Make it anew; StoreError when a collection of this name exists, or the server cannot have it."""
+        from qdrant_client import models
+
+        self.cluster.check_version()
+        if self.exists():
+            raise StoreError(f"there is a collection {self.name!r} at {self.cluster.address} already", _NOT_OURS)
+        quantised = self._settings.vectors == "int8"
+        dense = models.VectorParams(
+            size=dim,
+            distance=models.Distance.DOT,
+            on_disk=quantised,
+            quantization_config=models.ScalarQuantization(
+                scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+            )
+            if quantised
+            else None,
+        )
+        keyed = self._settings.shards > 1
+        try:
+            self.cluster.ask(
+                lambda client: client.create_collection(
+                    self.name,
+                    vectors_config={DENSE: dense} if dim else {},
+                    sparse_vectors_config={WORDS: models.SparseVectorParams()},
+                    shard_number=1,
+                    sharding_method=models.ShardingMethod.CUSTOM if keyed else None,
+                    replication_factor=self._settings.replicas,
+                    write_consistency_factor=1,
+                    metadata={"assay": dict(owner)},
+                )
+            )
+            for key in self._shard_keys:
+                self.cluster.ask(lambda client, key=key: client.create_shard_key(self.name, key))  # type: ignore[misc]
+        except StoreError as error:
+            if "istributed mode disabled" in error.message:
+                raise StoreError(
+                    f"{self.cluster.address} is a single server: it cannot have {self._settings.shards} shards",
+                    "start Qdrant in cluster mode, or leave index_shards out",
+                ) from error
+            raise
+        for name, kind in _FIELD_INDEXES.items():
+            self.cluster.ask(
+                lambda client, name=name, kind=kind: client.create_payload_index(self.name, name, kind, wait=True)  # type: ignore[misc]
+            )
+
+    def exists(self) -> bool:
+        return bool(self.cluster.ask(lambda client: client.collection_exists(self.name)))
+
+    def check_owner(self, store: str) -> None:
+        """StoreError when the collection is somebody else's; IndexUnavailable when there is none."""
+        info = self.cluster.ask(lambda client: client.get_collection(self.name))
+        owner = (info.config.metadata or {}).get("assay") or {}
+        if owner.get("store") != store:
+            raise StoreError(f"the collection {self.name!r} at {self.cluster.address} is not of this store", _NOT_OURS)
+
+    def drop(self) -> None:
+        self.cluster.ask(lambda client: client.delete_collection(self.name))
+
+    def count(self) -> int:
+        return int(self.cluster.ask(lambda client: client.count(self.name, exact=True)).count)
+
+    # -- writing; every call returns when all live replicas have it
+
+    def put(self, points: Sequence[IndexPoint]) -> None:
+        from qdrant_client import models
+
+        structs = {
+            point.seq: models.PointStruct(
+                id=point.seq,
+                vector={
+                    WORDS: models.SparseVector(indices=list(point.terms), values=list(point.weights)),
+                    **({} if point.vector is None else {DENSE: point.vector.tolist()}),
+                },
+                payload=dict(point.payload),
+            )
+            for point in points
+        }
+        self._write_each(
+            list(structs),
+            lambda client, key, seqs: client.upsert(
+                self.name, [structs[seq] for seq in seqs], wait=True, shard_key_selector=key
+            ),
+        )
+
+    def mark_dead(self, died: int, seqs: Sequence[int]) -> None:
+        """Note the version in which rows were deleted."""
+        self._write_each(
+            seqs,
+            lambda client, key, held: client.set_payload(
+                self.name, {"died": died}, points=held, wait=True, shard_key_selector=key
+            ),
+        )
+
+    def delete(self, seqs: Sequence[int]) -> None:
+        from qdrant_client import models
+
+        self._write_each(
+            seqs,
+            lambda client, key, held: client.delete(
+                self.name, models.PointIdsList(points=held), wait=True, shard_key_selector=key
+            ),
+        )
+
+    def _write_each(self, seqs: Sequence[int], write: Callable[[QdrantClient, str | None, list[Any]], object]) -> None:
+        """Send rows to the shards that hold them: a row belongs to shard `seq mod shards`."""
+        keys = self._shard_keys or (None,)
+        for place, key in enumerate(keys):
+            held = [seq for seq in seqs if seq % len(keys) == place]
+            if held:
+                self.cluster.ask(lambda client, key=key, held=held: write(client, key, held))  # type: ignore[misc]
+
+    # -- searching
+
+    @property
+    def _shard_keys(self) -> tuple[str, ...]:
+        return tuple(f"s{i}" for i in range(self._settings.shards)) if self._settings.shards > 1 else ()
+
+    def nearest(self, vector: Vector, k: int, exact: bool, visible: models.Filter) -> Proposals:
+        from qdrant_client import models
+
+        search = models.SearchParams(exact=exact, hnsw_ef=None if exact else max(128, 2 * k))
+        return self._query(vector.tolist(), DENSE, k, visible, search)
+
+    def heaviest(self, terms: Sequence[int], weights: Sequence[float], k: int, visible: models.Filter) -> Proposals:
+        """Rows by the product of their word weights with the query's."""
+        from qdrant_client import models
+
+        return self._query(models.SparseVector(indices=list(terms), values=list(weights)), WORDS, k, visible, None)
+
+    def _query(self, query: Any, using: str, k: int, visible: models.Filter, search: Any) -> Proposals:
+        """One request to all shards; where it fails, one to each shard, to learn which of them answer."""
+
+        def ask(key: str | None) -> list[tuple[int, float]]:
+            found = self.cluster.ask(
+                lambda client: client.query_points(
+                    self.name,
+                    query=query,
+                    using=using,
+                    limit=k,
+                    query_filter=visible,
+                    search_params=search,
+                    with_payload=False,
+                    shard_key_selector=key,
+                )
+            )
+            return [(int(point.id), float(point.score)) for point in found.points]
+
+        keys = self._shard_keys
+        try:
+            return _proposals(ask(None), Coverage(max(1, len(keys)), max(1, len(keys))), k)
+        except IndexUnavailable:
+            if not keys or not self._settings.partial:
+                raise
+        return self._query_each(ask, k)
+
+    def _query_each(self, ask: Callable[[str | None], list[tuple[int, float]]], k: int) -> Proposals:
+        keys = self._shard_keys
+        found: list[tuple[int, float]] = []
+        failed: list[str] = []
+        with ThreadPoolExecutor(len(keys)) as pool:
+            for key, future in [(key, pool.submit(ask, key)) for key in keys]:
+                try:
+                    found += future.result()
+                except IndexUnavailable:
+                    failed.append(key)
+        if len(failed) == len(keys):
+            raise IndexUnavailable(
+                f"none of the {len(keys)} shards at {self.cluster.address} answers", "start its nodes"
+            )
+        share = 1.0 - len(failed) / len(keys)
+        return _proposals(found, Coverage(len(keys), len(keys) - len(failed), tuple(failed), share), k)
+
+
+def _proposals(found: Sequence[tuple[int, float]], coverage: Coverage, k: int) -> Proposals:
+    best = sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
+    rows = np.array([row for row, _ in best], np.int64)
+    return Proposals(rows, np.array([score for _, score in best], np.float64), coverage)
