@@ -26,6 +26,7 @@ from typing import Any
 
 from assay.embed.cache_home import cache_home
 from assay.embed.installed_models import models_folder
+from assay.embed.shipped_models import SHIPPED
 from assay.embed.weights import fetch_weights, read_safetensors
 from assay.errors import AssayError, MissingExtra
 from benchmarks.measure import RECEIPTS
@@ -44,13 +45,15 @@ def load_weights(options: argparse.Namespace) -> dict[str, Any]:
     kept = options.work / "model.safetensors"
     if not kept.exists():
         options.work.mkdir(parents=True, exist_ok=True)
-        raw = fetch_weights(options.weights).raw
+        raw = fetch_weights(SHIPPED["minilm"], options.weights).raw
         kept.write_bytes(raw)
-    return read_safetensors(fetch_weights(str(kept)).raw)
+    return read_safetensors(fetch_weights(SHIPPED["minilm"], str(kept)).raw)
 
 
 def make_data(options: argparse.Namespace) -> None:
-    corpus = build_corpus(options.train, options.work, options.seed, options.share, options.sources, options.lab_sets)
+    corpus = build_corpus(
+        options.train, options.work, options.seed, options.share, options.sources, options.lab_sets, options.joined
+    )
     report(f"{len(corpus.questions)} questions, {corpus.passages} passages")
     from benchmarks.reranker.encoder import FrozenEncoder  # needs torch; a missing source is reported without
 
@@ -129,6 +132,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     data.add_argument("--train", type=Path, default=Path(os.environ.get("ASSAY_TRAIN", "train")))
     data.add_argument("--share", type=float, default=0.4, help="share of the questions in the table of sources")
     data.add_argument("--sources", nargs="+", default=[*SOURCES], choices=[*SOURCES])
+    data.add_argument("--joined", type=float, default=0.15, help="questions made of two, as a share of the questions")
     training = steps.add_parser("train")
     training.add_argument("arm", choices=("cross", "late"))
     training.add_argument("--run", required=True, help="the name of the run, a folder in --work")

@@ -6,7 +6,7 @@ hold. Their rows count from 2**40, so they never equal a row of the snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from assay.engine.chunk_cache import ChunkCache
 from assay.engine.chunk_columns import ChunkColumns, number_of
 from assay.engine.order import deduplicate
 from assay.engine.snapshot_proxy import SnapshotProxy
+from assay.engine.term_hits import TermHits, number_documents
 from assay.errors import LawBroken
 from assay.protocols import DEFAULT_WEIGHTING, Matches, Snapshot, TermWeighting, WalkSettings
 from assay.types import Chunk, Floats, Ids, Note, Part, Query, Ranking, Rows, Vectors
@@ -89,6 +90,18 @@ class ExtendedSnapshot(SnapshotProxy):
         every = np.zeros((len(rows), known.shape[1]), np.float32)
         every[own] = known
         return every
+
+    def find_terms(self, rows: Rows, terms: Sequence[str]) -> TermHits:
+        own = rows < FIRST_FOREIGN_ROW
+        foreign = (self.terms(chunk.indexed_text) for chunk in self._foreign(rows[~own]))
+        hits = [super().find_terms(rows[own], terms), TermHits.of_texts(foreign, terms)]
+        return TermHits.join(list(zip((np.flatnonzero(own), np.flatnonzero(~own)), hits, strict=True)))
+
+    def documents(self, rows: Rows) -> Rows:
+        """Equal numbers for chunks of one document; a foreign chunk may be of a document of the store."""
+        if bool((rows < FIRST_FOREIGN_ROW).all()):
+            return super().documents(rows)
+        return number_documents(self.chunks(rows))
 
     def numbers(self, name: str, rows: Rows) -> Floats:
         own = rows < FIRST_FOREIGN_ROW

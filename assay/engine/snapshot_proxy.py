@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.engine.term_hits import TermHits, documents_of, find_terms
 from assay.errors import Reason, StoreError
 from assay.protocols import (
     DEFAULT_WEIGHTING,
@@ -91,6 +92,12 @@ class SnapshotProxy:
 
     def matches(self, expression: str, rows: Rows) -> NDArray[np.bool_]:
         return self.inner.matches(expression, rows)
+
+    def find_terms(self, rows: Rows, terms: Sequence[str]) -> TermHits:
+        return find_terms(self.inner, rows, terms)
+
+    def documents(self, rows: Rows) -> Rows:
+        return documents_of(self.inner, rows)
 
     def term_weights(self, text: str) -> Mapping[str, float]:
         return self.inner.term_weights(text)

@@ -92,6 +92,18 @@ class FilterColumns:
             out[rows[::-1]] = values[::-1]
         return out
 
+    @cached_property
+    def documents(self) -> NDArray[np.int32]:
+        """The number of the document of every row, which `document_number` gives for its id."""
+        rows, numbers = self._entries("doc_id", "text") if self.size else (np.empty(0, np.int32), np.empty(0, np.int32))
+        out = np.empty(self.size, np.int32)
+        out[rows] = numbers
+        return out
+
+    def document_number(self, doc_id: str) -> int:
+        """Return the number of a document, or -1."""
+        return self._words("doc_id").find(doc_id) if self.size else -1
+
     def texts(self, field: str, rows: Rows) -> set[str]:
         """Return the text values that a field has in these rows."""
         if "text" not in self._directory.get(field, {}):

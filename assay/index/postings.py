@@ -1,4 +1,5 @@
-"""Writes postings in bounded memory: sorted runs on disk, each of consecutive rows, then one merge.
+"""Writes postings, and the terms of every row in their order, in bounded memory: sorted runs on disk, each of
+consecutive rows, then one merge.
 
 The merged files do not depend on where one run ended and the next began.
 """
@@ -52,6 +53,9 @@ class PostingsWriter:
         rank[[self._numbers[word] for word in words]] = np.arange(len(words), dtype=np.uint64)
         rows = np.arange(len(self._lengths), dtype=np.uint64) + np.uint64(self._first)
         keys = rank[np.frombuffer(self._terms, np.uint32)] if words else np.empty(0, np.uint64)
+        path = self._folder / f"run-{self._first:012d}"
+        path.mkdir(exist_ok=True)
+        keys.astype("<i4").tofile(path / "sequence")
         keys <<= np.uint64(32)
         keys |= np.repeat(rows, np.frombuffer(self._lengths, np.uint32)) if words else keys
         keys.sort()
@@ -59,8 +63,6 @@ class PostingsWriter:
         counts = np.diff(start, append=len(keys))
         keys = keys[start]
         sizes = np.bincount((keys >> np.uint64(32)).astype(np.int64), minlength=len(words)).tolist()
-        path = self._folder / f"run-{self._first:012d}"
-        path.mkdir(exist_ok=True)
         write_run(path / "terms", [word.encode("utf-8", "surrogatepass") for word in words], sizes)
         (keys & np.uint64(0xFFFFFFFF)).astype("<i4").tofile(path / "rows")
         np.minimum(counts, _MOST).astype("<u2").tofile(path / "counts")
@@ -116,11 +118,13 @@ class _MergeBatch:
 
 
 def merge_postings(runs: Sequence[Path], folder: Path) -> None:
-    """Merge all runs: `terms`, and for each of them its rows, ascending, with their counts."""
+    """Merge all runs: `terms`, and for each of them its rows, ascending, with their counts; `sequence` holds the terms
+    of all rows as numbers, row by row, as they are in the text."""
     terms = StringColumnWriter(folder / "terms")
     start = array("q")
+    numbers = [array("i") for _ in runs]  # of each run, the number of its first term, its second, …
     batch = _MergeBatch(runs)
-    last, total = None, 0
+    last, total, number = None, 0, -1
     with (
         (folder / "postings.rows").open("wb") as rows,
         (folder / "postings.counts").open("wb") as counts,
@@ -131,6 +135,8 @@ def merge_postings(runs: Sequence[Path], folder: Path) -> None:
                 terms.add_bytes(term)
                 start.append(total)
                 last = term
+                number += 1
+            numbers[run].append(number)
             batch.add(run, size)
             total += size
             if batch.total >= _MERGE_BATCH:
@@ -140,4 +146,7 @@ def merge_postings(runs: Sequence[Path], folder: Path) -> None:
         batch.write(rows, counts)
         start.append(total)
         start.tofile(starts)
+    with (folder / "sequence").open("wb") as sequence:
+        for path, own in zip(runs, numbers, strict=True):
+            np.frombuffer(own, np.int32)[np.fromfile(path / "sequence", "<i4")].tofile(sequence)
     terms.close()

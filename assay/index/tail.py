@@ -10,18 +10,21 @@ import math
 import threading
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.engine.chunk_columns import ChunkColumns
+from assay.engine.term_hits import TermHits
+from assay.index.external_sort import Numbering
 from assay.index.graph import GraphIndex
 from assay.index.tail_graph import TailGraph
 from assay.index.tail_tree import TailTree
 from assay.index.tree.index import TreeIndex
 from assay.store.rows import ChunkRow
 from assay.text.analyser import Analyser
-from assay.types import Chunk, Vector, Vectors
+from assay.types import Chunk, Rows, Vector, Vectors
 
 _NONE = (array("i"), array("H"))
 
@@ -40,6 +43,9 @@ class Tail:
         """The latest creation time of a row."""
         self.columns = ChunkColumns()
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self._numbers = Numbering()
+        self._sequences: list[array[int]] = []
+        """The terms of every row, as numbers, in their order."""
         self._vectors = np.zeros((64, dim), np.float32)
         self._graph: TailGraph | None = None
         self._trees: dict[str, TailTree] = {}
@@ -55,6 +61,7 @@ class Tail:
             rows, counts = self._postings.setdefault(term, (array("i"), array("H")))
             rows.append(place)
             counts.append(min(count, 65_535))
+        self._sequences.append(array("i", map(self._numbers.__getitem__, terms)))
         self.lengths.append(len(terms))
         if place == len(self._vectors):
             grown = np.zeros((place * 2, self._vectors.shape[1]), np.float32)
@@ -76,6 +83,19 @@ class Tail:
         places = np.array(rows[:], np.int64)
         known = int(np.searchsorted(places, size))
         return places[:known], np.array(counts[:known], np.float64)
+
+    def find_terms(self, places: Rows, terms: Sequence[str]) -> TermHits:
+        """Return every occurrence of these terms in the rows at these positions."""
+        sequences = [np.frombuffer(self._sequences[place], np.int32) for place in places.tolist()]
+        numbers = {number: place for place, term in enumerate(terms) if (number := self._numbers.get(term)) is not None}
+        wanted = np.array(sorted(numbers), np.int32)
+        term_of = np.array([numbers[number] for number in wanted.tolist()], np.int64)
+        lengths = np.array([len(sequence) for sequence in sequences], np.int64)
+        read = np.concatenate(sequences) if sequences else np.empty(0, np.int32)
+        found = np.flatnonzero(np.isin(read, wanted))
+        chunk = np.repeat(np.arange(len(places)), lengths)[found]
+        position = found - (np.cumsum(lengths) - lengths)[chunk]
+        return TermHits(chunk, position, term_of[np.searchsorted(wanted, read[found])], lengths)
 
     def graph(self, known: GraphIndex | None) -> TailGraph:
         """Return the graph of the tail's rows, which extends the graph of its generation."""

@@ -1,7 +1,8 @@
 """The word index of a generation: postings for exact scoring, and tantivy to propose candidates in large stores.
 
 Postings are three arrays: for term t, rows[start[t]:start[t+1]] ascending with their term frequencies. Exact scoring
-reads the frequency of t in given rows by binary search.
+reads the frequency of t in given rows by binary search. `sequence` has the terms of every row in their order; a
+generation of an earlier version lacks it until it is built anew.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.engine.term_hits import TermHits
 from assay.index.strings import StringColumn
 from assay.types import Floats, Rows
 
@@ -35,6 +37,7 @@ class WordIndex:
         self.total = int(self.lengths.sum(dtype=np.int64))
         self.proposes = (folder / "tantivy").is_dir()
         self._zero_columns: list[Floats] = []
+        self._term_tables: list[NDArray[np.int32]] = []
         self.term = lru_cache(maxsize=65_536)(self._terms.find)
         """The number of a term, or -1."""
         self._span = lru_cache(maxsize=65_536)(self._find_span)
@@ -90,6 +93,47 @@ class WordIndex:
         present = (self._rows.take(places, mode="clip") == rows) & (places < ends)
         frequencies: NDArray[np.uint16] = self._counts.take(places, mode="clip") * present
         return frequencies
+
+    @cached_property
+    def _sequence(self) -> NDArray[np.int32] | None:
+        path = self._folder / "sequence"
+        return memory_map(path, np.int32) if path.exists() else None
+
+    @property
+    def knows_positions(self) -> bool:
+        return self._sequence is not None
+
+    @cached_property
+    def _ends(self) -> Rows:
+        """Where the sequence of each row ends."""
+        return np.cumsum(self.lengths, dtype=np.int64)
+
+    def find_terms(self, rows: Rows, terms: Sequence[int]) -> TermHits:
+        """Return every occurrence of these terms in these rows. Numbers below 0 occur nowhere."""
+        assert self._sequence is not None
+        lengths = self.lengths[rows].astype(np.int64)
+        ends = np.cumsum(lengths)
+        places = np.arange(int(ends[-1]) if len(ends) else 0)
+        read = self._sequence.take(places + np.repeat(self._ends[rows] - ends, lengths))
+        with self._borrow_term_table() as table:
+            known = np.array(terms, np.int64)
+            known_places = np.flatnonzero(known >= 0)
+            table[known[known_places]] = known_places
+            term = table.take(read)
+            table[known[known_places]] = -1
+        found = np.flatnonzero(term >= 0)
+        chunk = np.searchsorted(ends, found, side="right")
+        return TermHits(chunk, found - (ends - lengths)[chunk], term[found].astype(np.int64), lengths)
+
+    @contextlib.contextmanager
+    def _borrow_term_table(self) -> Iterator[NDArray[np.int32]]:
+        """Lend a table with one entry, -1, for each term, to be returned as it was."""
+        try:
+            table = self._term_tables.pop()
+        except IndexError:
+            table = np.full(self.vocabulary, -1, np.int32)
+        yield table
+        self._term_tables.append(table)  # not after an error: it may hold other entries
 
     @contextlib.contextmanager
     def borrow_zeros(self) -> Iterator[Floats]:

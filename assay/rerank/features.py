@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.types import Floats, Ints, Vectors
+from assay.engine.term_hits import TermHits
+from assay.types import Floats, Rows, Vectors
 
 NAMES = (
     "new_words",
@@ -48,23 +49,23 @@ class CandidatePool:
     """A query's terms and the candidates as arrays.
 
     idf        of each query term                     pairs     numbers of terms that are adjacent in the query
-    hits       per candidate, the number of the query term, or -1, at every position
+    hits       every occurrence of a query term in a candidate
     cosine     with the query; 0 without a vector     vectors   unit vectors of the candidates
     document   a number per candidate, equal for chunks of one document
     """
 
     idf: Floats
     pairs: Sequence[tuple[int, int]]
-    hits: Sequence[Ints]
+    hits: TermHits
     cosine: Floats
     vectors: Vectors
-    document: NDArray[np.intp]
+    document: Rows
 
 
 def compute_features(pool: CandidatePool) -> Floats:
     """Compute float64[candidates, features], in the order of NAMES."""
     counts = _count_terms(pool)
-    lengths = np.array([max(len(hit), 1) for hit in pool.hits], np.float64)
+    lengths = np.maximum(pool.hits.lengths, 1).astype(np.float64)
     saturated = counts / (counts + K1 * (1.0 - B + B * lengths / lengths.mean())[:, None])
     present = (counts > 0.0).astype(np.float64)
     words = _weighted_share(saturated, pool.idf * _relative_rarity(present, pool.cosine) ** RARITY)
@@ -85,8 +86,9 @@ def compute_features(pool: CandidatePool) -> Floats:
 
 
 def _count_terms(pool: CandidatePool) -> Floats:
-    size = len(pool.idf)
-    return np.stack([np.bincount(hit[hit >= 0], minlength=size) for hit in pool.hits]).astype(np.float64)
+    shape = len(pool.cosine), len(pool.idf)
+    places = pool.hits.chunk * shape[1] + pool.hits.term
+    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
 
 def _weighted_share(values: Floats, weights: Floats) -> Floats:
@@ -111,28 +113,33 @@ def _relative_rarity(present: Floats, cosine: Floats) -> Floats:
 
 def _proximity(pool: CandidatePool) -> tuple[Floats, Floats]:
     """Shares of the query's adjacent pairs found within WINDOW terms, and found adjacent in their order."""
-    near, adjacent = np.zeros(len(pool.hits)), np.zeros(len(pool.hits))
+    size, hits = len(pool.cosine), pool.hits
     if not pool.pairs:
-        return near, adjacent
+        return np.zeros(size), np.zeros(size)
     weights = np.array([pool.idf[one] + pool.idf[other] for one, other in pool.pairs])
+    terms = len(pool.idf)
+    wanted = np.array([one * terms + other for one, other in pool.pairs])  # ascending, as the pairs are
+    close, in_order = np.zeros((2, size, len(wanted)), np.bool_)
+
+    def mark(found: NDArray[np.bool_], chunk: Rows, one: Rows, other: Rows) -> None:
+        key = one * terms + other
+        place = np.minimum(np.searchsorted(wanted, key), len(wanted) - 1)
+        is_wanted = wanted[place] == key
+        found[chunk[is_wanted], place[is_wanted]] = True
+
+    # Positions ascend within a chunk, so a partner within the window is one of the next WINDOW hits.
+    for step in range(1, min(WINDOW, len(hits.chunk) - 1) + 1):
+        gap = hits.position[step:] - hits.position[:-step]
+        same = hits.chunk[step:] == hits.chunk[:-step]
+        near = np.flatnonzero(same & (gap <= WINDOW))
+        chunk, one, other = hits.chunk[near], hits.term[near], hits.term[near + step]
+        mark(close, chunk, one, other)
+        mark(close, chunk, other, one)
+        if step == 1:
+            next_to = gap[near] == 1
+            mark(in_order, chunk[next_to], one[next_to], other[next_to])
     total = float(weights.sum())
-    wanted = np.array(pool.pairs)
-    size = len(pool.idf)
-    for row, hit in enumerate(pool.hits):
-        places = np.flatnonzero(hit >= 0)
-        terms = hit[places]
-        close = np.zeros((size, size), np.bool_)
-        in_order = np.zeros((size, size), np.bool_)
-        # Positions ascend, so a partner within the window is one of the next WINDOW hits.
-        for step in range(1, min(WINDOW, len(places) - 1) + 1):
-            gap = places[step:] - places[:-step]
-            one, other = terms[:-step][gap <= WINDOW], terms[step:][gap <= WINDOW]
-            close[one, other] = close[other, one] = True
-            if step == 1:
-                in_order[terms[:-1][gap == 1], terms[1:][gap == 1]] = True
-        near[row] = (weights * close[wanted[:, 0], wanted[:, 1]]).sum() / total
-        adjacent[row] = (weights * in_order[wanted[:, 0], wanted[:, 1]]).sum() / total
-    return near, adjacent
+    return (weights * close).sum(axis=1) / total, (weights * in_order).sum(axis=1) / total
 
 
 def _mean_of_neighbours(pool: CandidatePool, values: Sequence[Floats]) -> list[Floats]:
@@ -148,13 +155,14 @@ def _mean_of_neighbours(pool: CandidatePool, values: Sequence[Floats]) -> list[F
     return [np.where(chosen, value[None, :], 0.0).sum(axis=1) / counts for value in values]
 
 
-def _best_of_document(value: Floats, document: NDArray[np.intp]) -> Floats:
+def _best_of_document(value: Floats, document: Rows) -> Floats:
     """The best value of the document's other chunks, at least the mean of the pool."""
-    best = np.full((2, int(document.max()) + 1), -np.inf)
-    for number, one in zip(document.tolist(), value.tolist(), strict=True):
-        if one > best[0, number]:
-            best[:, number] = one, best[0, number]
-        elif one > best[1, number]:
-            best[1, number] = one
-    other = np.where(value == best[0, document], best[1, document], best[0, document])
+    order = np.lexsort((-value, document))
+    ordered, best_first = document[order], value[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    sizes = np.diff(starts, append=len(order))
+    second = np.where(sizes > 1, best_first[np.minimum(starts + 1, len(order) - 1)], -np.inf)
+    other = np.empty(len(value))
+    other[order] = np.repeat(best_first[starts], sizes)
+    other[order[starts]] = second
     return np.asarray(np.maximum(other, value.mean()))

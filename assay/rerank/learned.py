@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.engine.checks import check_number, require_unit
-from assay.engine.facts import chunks_of, vectors_of
+from assay.engine.facts import rows_of, vectors_of
 from assay.engine.order import arrange
+from assay.engine.term_hits import TermHits, documents_of, find_terms
 from assay.errors import ConfigError, nearest
 from assay.protocols import Snapshot
 from assay.rerank.features import NAMES, CandidatePool, compute_features
-from assay.types import Chunk, Floats, Ints, Part, Query, Range, Ranking
+from assay.types import Floats, Part, Query, Range, Ranking
 
 
 @cache
@@ -45,7 +46,8 @@ class Learned:
 
     `weights` names features; the shipped ones come from benchmarks/train_ranker.py. A feature without a weight does not
     count. Both scores are computed for every candidate, so it does not matter which leg found it. Needs the query's
-    vector and unit scores, gives unit scores. Cost: the texts of all candidates (about 200) are read.
+    vector and unit scores, gives unit scores. A store in a folder keeps the order of terms in its index; with others,
+    and with an index built before it did, the texts of all candidates (about 200) are read.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"dense", "lexical", "vector"})
@@ -95,22 +97,23 @@ def build_pool(query: Query, ranking: Ranking, snapshot: Snapshot) -> CandidateP
     idf = snapshot.term_weights(query.text)
     number = {term: place for place, term in enumerate(idf)}
     sequence = [number[term] for term in snapshot.terms(query.text) if term in number]
-    chunks = chunks_of(ranking, snapshot)
+    rows = rows_of(ranking, snapshot)
     vectors = vectors_of(ranking, snapshot)
     # einsum adds in a fixed order; a matrix product may split its sums by the number of threads.
     cosine = np.einsum("ij,j->i", vectors.astype(np.float64), np.asarray(query.vector, np.float64))
-    documents: dict[str, int] = {}
+    present = np.flatnonzero(rows >= 0)
+    hits = find_terms(snapshot, rows[present], list(idf))
+    documents = documents_of(snapshot, rows[present])
+    if len(present) < len(rows):  # candidates that are not in this view have no terms and one document
+        absent = np.flatnonzero(rows < 0)
+        none = TermHits.of_texts([()] * len(absent), ())
+        hits = TermHits.join([(present, hits), (absent, none)])
+        documents = np.insert(documents, np.searchsorted(present, absent), -1)
     return CandidatePool(
         idf=np.array(list(idf.values()), np.float64),
         pairs=sorted({(one, other) for one, other in pairwise(sequence) if one != other}),
-        hits=[_term_positions(chunk, number, snapshot) for chunk in chunks],
+        hits=hits,
         cosine=cosine,
         vectors=vectors,
-        document=np.array([documents.setdefault(c.doc_id if c else "", len(documents)) for c in chunks], np.intp),
+        document=documents,
     )
-
-
-def _term_positions(chunk: Chunk | None, number: Mapping[str, int], snapshot: Snapshot) -> Ints:
-    """The number of the query term at every position of a chunk, or -1."""
-    terms = snapshot.terms(chunk.indexed_text) if chunk else []
-    return np.array([number.get(term, -1) for term in terms], np.int32)

@@ -25,6 +25,7 @@ from benchmarks.reranker.sources import (
     Question,
     Source,
     TrainingError,
+    join_questions,
     read_lab_set,
     read_source,
 )
@@ -50,14 +51,15 @@ class Corpus:
 
 
 def build_corpus(
-    train: Path, work: Path, seed: int, share: float, sources: Sequence[str], labs: Sequence[str]
+    train: Path, work: Path, seed: int, share: float, sources: Sequence[str], labs: Sequence[str], joined: float
 ) -> Corpus:
     """Sample the questions and write them, or read what an earlier run with the same settings wrote."""
-    settings = {"seed": seed, "share": share, "sources": sorted(sources), "lab_sets": sorted(labs)}
+    settings = {"seed": seed, "share": share, "sources": sorted(sources), "lab_sets": sorted(labs), "joined": joined}
     path = work / "questions.json"
     if path.exists():
         return read_corpus(work, settings)
     questions = [q for name in sources for q in read_source(train, name, _scaled(SOURCES[name], share), seed)]
+    questions += join_questions(questions, joined, seed)
     questions += [q for name in labs for q in read_lab_set(name, _scaled(LAB_SETS[name], share), seed)]
     numbers: dict[str, int] = {}
     records = [_numbered(question, numbers) for question in questions]

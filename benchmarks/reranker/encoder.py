@@ -33,7 +33,9 @@ class Layer(nn.Module):
         """x [batch, t, d]; mask [batch, 1, 1, t] is true where there is a token."""
         batch, length, _ = x.shape
         query, key, value = self.qkv(x).view(batch, length, 3, DIM // HEAD, HEAD).permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        # Spelt out: the gradient of torch's fused attention costs a third of a training step on a processor.
+        scores = (query @ key.transpose(2, 3) * HEAD**-0.5).masked_fill(~mask, -torch.inf)
+        mixed = scores.softmax(dim=3).to(value.dtype) @ value
         x = self.norm_attention(x + self.attended(mixed.transpose(1, 2).reshape(batch, length, DIM)))
         out: Tensor = self.norm_output(x + self.narrow(nn.functional.gelu(self.wide(x))))
         return out

@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -56,6 +56,9 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
 LAB_SETS: Mapping[str, Source] = MappingProxyType(
     {"qed": Source(1_000), "scifact": Source(500), "nfcorpus": Source(700)}
 )
+JOINED = 0.5
+"""Weight of a question that is two questions of one source in one sentence."""
+JOINED_WORDS = 14  # at most, of each of the two
 MAX_POSITIVES, MAX_NEGATIVES = 2, 2  # passages taken of one question; mining adds negatives of other questions
 SHORTEST = 30  # characters of a passage
 
@@ -98,6 +101,34 @@ def read_lab_set(name: str, source: Source, seed: int) -> list[Question]:
         if answers and (query := _clean(dataset.topics[topic].text)):
             questions.append(_question(name, query, source.weight, answers, ()))
     return _sample(questions, source.questions, seed)
+
+
+def join_questions(questions: Sequence[Question], share: float, seed: int) -> list[Question]:
+    """Make questions of two parts, whose passages answer one part each, as those of a multi-hop question do.
+
+    Two questions of one source, both short and neither weak, become "first and second?". An answer of either is an
+    answer, a negative of either is a negative, and further answers of either are no negatives. The pairs are neighbours
+    in a seeded order.
+    """
+    by_source: dict[str, list[Question]] = {}
+    for one in questions:
+        if one.weight > WEAK and len(one.text.split()) <= JOINED_WORDS:
+            by_source.setdefault(one.source, []).append(one)
+    made = []
+    for name, own in by_source.items():
+        order = _sample(own, len(own), seed + 1)
+        for one, other in zip(order[::2], order[1::2], strict=False):
+            made.append(
+                Question(
+                    name,
+                    f"{one.text.rstrip(' ?.')} and {other.text}",
+                    JOINED * min(one.weight, other.weight),
+                    (one.positives[0], other.positives[0]),
+                    (*one.negatives[:1], *other.negatives[:1]),
+                    (*one.positives[1:], *other.positives[1:], *one.other_answers, *other.other_answers),
+                )
+            )
+    return _sample(made, round(share * len(questions)), seed)
 
 
 def _question(name: str, query: str, weight: float, answers: tuple[str, ...], negatives: tuple[str, ...]) -> Question:

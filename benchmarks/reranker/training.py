@@ -38,8 +38,8 @@ class Plan:
     warm_up: float = 0.06  # share of the steps
     bf16: bool = True
     threads: int = 2
-    check_every: int = 150  # steps between two checks on held-out lists
-    check_lists: int = 80  # held-out lists of a check
+    check_every: int = 200  # steps between two checks on held-out lists
+    check_lists: int = 120  # held-out lists of a check
     save_every: float = 60.0  # seconds between two checkpoints
 
     def rate_at(self, step: int) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from assay.engine.order import arrange
+from assay.engine.term_hits import TermHits
 from assay.errors import ConfigError
 from assay.rerank.features import NAMES, CandidatePool, compute_features
 from assay.rerank.learned import Learned, build_pool, load_shipped_model, standardise
@@ -26,7 +27,10 @@ def pool(**changes):
         "vectors": np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], np.float32),
         "document": np.array([0, 0, 1]),
     }
-    return CandidatePool(**{**before, **changes})
+    facts = {**before, **changes}
+    terms = [str(number) for number in range(len(facts["idf"]))]
+    texts = [[str(number) for number in hit] for hit in facts["hits"]]
+    return CandidatePool(**{**facts, "hits": TermHits.of_texts(texts, terms)})
 
 
 def feature(name, **changes):
@@ -134,7 +138,10 @@ def test_pool_reads_the_snapshot():
     number = {term: i for i, term in enumerate(weights)}
     key, sign = number[snapshot.terms("key")[0]], number[snapshot.terms("signing")[0]]
     assert list(read.pairs) == [(sign, key)]
-    assert [hit.tolist() for hit in read.hits] == [[sign, key, -1, sign, key], [-1, -1, key, sign], []]
+    assert read.hits.lengths.tolist() == [5, 4, 0]
+    assert read.hits.chunk.tolist() == [0, 0, 0, 0, 1, 1]
+    assert read.hits.position.tolist() == [0, 1, 3, 4, 2, 3]
+    assert read.hits.term.tolist() == [sign, key, sign, key, key, sign]
     assert read.cosine == pytest.approx([0.0, 0.8, 0.0])
     assert read.document.tolist() == [0, 1, 0]
 

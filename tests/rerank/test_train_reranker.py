@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))  # benchmarks/ is no part of the package
 from benchmarks.reranker.corpus import SHARD, Corpus, States, build_corpus, compute_states, read_corpus  # noqa: E402
 from benchmarks.reranker.judge import choose_weight, judge_split, ndcg, rerank  # noqa: E402
 from benchmarks.reranker.mining import is_near_duplicate, mine_lists  # noqa: E402
-from benchmarks.reranker.sources import Source, TrainingError, read_source  # noqa: E402
+from benchmarks.reranker.sources import Question, Source, TrainingError, join_questions, read_source  # noqa: E402
 from benchmarks.train_reranker import main  # noqa: E402
 
 TOPICS = ("rivers", "engines", "violins", "glaciers", "markets", "pollen")
@@ -90,6 +90,24 @@ def test_records_without_question_or_answer_are_left_out(tmp_path):
     assert (question.text, question.positives, question.negatives) == ("b", (long,), ())
 
 
+def test_two_questions_become_one_with_two_answers():
+    def question(source, text, weight=1.0):
+        return Question(source, text, weight, (f"answer of {text}", f"second of {text}"), (f"none of {text}",) * 2)
+
+    long = "a question of far too many words to be one half of a question that is read whole"
+    given = [question("x", "Who?"), question("x", "When?"), question("y", "Where?"), question("x", long)]
+    given.append(question("x", "A heading", 0.3))
+    (joined,) = join_questions(given, 1.0, 0)
+    first, second = joined.text.removesuffix("?").split(" and ")
+    assert {first, second} == {"Who", "When"}
+    assert joined.positives == (f"answer of {first}?", f"answer of {second}?")
+    assert joined.negatives == (f"none of {first}?", f"none of {second}?")
+    assert set(joined.other_answers) == {"second of Who?", "second of When?"}
+    assert (joined.source, joined.weight) == ("x", 0.5)
+    assert join_questions(given, 0.0, 0) == []
+    assert join_questions([], 1.0, 0) == []
+
+
 def test_the_command_reports_a_missing_source_and_ends(tmp_path):
     with pytest.raises(SystemExit, match="there is no source file") as caught:
         main(["--work", str(tmp_path), "data", "--train", str(tmp_path), "--sources", "wikiqa"])
@@ -101,12 +119,12 @@ def test_the_command_reports_a_missing_source_and_ends(tmp_path):
 
 def test_a_corpus_of_other_settings_is_refused(train, tmp_path):
     work = tmp_path / "work"
-    corpus = build_corpus(train, work, 0, 1.0, ["wikiqa"], [])
-    assert build_corpus(train, work, 0, 1.0, ["wikiqa"], []).texts == corpus.texts
+    corpus = build_corpus(train, work, 0, 1.0, ["wikiqa"], [], 0.0)
+    assert build_corpus(train, work, 0, 1.0, ["wikiqa"], [], 0.0).texts == corpus.texts
     assert len(corpus.questions) == 12
     assert corpus.passages == len({*corpus.texts[: corpus.passages]})
     with pytest.raises(TrainingError, match="other settings"):
-        build_corpus(train, work, 1, 1.0, ["wikiqa"], [])
+        build_corpus(train, work, 1, 1.0, ["wikiqa"], [], 0.0)
     (work / "questions.json").write_text((work / "questions.json").read_text()[:100])
     with pytest.raises(TrainingError, match="cannot be read"):
         read_corpus(work)

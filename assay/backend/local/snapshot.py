@@ -25,6 +25,7 @@ from assay.backend.shared.query_terms import QueryTerms
 from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.backend.shared.tree_view import SnapshotTree
 from assay.engine.chunk_columns import NUMBERS, number_of
+from assay.engine.term_hits import TermHits
 from assay.errors import Reason
 from assay.index.generation import Generation
 from assay.index.similarity import Bm25Similarity
@@ -378,6 +379,35 @@ class LocalSnapshot:
             out[old] = self._generation.vectors.matrix[rows[old]]
         if self._dim:
             out[~old] = self._tail.vectors(self._tail_size)[rows[~old] - self._start]
+        return out
+
+    def find_terms(self, rows: Rows, terms: Sequence[str]) -> TermHits:
+        """Where these terms are in these rows; a generation without positions has its texts read."""
+        words, old = self._view.words, rows < self._start
+        if words is None or not old.any():
+            return self._tail.find_terms(rows - self._start, terms)
+        if not words.knows_positions:
+            return TermHits.of_texts((self.terms(chunk.indexed_text) for chunk in self.chunks(rows)), terms)
+        numbers = [words.term(term) for term in terms]
+        if old.all():
+            return words.find_terms(rows, numbers)
+        fresh = self._tail.find_terms(rows[~old] - self._start, terms)
+        return TermHits.join(
+            [(np.flatnonzero(old), words.find_terms(rows[old], numbers)), (np.flatnonzero(~old), fresh)]
+        )
+
+    def documents(self, rows: Rows) -> Rows:
+        """A number per row, equal for chunks of one document; documents of the tail alone are numbered behind."""
+        columns, old = self._generation.columns if self._generation else None, rows < self._start
+        out = np.zeros(len(rows), np.int64)
+        if columns is not None:
+            out[old] = columns.documents[rows[old]]
+        if not old.all():
+            unknown: dict[str, int] = {}
+            for place in np.flatnonzero(~old).tolist():
+                name = self._tail.chunks[int(rows[place]) - self._start].doc_id
+                number = columns.document_number(name) if columns else -1
+                out[place] = number if number >= 0 else unknown.setdefault(name, self._start + len(unknown))
         return out
 
     def numbers(self, name: str, rows: Rows) -> Floats:
