@@ -9,7 +9,8 @@ JSON with sorted keys, no blanks and no NaN; a float is written by its shortest 
 Receipts of schema 1 (sentences and versions inside the digest) are checked against their digest and upgraded when read.
 
 Kinds: "run" (one system on one dataset), "comparison" (tests between runs), "pooled" (over
-several sets), "loso" (one set left out at a time), "gate" (verdicts), "grid" (a sweep).
+several sets), "loso" (one set left out at a time), "gate" (verdicts), "grid" (a sweep), "rb006" (the hierarchy
+benchmark).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from assay.errors import AssayError, nearest
 from assay.util.atomic_files import write_text
 
 SCHEMA = 2
-Kind = Literal["run", "comparison", "pooled", "loso", "gate", "grid"]
+Kind = Literal["run", "comparison", "pooled", "loso", "gate", "grid", "rb006"]
 
 
 class ReceiptError(AssayError):

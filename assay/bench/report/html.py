@@ -9,7 +9,7 @@ from assay.bench.report.boards import Board, Report
 from assay.bench.report.tables import ReportTable
 
 _PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7f7f7f")
-_STYLE = """
+STYLE = """
 :root { --ink: #1b1f24; --soft: #5d6670; --line: #d5dae0; --paper: #fff; --lead: #eef6ee; color-scheme: light dark; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e9ed; --soft: #9aa4ae; --line: #353c44; --paper: #14181c; --lead: #1d2b20; } }
@@ -42,7 +42,7 @@ def render_html(report: Report) -> str:
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Assay: results</title><style>{_STYLE}</style></head><body>",
+        f"<title>Assay: results</title><style>{STYLE}</style></head><body>",
         "<h1>Results</h1>",
         f'<p class="about">{_render_legend(boards[0])}</p>',
         "<nav>",
@@ -55,7 +55,7 @@ def render_html(report: Report) -> str:
             if found is not None and len(found.head) > 3:
                 parts += [
                     f"<h3>{escape(boards[0].metric)}, {escape(split)} splits, {label} judgements</h3>",
-                    _render_table(found),
+                    render_table(found),
                 ]
     parts += [_render_board(board) for board in boards]
     if report.verdicts:
@@ -92,14 +92,14 @@ def _render_board(board: Board) -> str:
         f'<h2 id="{_anchor(board)}">{escape(_name(board))}</h2>',
         f'<p class="about">{escape(sentences.describe_dataset(board))}</p>',
         f"<p>{escape(sentences.describe_leader(board))}</p>",
-        _render_table(tables.system_table(board)),
+        render_table(tables.system_table(board)),
         *(f"<h3>{escape(title)}</h3>{svg}" for title, svg in charts_by_title if svg),
     ]
     if len(board.best.scopes()) > 1:
-        parts += [f"<h3>{escape(board.metric)} by stratum</h3>", _render_table(tables.stratum_table(board))]
+        parts += [f"<h3>{escape(board.metric)} by stratum</h3>", render_table(tables.stratum_table(board))]
     leg_rows = tables.leg_table(board)
     if leg_rows is not None:
-        parts += ["<h3>First places by leg, and those it alone had found</h3>", _render_table(leg_rows)]
+        parts += ["<h3>First places by leg, and those it alone had found</h3>", render_table(leg_rows)]
     caveats = sentences.list_caveats(board)
     if caveats:
         parts += [
@@ -112,7 +112,8 @@ def _render_board(board: Board) -> str:
     return "\n".join([*parts, "</ul></details>"])
 
 
-def _render_table(found: ReportTable) -> str:
+def render_table(found: ReportTable) -> str:
+    """Render a table that scrolls sideways where it is too wide."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in found.head)
     rows = []
     for place, row in enumerate(found.rows):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 RB006_COMMANDS: Mapping[str, str] = {
     "build": "assay.cli.bench.rb006:build",
     "run": "assay.cli.bench.rb006_run:run",
+    "report": "assay.cli.bench.rb006_run:report",
+    "replay": "assay.cli.bench.rb006_run:replay",
     "sample": "assay.cli.bench.rb006:sample",
 }
 SCALES = {"10k": 10_000, "50k": 50_000, "200k": 200_000}

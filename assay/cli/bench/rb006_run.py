@@ -78,6 +78,8 @@ def run(
     assay bench rb006 run --scale 10k
     assay bench rb006 run --world frozen --scale 200k --continue --note "first run"
     """
+    from assay.bench.rb006.report.files import write_report
+    from assay.bench.rb006.run_receipt import make_receipt
     from assay.bench.rb006.runner.plan import QUICK_SCALES, RunSettings
     from assay.bench.rb006.runner.run import run_benchmark
     from assay.cli.progress import progress_bars
@@ -101,10 +103,14 @@ def run(
     folder = out or Path(f"rb006-{templates}-{base}" + ("-quick" if quick else ""))
     with progress_bars() as bar:
         done = run_benchmark(settings, folder, go_on=go_on, progress=bar.step)
+        bar.wait("testing and writing the report")
+        receipt = make_receipt(done, note)
+        files = write_report(receipt, folder)
     if as_data:
-        click.echo(format_json({"values": done.values, "stages": [one.to_json() for one in done.stages]}, indent=2))
+        click.echo(format_json({**receipt.canonical, "digest": receipt.digest}, indent=2))
         return
     _show(done)
+    click.echo(f"report: {files[1]}, receipt {receipt.digest[:16]}")
 
 
 def _show(done: BenchmarkRun) -> None:
@@ -117,3 +123,37 @@ def _show(done: BenchmarkRun) -> None:
         for line in verdict.go:
             seen = "not measured" if line.observed is None else f"{line.observed:.3f}"
             click.echo(f"  {line.verdict:12} {seen:>12} {line.line.op} {line.line.threshold:g}  {line.line.says}")
+
+
+@click.command()
+@click.argument("receipt", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=Path(), metavar="DIR", help="Where to write it.")
+def report(receipt: Path, out: Path) -> None:
+    """Write the report of a receipt again: report.html and report.md."""
+    from assay.bench.rb006.report.files import read_receipt, render_report
+
+    for path in render_report(read_receipt(receipt), out):
+        click.echo(path)
+
+
+@click.command()
+@click.argument("receipt", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Where the records go; a new folder.")
+def replay(receipt: Path, out: Path | None) -> None:
+    """Run a receipt again from what it says, and compare digests.
+
+    Exits with 0 when the digest is the same, with 1 when it is not: the first differences are named.
+    """
+    from assay.bench.rb006.replay import replay_run
+    from assay.bench.rb006.report.files import read_receipt
+    from assay.cli.progress import progress_bars
+
+    with progress_bars() as bar:
+        differences = replay_run(read_receipt(receipt), out, bar.step)
+    if not differences:
+        click.echo(f"{click.style('same', fg='green', bold=True)} {receipt}")
+        return
+    click.echo(f"{click.style('differs', fg='red', bold=True)} {receipt}")
+    for line in differences:
+        click.echo(f"  {line}")
+    raise click.exceptions.Exit(1)

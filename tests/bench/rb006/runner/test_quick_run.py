@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.bench.rb006.replay import find_differences, read_settings, replay_run
+from assay.bench.rb006.report.files import read_receipt, write_report
+from assay.bench.rb006.run_receipt import make_receipt
 from assay.bench.rb006.runner.plan import RunSettings, list_stages
 from assay.bench.rb006.runner.run import BenchmarkRun, run_benchmark
 from assay.bench.rb006.systems import MAIN
+from assay.bench.receipt import ReceiptError
 from assay.embed.installed_models import find_model
 from assay.errors import ConfigError
 
@@ -155,3 +159,44 @@ def test_the_stages_of_a_whole_run() -> None:
     assert stages["scale-up"].parts[0].scale == 200_000
     asked = {name for stage in stages.values() for part in stage.parts if part.scale == 50_000 for name in part.systems}
     assert asked == set(MAIN)
+
+
+@needs_model
+def test_the_receipt_is_the_same_again_and_the_report_is_made_from_it(done: BenchmarkRun, out: Path) -> None:
+    receipt = make_receipt(done, note="a <b>bold</b> change")
+    paths = write_report(receipt, out / "report")
+    stored = read_receipt(paths[0])
+    assert stored.digest == receipt.digest == make_receipt(done).digest
+    html, markdown = (path.read_text("utf-8") for path in paths[1:])
+    for verdict in receipt.canonical["verdicts"]:
+        assert f'<div class="word">{verdict["outcome"]}</div>' in html
+        assert f"**{verdict['outcome']}**" in markdown
+    assert "&lt;b&gt;bold" in html
+    assert "<b>bold" not in html + markdown
+    assert "http" not in html, "the page loads nothing"
+    assert "<script" not in html
+    assert html.count("<svg") >= 3
+    for title in ("What to fix first", "Answers by token budget", "Routing error by level", "Impossible queries"):
+        assert title in html
+        assert title in markdown or title == "Answers by token budget"
+    assert "lattice" in markdown
+
+
+@needs_model
+def test_a_replay_gives_the_same_digest(done: BenchmarkRun, out: Path) -> None:
+    receipt = make_receipt(done)
+    again = make_receipt(run_benchmark(read_settings(receipt), out / "replay", go_on=True, cache=out / "cache"))
+    assert list(find_differences(receipt.canonical, again.canonical)) == []
+    with pytest.raises(ReceiptError, match="holds records already"):
+        replay_run(receipt, out / "run")
+    changed = replace(
+        receipt, canonical={**receipt.canonical, "settings": {**receipt.canonical["settings"], "race": "x"}}
+    )
+    with pytest.raises(ReceiptError, match="other thresholds"):
+        replay_run(changed)
+
+
+def test_differences_are_named_by_their_place() -> None:
+    before = {"a": {"b": [1, 2]}, "c": 3, "d": [1]}
+    after = {"a": {"b": [1, 5]}, "c": 3, "d": [1, 2], "e": None}
+    assert list(find_differences(before, after)) == ["a.b[1]: 2 → 5", "d: [1] → [1, 2]"]
