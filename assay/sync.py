@@ -1,32 +1,31 @@
 """Keeps a store in step with files: find, read, chunk, embed, commit. A file is stored whole or not at all.
 
 Without embedding, reading and chunking dominate, so worker processes read a larger folder (`util.worker_pool`). Their
-results are taken in the order of the files, so the store is the same either way.
+results are taken in the order of the files, so the store is the same either way. A foreign format is always parsed in a
+worker process, under limits (`ingest.file_reader`), unless ASSAY_WORKERS is 0.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, BadFile, Reason, StoreError
-from assay.ingest.chunk_worker import ChunkSetup, FileTask, chunk_files, group_tasks
-from assay.ingest.chunk_worker import Event as FileEvent
+from assay.ingest.chunk_worker import ChunkSetup, FileTask
 from assay.ingest.chunker import Profile, chunk_document
 from assay.ingest.discovery import FoundFile, SkippedFile, classify_path, discover, normalise_name
+from assay.ingest.file_reader import FileEvents, read_files
 from assay.ingest.triples import ChunkAnnotator
 from assay.store.contract import ChunkStore
 from assay.store.rows import FileState, encode_row
 from assay.store.spool import Spool
 from assay.store.validation import RefusedWrite
 from assay.types import Chunk, Document, Vectors
-from assay.util.worker_pool import WorkerCrashed, WorkerPool, WorkersUnavailable, count_workers
+from assay.util.worker_pool import count_workers
 
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
@@ -35,8 +34,6 @@ RECORDS = "records"
 """The name of records that are added without one."""
 WORKER_FILES, WORKER_BYTES = 2, 4_000_000
 """New or resized files, and their bytes, from which starting worker processes pays."""
-
-Parts = Iterable[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +118,11 @@ class Sync:
             else:
                 files.append(found)
         tasks = [_task(file, _origin(name, file.name), known) for file in files]
-        with contextlib.closing(self._read_files(files, tasks, self._worker_count(files, tasks, known))) as contents:
-            for done, (file, task, parts) in enumerate(zip(files, tasks, contents, strict=True)):
-                self._add_file(file, FileState(task.origin, name, task.known, file.size), parts, task.origin in known)
+        sizes = [file.size for file in files]
+        workers = self._worker_count(files, tasks, known)
+        with contextlib.closing(read_files(tasks, sizes, self._setup, workers)) as contents:
+            for done, (file, task, events) in enumerate(zip(files, tasks, contents, strict=True)):
+                self._add_file(file, FileState(task.origin, name, task.known, file.size), events, task.origin in known)
                 self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._pending_chunks))
         self._commit()
         seen = {_origin(name, file.name) for file in files}
@@ -149,11 +148,12 @@ class Sync:
         """Bring one file of a known folder into step (`assay watch`)."""
         origin = folder if path == root else f"{folder}/{normalise_name(path.relative_to(root).as_posix())}"
         known = self._store.files(folder).get(origin)
-        found = classify_path(path, origin)
+        found = classify_path(path, origin, root.resolve())
         if isinstance(found, FoundFile):
             task = FileTask(path, origin, known.hash if known else "")
             facts = FileState(origin, folder, task.known, found.size)
-            self._add_file(found, facts, _flatten(chunk_files([task], self._setup)), known is not None)
+            for events in read_files([task], [found.size], self._setup):
+                self._add_file(found, facts, events, known is not None)
             self._commit()
         elif isinstance(found, SkippedFile) and found.unreadable and not _is_gone(path):
             self.report.problems.append((found.name, Reason(found.reason)))
@@ -225,43 +225,13 @@ class Sync:
         fresh = [f.size for f, t in zip(files, tasks, strict=True) if not t.known or known[t.origin].size != f.size]
         return count_workers() if len(fresh) >= WORKER_FILES and sum(fresh) >= WORKER_BYTES else 0
 
-    def _read_files(
-        self, files: Sequence[FoundFile], tasks: Sequence[FileTask], workers: int
-    ) -> Generator[Parts, None, None]:
-        """The hash and chunks of each file, in the order of the files."""
-        done = 0
-        if workers:
-            with contextlib.suppress(WorkersUnavailable):  # then this process reads the rest
-                groups = group_tasks(tasks, [file.size for file in files])
-                with WorkerPool("assay.ingest.chunk_worker", self._setup, groups, workers) as pool:
-                    for group, parts in zip(groups, pool, strict=True):
-                        yield from self._split_group(group, parts)
-                        done += len(group)
-        for task in tasks[done:]:
-            yield _flatten(chunk_files([task], self._setup))
-
-    def _split_group(self, group: Sequence[FileTask], parts: Iterator[list[FileEvent]]) -> Iterator[Parts]:
-        """The events of each file of a group; a file that is a group of its own may be large and is passed on as it
-        comes."""
-        if len(group) == 1:
-            yield _flatten(parts)
-            return
-        try:
-            events = [event for part in parts for event in part]
-        except WorkerCrashed:  # one of them is to blame: read alone, each shows whether it is the one
-            with WorkerPool("assay.ingest.chunk_worker", self._setup, [[task] for task in group], 1) as pool:
-                yield from map(_flatten, pool)
-            return
-        for _, of_one in groupby(events, itemgetter(0)):
-            yield _flatten([list(of_one)])
-
-    def _add_file(self, file: FoundFile, before: FileState, parts: Parts, is_known: bool) -> None:
+    def _add_file(self, file: FoundFile, before: FileState, events: FileEvents, is_known: bool) -> None:
         """Queue one file, whole, or report why not; `before` has the hash of its last version."""
         spool = Spool(self._store.scratch)
         facts, live = before, dict[str, tuple[int, bytes]]()
         problem: Reason | None = None
         try:
-            for kind, content in parts:
+            for kind, content in events:
                 if kind == "problem":
                     problem = content
                 elif kind == "chunks":
@@ -272,8 +242,6 @@ class Sync:
                 else:
                     facts = replace(before, hash=content)
                     live = self._store.live_chunks_of(before.origin) if is_known else {}
-        except WorkerCrashed:
-            problem = Reason("its reader crashed", "open and re-save it")
         except BadFile as error:
             problem = error.reason
         if problem:
@@ -357,11 +325,6 @@ class Sync:
 def _identity(chunk: Chunk) -> Chunk:
     """Keeps a chunk as it is: its text is still to be embedded. A named function, because workers pickle it."""
     return chunk
-
-
-def _flatten(parts: Iterable[list[FileEvent]]) -> Parts:
-    """The events of one file, without its number."""
-    return ((kind, content) for part in parts for _, kind, content in part)
 
 
 def _task(file: FoundFile, origin: str, known: Mapping[str, FileState]) -> FileTask:

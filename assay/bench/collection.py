@@ -21,8 +21,9 @@ from typing import Any
 
 from assay.errors import AssayError
 from assay.ingest.chunker import PROFILES, chunk_document
-from assay.ingest.discovery import SkippedFile, discover, read_file
+from assay.ingest.discovery import FoundFile, discover
 from assay.ingest.fields import NOTES
+from assay.ingest.file_reader import read_documents
 from assay.kb import KnowledgeBase
 from assay.sync import default_name
 from assay.types import Chunk, Progress
@@ -85,18 +86,18 @@ def from_folder(root: Path, progress: Progress = lambda *_: None) -> Collection:
     source = default_name(root)
     chunks: list[Chunk] = []
     problems: list[tuple[str, str]] = []
-    files = list(discover(root))
-    for done, file in enumerate(files):
+    files: list[FoundFile] = []
+    for found in discover(root):
+        if isinstance(found, FoundFile):
+            files.append(found)
+        elif found.unreadable:
+            problems.append((found.name, found.reason))
+    names = [f"{source}{''.join(file.name.partition('/')[1:])}" for file in files]
+    contents = read_documents(zip((file.path for file in files), names, strict=True))
+    for done, (file, documents) in enumerate(zip(files, contents, strict=True)):
         progress("reading", done + 1, len(files))
-        if isinstance(file, SkippedFile):
-            if file.unreadable:
-                problems.append((file.name, file.reason))
-            continue
-        _, slash, inside = file.name.partition("/")
-        try:
-            documents = [*read_file(file.path, f"{source}{slash}{inside}")]
-        except AssayError as error:
-            problems.append((file.name, error.message))
+        if isinstance(documents, AssayError):
+            problems.append((file.name, documents.message))
             continue
         chunks += [chunk for document in documents for chunk in chunk_document(document, PROFILES["default"])]
     return Collection(_documents(chunks), tuple(problems))

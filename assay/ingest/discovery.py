@@ -1,12 +1,14 @@
 """Discovers files, detects changes, and reads files with guards.
 
 `discover` lists files in one fixed order and gives a reason for every file it skips. Hidden files and folders,
-`node_modules` and `__pycache__` are ignored without a reason. Links to files are read; links to folders are not
-followed, so there are no loops. `read_file` turns every failure into an AssayError that names the file.
+`node_modules` and `__pycache__` are ignored without a reason. Links to files of the added folder are read; links out of
+it are not, and links to folders are not followed, so there are no loops. `read_file` turns every failure into an
+AssayError that names the file.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import unicodedata
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.ingest.files import BLOCK, bad_file
+from assay.ingest.reader_limits import too_much_memory
 from assay.ingest.readers import READERS, has_reader, load_reader
 from assay.text.combining_marks import limit_marks
 from assay.types import Document
@@ -54,6 +57,7 @@ def discover(root: Path) -> Iterator[FoundFile | SkippedFile]:
         reason = getattr(error, "strerror", None) or error
         raise bad_file(root, f"cannot be opened: {reason}", "give an existing file or folder") from error
     name = normalise_name(base.name)
+    real = base.resolve()
     # A stack, not recursion: folders may be nested deeper than the call stack.
     stack: list[FoundFile | SkippedFile | tuple[Path, str]] = [
         (base, name) if base.is_dir() else classify_path(base, name)
@@ -61,12 +65,12 @@ def discover(root: Path) -> Iterator[FoundFile | SkippedFile]:
     while stack:
         item = stack.pop()
         if isinstance(item, tuple):
-            stack.extend(reversed(_list_folder(*item)))
+            stack.extend(reversed(_list_folder(*item, real)))
         else:
             yield item
 
 
-def _list_folder(folder: Path, name: str) -> list[FoundFile | SkippedFile | tuple[Path, str]]:
+def _list_folder(folder: Path, name: str, root: Path) -> list[FoundFile | SkippedFile | tuple[Path, str]]:
     """Return the content of a folder, by name: files, skipped paths, and (path, name) of folders."""
     try:
         entries = sorted((normalise_name(entry), entry) for entry in os.listdir(folder) if not entry.startswith("."))
@@ -81,27 +85,35 @@ def _list_folder(folder: Path, name: str) -> list[FoundFile | SkippedFile | tupl
             reason = "another file here has the same name in other Unicode characters"
             items.append(SkippedFile(path, prefix + plain, reason))
         elif plain not in IGNORED_FOLDERS:
-            items.append(classify_path(path, prefix + plain))
+            items.append(classify_path(path, prefix + plain, root))
         last = plain
     return items
 
 
-def classify_path(path: Path, name: str) -> FoundFile | SkippedFile | tuple[Path, str]:
-    """Return a file to read, a folder to list, or a skipped path."""
+def classify_path(path: Path, name: str, root: Path | None = None) -> FoundFile | SkippedFile | tuple[Path, str]:
+    """Return a file to read, a folder to list, or a skipped path; a link must stay inside `root`, without links."""
     try:
+        is_link = path.is_symlink()
         facts = path.stat()
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            return SkippedFile(path, name, "a link that leads to itself")
         return SkippedFile(path, name, f"cannot be opened: {error.strerror}", unreadable=True)
     if stat.S_ISDIR(facts.st_mode):
-        return (
-            SkippedFile(path, name, "a link to a folder; add the folder itself") if path.is_symlink() else (path, name)
-        )
+        return SkippedFile(path, name, "a link to a folder; add the folder itself") if is_link else (path, name)
     if not stat.S_ISREG(facts.st_mode):
-        return SkippedFile(path, name, "not a regular file")
+        return SkippedFile(path, name, f"not a file but {_describe_kind(facts.st_mode)}")
+    if is_link and root is not None and not path.resolve().is_relative_to(root):
+        return SkippedFile(path, name, "a link out of the added folder; add the file itself")
     if not has_reader(path.suffix):
         what = f"files ending in {path.suffix}" if path.suffix else "files without an ending"
         return SkippedFile(path, name, f"nothing here reads {what}")
     return FoundFile(path, name, facts.st_size, facts.st_mtime_ns)
+
+
+def _describe_kind(mode: int) -> str:
+    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    return kinds.get(stat.S_IFMT(mode), "something else")
 
 
 def read_file(path: Path, name: str) -> Iterator[Document]:
@@ -122,6 +134,8 @@ def read_file(path: Path, name: str) -> Iterator[Document]:
         raise bad_file(
             path, f"cannot be read: {error.strerror or error}", "check that it exists and may be read"
         ) from error
+    except MemoryError as error:
+        raise too_much_memory(path) from error
     except Exception as error:  # parsers raise anything; one file never stops the others
         raise bad_file(path, f"cannot be read: {type(error).__name__}: {error}", "open and re-save it") from error
 
@@ -134,11 +148,20 @@ def normalise_name(name: str) -> str:
     return unicodedata.normalize("NFC", limit_marks(printable))
 
 
+def _open_regular(path: str, flags: int) -> int:
+    """Open a file that has just been a regular one: a pipe in its place must not block."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return descriptor
+
+
 def hash_content(path: Path) -> str:
     """Return the blake2b digest of a file's bytes, 32 hexadecimal digits, read in blocks."""
     digest = blake2b(digest_size=16)
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_regular) as file:
             while block := file.read(BLOCK):
                 digest.update(block)
     except OSError as error:

@@ -3,7 +3,8 @@
 A worker is a fresh interpreter that runs one module of Assay: forking is unsafe beside threads, and a library must not
 import its caller's `__main__` again, as `multiprocessing` does. Messages are pickles behind a header (kind, length) on
 the worker's standard input and output. A result has any number of parts, and at most `MAX_WAITING_PARTS` parts of each
-worker wait here, so memory is bounded however large a result is.
+worker wait here, so memory is bounded however large a result is. A worker that is silent for longer than
+`max_silence` seconds, while this process waits for it, is ended.
 
 Work gives the same result in a worker and in this process. The environment variable ASSAY_WORKERS sets the number of
 workers: 0 for none, unset for one per core.
@@ -16,6 +17,7 @@ import gc
 import os
 import pickle
 import queue
+import select
 import signal
 import struct
 import subprocess
@@ -39,7 +41,13 @@ _PART, _DONE, _FAILED, _CRASHED = range(4)
 
 
 class WorkerCrashed(AssayError):
-    """A worker process died while it worked on a task."""
+    """A worker process died while it worked on a task; `status` as `subprocess` gives it, −9 for signal 9."""
+
+    def __init__(self, status: int, stalled: bool = False) -> None:
+        super().__init__(f"a helper process ended in the middle of its work (exit {status})")
+        self.status = status
+        self.stalled = stalled
+        """It was ended because it had been silent for too long."""
 
 
 class WorkersUnavailable(AssayError):
@@ -47,18 +55,24 @@ class WorkersUnavailable(AssayError):
 
 
 def count_workers() -> int:
-    """Return how many worker processes to use; 0 when this process should do the work."""
-    setting = os.environ.get("ASSAY_WORKERS", "").strip()
-    if setting:
-        if not (setting.isascii() and setting.isdigit()):
-            raise ConfigError(
-                f"ASSAY_WORKERS = {setting!r} is not a number of processes", "give 0, 1, 2, … or unset it"
-            )
+    """Return how many worker processes make work faster; 0 when this process should do it."""
+    if not can_start_workers():
+        return 0
+    if setting := os.environ.get("ASSAY_WORKERS", "").strip():
         return min(int(setting), 64)
-    if getattr(sys, "frozen", False) or not sys.executable:
-        return 0  # a packed program is not an interpreter that could run a module
     cores = count_cores()
     return min(cores, MOST_WORKERS) if cores > 1 else 0
+
+
+def can_start_workers() -> bool:
+    """May this process start workers at all?"""
+    setting = os.environ.get("ASSAY_WORKERS", "").strip()
+    if setting and not (setting.isascii() and setting.isdigit()):
+        raise ConfigError(f"ASSAY_WORKERS = {setting!r} is not a number of processes", "give 0, 1, 2, … or unset it")
+    if setting:
+        return int(setting) > 0
+    # A packed program is not an interpreter that could run a module.
+    return not getattr(sys, "frozen", False) and bool(sys.executable)
 
 
 # -- in the worker
@@ -116,12 +130,22 @@ def _receive(pipe: IO[bytes]) -> tuple[int, bytes]:
 # -- in the program
 
 
+def _wait_readable(pipe: int, seconds: float) -> bool:
+    """Wait until a pipe has bytes or has ended; False when neither happens in time."""
+    if not hasattr(select, "poll"):
+        return True  # no pipe can be waited for on this system
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(seconds * 1000.0))
+
+
 class _WorkerProcess:
     """One process, restarted when it has died, and the parts that wait to be read from it."""
 
-    def __init__(self, module: str, setup: Any) -> None:
+    def __init__(self, module: str, setup: Any, max_silence: float | None = None) -> None:
         self._command = [sys.executable, "-P", "-m", module]
         self._setup = pickle.dumps(setup)
+        self._max_silence = max_silence
         self._process: subprocess.Popen[bytes] | None = None
         self.waiting: queue.Queue[tuple[int, bytes]] = queue.Queue(MAX_WAITING_PARTS)
 
@@ -147,25 +171,50 @@ class _WorkerProcess:
         """Wait until the process has started."""
         if self._process is None:
             self.start()
-        assert self._process is not None
-        assert self._process.stdout is not None
-        if _receive(self._process.stdout)[0] != _DONE:
+        if self._read_message()[0] != _DONE:
             self.stop()
             raise WorkersUnavailable("a helper process could not be started", "set ASSAY_WORKERS=0 to do without")
 
-    def run(self, task: Any) -> None:
-        """Send a task and queue its result part by part; the death of the process is queued as `_CRASHED`."""
+    def run(self, task: Any) -> Iterator[tuple[int, bytes]]:
+        """Send a task and yield the messages of its result; the death of the process is the last of them."""
         if self._process is None:
             self.wait_ready()
-        assert self._process is not None
-        assert self._process.stdout is not None
         self._write(pickle.dumps(task))
         kind = _PART
         while kind == _PART:
-            kind, raw = _receive(self._process.stdout)
-            if kind == _CRASHED:
-                raw = str(self.stop()).encode()
-            self.waiting.put((kind, raw))
+            try:
+                kind, raw = self._read_message(self._max_silence)
+            except TimeoutError:
+                kind, raw = _CRASHED, pickle.dumps((self.stop(), True))
+            else:
+                if kind == _CRASHED:
+                    raw = pickle.dumps((self.stop(), False))
+            yield kind, raw
+
+    def _read_message(self, max_silence: float | None = None) -> tuple[int, bytes]:
+        """Read the next message; `_CRASHED` when the pipe has ended, TimeoutError when nothing comes for so long."""
+        head = self._read(_HEADER.size, max_silence)
+        if len(head) < _HEADER.size:
+            return _CRASHED, b""
+        kind, length = _HEADER.unpack(head)
+        raw = self._read(length, max_silence)
+        return (kind, raw) if len(raw) == length else (_CRASHED, b"")
+
+    def _read(self, size: int, max_silence: float | None) -> bytes:
+        """Read so many bytes, past the pipe's own buffer, which could not be waited for; fewer when the pipe ends."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        blocks: list[bytes] = []
+        while size:
+            if max_silence is not None and not _wait_readable(pipe, max_silence):
+                raise TimeoutError
+            block = os.read(pipe, min(size, _PIPE))
+            if not block:
+                break
+            blocks.append(block)
+            size -= len(block)
+        return b"".join(blocks)
 
     def _write(self, raw: bytes) -> None:
         assert self._process is not None
@@ -191,12 +240,51 @@ class _WorkerProcess:
         return status
 
 
+def _decode_part(kind: int, raw: bytes) -> Any:
+    """The part in a message, or the error in it raised."""
+    value = pickle.loads(raw)
+    if kind == _FAILED:
+        raise value
+    if kind == _CRASHED:
+        raise WorkerCrashed(*value)
+    return value
+
+
+class SingleWorker:
+    """One worker that is started by its first task. Iterate over what `run` returns before the next call."""
+
+    def __init__(self, module: str, setup: Any, max_silence: float | None = None) -> None:
+        self._worker = _WorkerProcess(module, setup, max_silence)
+
+    def __enter__(self) -> SingleWorker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._worker.stop()
+
+    def run(self, task: Any) -> Iterator[Any]:
+        """Yield the parts of a task's result; WorkerCrashed when the process dies, and the next task gets a new one."""
+        whole = False
+        try:
+            for kind, raw in self._worker.run(task):
+                whole = kind != _PART
+                if kind != _DONE:
+                    yield _decode_part(kind, raw)
+        finally:
+            if not whole:
+                self._worker.stop()  # the rest of this result must not be taken for the next
+
+
 class WorkerPool:
     """Workers that process a list of tasks. Iterate once: one iterator of parts per task, in order."""
 
-    def __init__(self, module: str, setup: Any, tasks: Sequence[Any], size: int) -> None:
+    def __init__(
+        self, module: str, setup: Any, tasks: Sequence[Any], size: int, max_silence: float | None = None
+    ) -> None:
         self._tasks = tasks
-        self._workers = [_WorkerProcess(module, setup) for _ in range(min(size, len(tasks)))]
+        self._workers = [_WorkerProcess(module, setup, max_silence) for _ in range(min(size, len(tasks)))]
         self._order: queue.SimpleQueue[_WorkerProcess] = queue.SimpleQueue()  # the worker of each task
         self._lock = threading.Lock()
         self._taken = 0
@@ -240,20 +328,16 @@ class WorkerPool:
     def _parts(self, worker: _WorkerProcess) -> Iterator[Any]:
         while True:
             kind, raw = worker.waiting.get()
-            if kind == _PART:
-                yield pickle.loads(raw)
-            elif kind == _DONE:
+            if kind == _DONE:
                 return
-            elif kind == _FAILED:
-                raise pickle.loads(raw)
-            else:
-                raise WorkerCrashed(f"a helper process ended in the middle of its work (exit {raw.decode()})")
+            yield _decode_part(kind, raw)
 
     def _drive(self, worker: _WorkerProcess) -> None:
         """Send tasks to one worker and queue its results; runs in a thread per worker."""
         try:
             while (number := self._next(worker)) < len(self._tasks):
-                worker.run(self._tasks[number])
+                for message in worker.run(self._tasks[number]):
+                    worker.waiting.put(message)
         except Exception as error:
             worker.waiting.put((_FAILED, _pickle_error(error)))
         finally:

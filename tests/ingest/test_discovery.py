@@ -94,7 +94,7 @@ def test_folders_nested_deeper_than_python_may_call(tmp_path):
 
 def test_a_pipe_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
-    assert skipped(tmp_path) == {f"{tmp_path.name}/pipe.md": "not a regular file"}
+    assert skipped(tmp_path) == {f"{tmp_path.name}/pipe.md": "not a file but a pipe"}
     with pytest.raises(BadFile, match="not a regular file"):
         list(read_file(tmp_path / "pipe.md", "pipe.md"))
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.errors import BadFile, ConfigError
+from assay.errors import AssayError, BadFile, ConfigError
 from assay.ingest.chunker import PROFILES, chunk_documents
-from assay.ingest.discovery import FoundFile, SkippedFile, discover, read_file
+from assay.ingest.discovery import FoundFile, SkippedFile, discover
+from assay.ingest.file_reader import read_documents
 from assay.types import Document
 
 OrderedDocument = tuple[str, list[str]]
@@ -33,10 +34,7 @@ def read_ordered_documents(
     without a reader are passed to `on_skip`; a file that cannot be read raises an error, because the split depends on
     all documents.
     """
-    read = [
-        (source, [one for file in _find_files(source, on_skip) for one in read_file(file.path, file.name)])
-        for source in sources
-    ]
+    read = [(source, _read_files(_find_files(source, on_skip))) for source in sources]
     if by and not any(by in document.meta for _, documents in read for document in documents):
         raise ConfigError(f"no record has a field {by!r} to group by", "leave --by out, or name a metadata field")
     for source, documents in read:
@@ -57,6 +55,15 @@ def read_ordered_documents(
                 for chunk in cut
             ]
             yield f"{folder}/{members[0].id}", chunks
+
+
+def _read_files(files: Sequence[FoundFile]) -> list[Document]:
+    documents: list[Document] = []
+    for found in read_documents((file.path, file.name) for file in files):
+        if isinstance(found, AssayError):
+            raise found
+        documents += found
+    return documents
 
 
 def _document_name(document: Document) -> str:

@@ -12,6 +12,7 @@ from assay.errors import MissingExtra
 from assay.ingest.fields import DocumentFields, parse_fields
 from assay.ingest.files import bad_file, clean_text, detect_kind, read_head
 from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, build_documents
+from assay.ingest.reader_limits import RESAVE_OR_RAISE_MEMORY
 from assay.types import Document
 
 CORE_PROPERTIES = "docProps/core.xml"
@@ -33,7 +34,8 @@ def read(path: Path, name: str) -> Iterator[Document]:
     try:
         document = docx.Document(str(path))
     except Exception as error:  # the parser raises whatever its XML and zip layers raise
-        raise bad_file(path, f"the Word file cannot be opened: {error}", "open and re-save it, or remove it") from error
+        # When memory runs out the XML layer says so in many ways, so the cure names the limit, too.
+        raise bad_file(path, f"the Word file cannot be opened: {error}", RESAVE_OR_RAISE_MEMORY) from error
     events = list(_events(document))
     # Without that part the library creates one, dated now; the wall clock must not enter a store.
     fields = _read_fields(document.core_properties) if CORE_PROPERTIES in parts else parse_fields({})
