@@ -18,6 +18,7 @@ SOURCES: Mapping[str, str] = {
     "qmd": "assay.sources.qmd:Qmd",
     "qmd_http": "assay.sources.qmd_http:QmdHttp",
     "lance_table": "assay.sources.lance_table:LanceTable",
+    "qdrant_collection": "assay.sources.qdrant_collection:QdrantCollection",
     "store": "assay.sources.store:AnotherStore",
 }
 """Legs that ask an external retriever. Only their names are listed here: one of them opens a knowledge base, so the

@@ -1,4 +1,4 @@
-"""Sources: legs that ask an external retriever (another store, a recording, a LanceDB table, a QMD collection).
+"""Sources: legs that ask an external retriever (another store, a recording, a LanceDB table, Qdrant, QMD).
 
 | file | what it does |
 |---|---|
@@ -6,6 +6,7 @@
 | `recorded.py` | reads answers from a retrieval report |
 | `qmd.py`, `qmd_http.py` | ask a QMD collection, by its command line or its HTTP server |
 | `lance_table.py` | searches a LanceDB table that another program writes |
+| `qdrant_collection.py` | searches a Qdrant collection that another program writes |
 | `store.py` | asks another Assay store with a pipeline of its own |
 | `open_cache.py` | caches open stores and parsed reports between queries |
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from assay.errors import AssayError, ConfigError
 from assay.util.atomic_files import write_text
@@ -55,8 +55,13 @@ def host_effect(url: str) -> Effect:
 
 
 def address_effects(address: str) -> tuple[Effect, ...]:
-    """The host of an address such as postgres://host/name or s3://bucket/folder; none for a path of this machine."""
-    return (host_effect(address),) if "://" in address and not address.startswith("file://") else ()
+    """The hosts of an address such as postgres://host/name?index=qdrant://host or s3://bucket/folder; none for a path
+    of this machine."""
+    if "://" not in address or address.startswith("file://"):
+        return ()
+    indexes = [value for key, value in parse_qsl(urlsplit(address).query) if key == "index" and "://" in value]
+    nodes = [f"//{node}" for value in indexes for node in value.partition("://")[2].split("/")[0].split(",")]
+    return tuple(dict.fromkeys(map(host_effect, (address, *nodes))))
 
 
 def parse_effect(text: str) -> Effect:

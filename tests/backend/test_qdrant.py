@@ -254,8 +254,8 @@ def test_a_key_is_wanted_and_never_shown(database: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("index=http://localhost:6333", "no address of a Qdrant index"),
-        ("index=qdrant://", "no address of a Qdrant index"),
+        ("index=http://localhost:6333", "no address of Qdrant"),
+        ("index=qdrant://", "no address of Qdrant"),
         ("index_shards=2", "names no index"),
         ("index=qdrant://h&index_shards=0", "cannot be '0'"),
         ("index=qdrant://h&index_vectors=fast", "cannot be 'fast'"),

@@ -19,6 +19,7 @@ NEEDED = {
     "qmd": {},
     "qmd_http": {},
     "lance_table": {"path": "folder"},
+    "qdrant_collection": {"address": "qdrant://host/notes"},
     "store": {"path": "folder"},
 }
 

@@ -36,8 +36,8 @@ def _index_opener(where: Address) -> Callable[[PostgresStore], PostgresBackend]:
     """What makes the backend of a store: with an index in Qdrant where the address names one."""
     if not where.index:
         return lambda store: PostgresBackend(store, NO_VECTORS)
-    from assay.backend.qdrant.address import parse_options  # only a store with such an index needs this
     from assay.backend.qdrant.backend import IndexedBackend
+    from assay.backend.qdrant.settings import parse_options  # only a store with such an index needs this
 
     address, settings = parse_options(dict(where.index))
     return lambda store: IndexedBackend(store, NO_VECTORS, address, settings)

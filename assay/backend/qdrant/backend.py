@@ -13,15 +13,15 @@ from assay.backend.postgres import upkeep
 from assay.backend.postgres.backend import PostgresBackend, ServerState
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.version_view import VersionView
-from assay.backend.qdrant.address import IndexAddress, IndexSettings
-from assay.backend.qdrant.cluster import IndexUnavailable, QdrantCluster
 from assay.backend.qdrant.manifest import KEY, IndexManifest
 from assay.backend.qdrant.reader import IndexReader, MissingIndex
+from assay.backend.qdrant.settings import IndexSettings
 from assay.backend.qdrant.snapshot import IndexedSnapshot
 from assay.backend.qdrant.synchroniser import IndexSynchroniser
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
 from assay.errors import Reason, StoreError
 from assay.types import Progress
+from assay.util.qdrant_cluster import IndexUnavailable, QdrantAddress, QdrantCluster
 
 _CHECK_S = 30.0
 """Seconds after which the collection's number of points is checked again."""
@@ -46,7 +46,7 @@ class IndexedBackend(PostgresBackend):
     """Implements `contract.StoreBackend`. One per process and store; safe for threads."""
 
     def __init__(
-        self, store: PostgresStore, no_vectors: Reason, address: IndexAddress, settings: IndexSettings
+        self, store: PostgresStore, no_vectors: Reason, address: QdrantAddress, settings: IndexSettings
     ) -> None:
         super().__init__(store, no_vectors)
         self._cluster = QdrantCluster(address, settings.timeout)

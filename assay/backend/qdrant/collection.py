@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.backend.qdrant.address import IndexSettings
-from assay.backend.qdrant.cluster import IndexUnavailable, QdrantCluster
+from assay.backend.qdrant.settings import IndexSettings
 from assay.errors import StoreError
 from assay.types import Floats, Rows, Vector
+from assay.util.qdrant_cluster import IndexUnavailable, QdrantCluster
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models

@@ -18,10 +18,10 @@ from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.vectors import NearestRows, exact_rows, score_candidates
 from assay.backend.postgres.version_view import VersionView
-from assay.backend.qdrant.address import VectorSearch
 from assay.backend.qdrant.collection import Coverage, PointCollection, Proposals
 from assay.backend.qdrant.filters import visible_filter
 from assay.backend.qdrant.manifest import IndexManifest
+from assay.backend.qdrant.settings import VectorSearch
 from assay.backend.shared.bm25 import ScoredRows
 from assay.errors import Reason
 from assay.types import Floats, Note, Query, Rows

@@ -12,12 +12,12 @@ import numpy as np
 
 from assay.backend.postgres import bm25, vectors
 from assay.backend.postgres.snapshot import PostgresSnapshot
-from assay.backend.qdrant.cluster import IndexUnavailable
 from assay.backend.qdrant.reader import IndexReader, MissingIndex
 from assay.backend.shared.bm25 import ScoredRows
 from assay.backend.shared.top_k import require_query_vector
 from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting
 from assay.types import Note, Part, Query
+from assay.util.qdrant_cluster import IndexUnavailable
 
 
 class IndexedSnapshot(PostgresSnapshot):

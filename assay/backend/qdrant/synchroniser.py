@@ -12,13 +12,13 @@ import numpy as np
 
 from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.vector_type import unpack_vector
-from assay.backend.qdrant.address import IndexSettings
-from assay.backend.qdrant.cluster import IndexUnavailable, QdrantCluster
 from assay.backend.qdrant.collection import IndexPoint, PointCollection
 from assay.backend.qdrant.manifest import KEY, IndexManifest
+from assay.backend.qdrant.settings import IndexSettings
 from assay.errors import StoreError
 from assay.index.similarity import Bm25Similarity
 from assay.types import Progress
+from assay.util.qdrant_cluster import IndexUnavailable, QdrantCluster
 
 if TYPE_CHECKING:
     import psycopg

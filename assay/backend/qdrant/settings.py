@@ -1,4 +1,4 @@
-"""The address and the settings of a Qdrant index, as the options of a PostgreSQL address name them:
+"""The settings of a Qdrant index, as the options of a PostgreSQL address name them:
 
 postgres://user@db/assay?index=qdrant://node1:6333,node2:6333&index_shards=3&index_replicas=2
 """
@@ -11,43 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
 from assay.errors import ConfigError
+from assay.util.qdrant_cluster import HOW_TO_WRITE, QdrantAddress
 
 OPTION = "index"
 """The option of a PostgreSQL address that names its index; settings are `index_NAME`."""
-PORT = 6333
 VectorSearch = Literal["exact", "hnsw", "int8"]
-_HOST = r"(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?"
-_ADDRESS = re.compile(rf"(?P<scheme>qdrants?)://(?P<hosts>{_HOST}(?:,{_HOST})*)(?:/(?P<name>[A-Za-z0-9_-]{{1,80}}))?/?")
-_WRITE = "write index=qdrant://host:6333; several nodes: host1:6333,host2:6333; TLS: qdrants://; a key: index_key=KEY"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexAddress:
-    """qdrant://host[:port][,host[:port]…][/NAME]; `qdrants` uses TLS. NAME is the prefix of its collections."""
-
-    urls: tuple[str, ...]
-    name: str
-    shown: str
-    key: str = ""
-    """The API key; never shown."""
-
-    @staticmethod
-    def parse(text: str, key: str = "") -> IndexAddress:
-        match = _ADDRESS.fullmatch(text)
-        if match is None:  # not repeated here: it may hold a key
-            raise ConfigError("this is no address of a Qdrant index", _WRITE)
-        scheme = "https" if match["scheme"] == "qdrants" else "http"
-        hosts = [host if re.search(r":\d+$", host) else f"{host}:{PORT}" for host in match["hosts"].split(",")]
-        name = match["name"] or ""
-        return IndexAddress(
-            urls=tuple(f"{scheme}://{host}" for host in hosts),
-            name=name,
-            shown=f"{match['scheme']}://{','.join(hosts)}{name and f'/{name}'}",
-            key=key,
-        )
-
-    def __str__(self) -> str:
-        return self.shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +48,12 @@ class IndexSettings:
         return {key: value for key, value in asdict(self).items() if key in ("vectors", "shards", "replicas")}
 
 
-def parse_options(options: Mapping[str, str]) -> tuple[IndexAddress, IndexSettings]:
+def parse_options(options: Mapping[str, str]) -> tuple[QdrantAddress, IndexSettings]:
     """The index that the options of a PostgreSQL address name; ConfigError for what cannot be read."""
     if OPTION not in options:
-        raise ConfigError(f"the address has {', '.join(sorted(options))}, but names no index", _WRITE)
+        raise ConfigError(f"the address has {', '.join(sorted(options))}, but names no index", HOW_TO_WRITE)
     settings = {key: value for key, value in options.items() if key not in (OPTION, f"{OPTION}_key")}
-    return IndexAddress.parse(options[OPTION], options.get(f"{OPTION}_key", "")), IndexSettings.parse(settings)
+    return QdrantAddress.parse(options[OPTION], options.get(f"{OPTION}_key", "")), IndexSettings.parse(settings)
 
 
 def _read_search(option: str, text: str) -> VectorSearch:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from assay.backend.qdrant.address import IndexAddress
-from assay.errors import MissingExtra, StoreError
+from assay.errors import ConfigError, MissingExtra, StoreError
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -19,6 +20,39 @@ _REST_S = 5.0
 """Seconds for which a node that did not answer is asked last."""
 LEAST_VERSION = (1, 16)
 """1.16 has metadata of collections, by which we know our own."""
+PORT = 6333
+_HOST = r"(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?"
+_ADDRESS = re.compile(rf"(?P<scheme>qdrants?)://(?P<hosts>{_HOST}(?:,{_HOST})*)(?:/(?P<name>[A-Za-z0-9_-]{{1,80}}))?/?")
+HOW_TO_WRITE = "write qdrant://host:6333; several nodes: qdrant://host1:6333,host2:6333; with TLS: qdrants://host:6333"
+
+
+@dataclass(frozen=True, slots=True)
+class QdrantAddress:
+    """qdrant://host[:port][,host[:port]…][/NAME]; `qdrants` uses TLS. NAME is the prefix of its collections."""
+
+    urls: tuple[str, ...]
+    name: str
+    shown: str
+    key: str = ""
+    """The API key; never shown."""
+
+    @staticmethod
+    def parse(text: str, key: str = "") -> QdrantAddress:
+        match = _ADDRESS.fullmatch(text)
+        if match is None:  # not repeated here: it may hold a key
+            raise ConfigError("this is no address of Qdrant", HOW_TO_WRITE)
+        scheme = "https" if match["scheme"] == "qdrants" else "http"
+        hosts = [host if re.search(r":\d+$", host) else f"{host}:{PORT}" for host in match["hosts"].split(",")]
+        name = match["name"] or ""
+        return QdrantAddress(
+            urls=tuple(f"{scheme}://{host}" for host in hosts),
+            name=name,
+            shown=f"{match['scheme']}://{','.join(hosts)}{name and f'/{name}'}",
+            key=key,
+        )
+
+    def __str__(self) -> str:
+        return self.shown
 
 
 class IndexUnavailable(StoreError):
@@ -28,7 +62,7 @@ class IndexUnavailable(StoreError):
 class QdrantCluster:
     """Safe for threads."""
 
-    def __init__(self, address: IndexAddress, timeout: float) -> None:
+    def __init__(self, address: QdrantAddress, timeout: float) -> None:
         self.address = address
         self._timeout = timeout
         self._lock = threading.Lock()
