@@ -50,6 +50,8 @@ from assay.where import And, Filter, parse
 
 _MOST_IDS = 20
 """Ids that share a beginning and are counted; beyond, an error says "or more"."""
+UPLOADS = "uploads"
+"""The name of files that are uploaded without one."""
 
 
 def open(
@@ -141,6 +143,12 @@ class KnowledgeBase(Closeable):
                 self._embedder = CachedEmbedder(model)
             return self._embedder
 
+    @property
+    def cached_vectors(self) -> tuple[int, int]:
+        """How many texts were found in the vector cache, and how many had to be embedded, since the model is open."""
+        model = self._embedder
+        return (model.hits, model.misses) if isinstance(model, CachedEmbedder) else (0, 0)
+
     def _encode(self, texts: Sequence[str]) -> Vectors:
         return self._require_model().encode(texts)
 
@@ -187,6 +195,15 @@ class KnowledgeBase(Closeable):
             self.refresh_index(progress)
         elif compact:
             self.compact_soon()
+        return report
+
+    def upload(
+        self, path: Path, name: str, folder: str = UPLOADS, on_event: Callable[[Event], None] = lambda _: None
+    ) -> AddReport:
+        """Add or replace one file as `folder/name`, wherever it lies just now: a later upload of the name replaces it,
+        and nothing else is removed."""
+        report = self.sync(on_event).upload(path, name, folder)
+        self.compact_soon()
         return report
 
     def add_changed(self, root: Path, changed: Iterable[Path], name: str) -> Iterator[tuple[str, AddReport]]:

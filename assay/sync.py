@@ -150,11 +150,7 @@ class Sync:
         known = self._store.files(folder).get(origin)
         found = classify_path(path, origin, root.resolve())
         if isinstance(found, FoundFile):
-            task = FileTask(path, origin, known.hash if known else "")
-            facts = FileState(origin, folder, task.known, found.size)
-            for events in read_files([task], [found.size], self._setup):
-                self._add_file(found, facts, events, known is not None)
-            self._commit()
+            self._add_alone(found, path, origin, folder, known)
         elif isinstance(found, SkippedFile) and found.unreadable and not _is_gone(path):
             self.report.problems.append((found.name, Reason(found.reason)))
         elif known is not None:
@@ -164,6 +160,30 @@ class Sync:
             self.report.chunks_removed += writer.deleted
         self.report.version = self._store.version()
         return self.report
+
+    def upload(self, path: Path, name: str, folder: str) -> AddReport:
+        """Add or replace one file under a name of its own in a folder of records: `path` is where it lies just now."""
+        self._claim(folder, "", moved=False)
+        origin = f"{folder}/{normalise_name(name)}"
+        known = self._store.files(folder).get(origin)
+        found = classify_path(path, name, path.parent.resolve())
+        if isinstance(found, FoundFile):
+            self._add_alone(found, path, origin, folder, known)
+            self._on_event(Event(origin, 1, 1, self.report.chunks_added))
+        else:
+            self.report.problems.append(
+                (name, Reason(found.reason if isinstance(found, SkippedFile) else "it is no file that can be read"))
+            )
+        self.report.version = self._store.version()
+        return self.report
+
+    def _add_alone(self, found: FoundFile, path: Path, origin: str, folder: str, known: FileState | None) -> None:
+        """Read one file and write it at once."""
+        task = FileTask(path, origin, known.hash if known else "")
+        facts = FileState(origin, folder, task.known, found.size)
+        for events in read_files([task], [found.size], self._setup):
+            self._add_file(found, facts, events, known is not None)
+        self._commit()
 
     def documents(self, documents: Iterable[Document], folder: str = RECORDS) -> AddReport:
         """Add or replace documents given as data; each is its own origin, and nothing else is removed.

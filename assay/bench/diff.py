@@ -62,6 +62,15 @@ class RankingChange:
     def left(self) -> tuple[Moved, ...]:
         return tuple(one for one in self.moved if one.after is None)
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "overlap": self.overlap,
+            "rbo": self.rbo,
+            "top_changed": self.top_changed,
+            "moved": [asdict(one) for one in self.moved],
+            "degraded": list(self.degraded),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -118,11 +127,7 @@ class Difference:
                     "id": change.query.id,
                     "text": change.query.text,
                     "times": change.query.times,
-                    "overlap": change.overlap,
-                    "rbo": change.rbo,
-                    "top_changed": change.top_changed,
-                    "moved": [asdict(one) for one in change.moved],
-                    "degraded": list(change.degraded),
+                    **change.to_json(),
                 }
                 for change in self.changes
             ],
@@ -162,7 +167,7 @@ def compare(
             answer = pipeline.run(query, view, k=k, clock=clock)
             answers[pipeline.digest] = (answer, (clock() - start) * 1000.0)
         (old, old_ms), (new, new_ms) = answers[a.digest], answers[b.digest]
-        changes.append(_compare_answers(logged, old, new, (old_ms, new_ms)))
+        changes.append(compare_answers(logged, old, new, (old_ms, new_ms)))
         progress("asking both", place + 1, len(queries))
     changes.sort(key=lambda change: (change.rbo, change.overlap, change.query.id))
     return Difference(k, digests, tuple(changes), median(embedding) if embedding else 0.0)
@@ -179,7 +184,8 @@ def _embed_query(base: KnowledgeBase, text: str, view: Snapshot) -> Vector | Non
     return None if model is None else model.encode_query(text)
 
 
-def _compare_answers(query: LoggedQuery, old: Answer, new: Answer, ms: tuple[float, float]) -> RankingChange:
+def compare_answers(query: LoggedQuery, old: Answer, new: Answer, ms: tuple[float, float]) -> RankingChange:
+    """What changed from one answer to another of the same query, with the reasons."""
     before, after = old.chosen.ids.tolist(), new.chosen.ids.tolist()
     ranks_before, ranks_after = _ranks(before), _ranks(after)
     different = [i for i in dict.fromkeys([*after, *before]) if ranks_before.get(i) != ranks_after.get(i)]

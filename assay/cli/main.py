@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "lvm": "assay.cli.commands.lvm:lvm",
     "tmd": "assay.cli.commands.tmd:tmd",
     "serve": "assay.cli.commands.serve:serve",
+    "key": "assay.cli.commands.key:key",
     "serve-hybrid": "assay.cli.commands.serve_hybrid:serve_hybrid",
     "tree": "assay.cli.commands.tree:tree",
     "stats": "assay.cli.commands.stats:stats",

@@ -17,26 +17,33 @@ class Forbidden(AssayError):
     """The caller has not the right, or not the scope."""
 
 
+class Unauthorized(AssayError):
+    """The caller has no key, or one that is unknown or revoked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`scopes` are those of memories and documents that the caller reaches; None is every scope that it names."""
+    """`right` is None for a caller without a key where one is needed. `scopes` are those of memories and documents
+    that the caller reaches; None is every scope that it names."""
 
     name: str
-    right: Right
+    right: Right | None
     scopes: tuple[str, ...] | None = None
 
     def require(self, right: Right) -> None:
         """Raise Forbidden unless the caller has the right, or one that includes it."""
+        if self.right is None:
+            raise Unauthorized("this needs a key", "send Authorization: Bearer KEY; make one: assay key create")
         if RIGHTS.index(self.right) < RIGHTS.index(right):
             raise Forbidden(f"this needs the right {right}; the key {self.name!r} has {self.right}", "use another key")
 
-    def scope_to_write(self, scope: str | None) -> str:
+    def to_write(self, scope: str | None) -> str:
         """The scope to store in: the one asked for, if the caller reaches it, else its first, else `global`."""
         if scope is not None:
             return self.check_scope(scope)
         return "global" if self.scopes is None else self._own()[0]
 
-    def scopes_to_read(self, scope: str | None) -> tuple[str, ...]:
+    def to_read(self, scope: str | None) -> tuple[str, ...]:
         """The scopes to read: the one asked for, if the caller reaches it, else all of its own, else `global`."""
         if scope is not None:
             return (self.check_scope(scope),)
@@ -56,3 +63,5 @@ class Caller:
 
 LOCAL = Caller("local", "admin")
 """A caller without a key on the loopback interface."""
+ANONYMOUS = Caller("anonymous", None, ())
+"""A caller without a key, where one is needed: it reaches only what is open to everybody."""

@@ -1,4 +1,4 @@
-"""Listening sockets on loopback addresses, bound before their address is announced."""
+"""Addresses of servers, and listening sockets that are bound before their address is announced."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ import socket
 from assay.errors import ConfigError
 
 
-def parse_loopback(address: str) -> tuple[str, int]:
-    """Split HOST:PORT, PORT or :PORT; only loopback addresses, because the servers do not authenticate."""
+def parse_address(address: str) -> tuple[str, int, bool]:
+    """Split HOST:PORT, PORT or :PORT, and say whether only this machine reaches it. A host is an IP address."""
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     host = "127.0.0.1" if host == "localhost" else host
     if not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise ConfigError(f"{address!r} names no port", "write HOST:PORT, e.g. 127.0.0.1:8765; 0 takes a free one")
     try:
-        is_loopback = ipaddress.ip_address(host).is_loopback
+        return host, int(port), ipaddress.ip_address(host).is_loopback
     except ValueError:
-        is_loopback = False
+        return host, int(port), False
+
+
+def parse_loopback(address: str) -> tuple[str, int]:
+    """Split an address; only loopback addresses, because the server does not authenticate."""
+    host, port, is_loopback = parse_address(address)
     if not is_loopback:
         raise ConfigError(
             f"{host!r} is not an address of this machine alone",
             "serve on 127.0.0.1, and let a proxy that asks for credentials stand between it and a network",
         )
-    return host, int(port)
+    return host, port
 
 
 def listen(host: str, port: int) -> socket.socket:

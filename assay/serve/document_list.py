@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from assay.engine.render import chunk_json
 from assay.errors import AssayError
+from assay.ingest.records import parse_record
 from assay.kb import KnowledgeBase
 from assay.memory.scopes import SOURCE
 from assay.serve.visible_documents import AllowedScopes, VisibleDocuments
-from assay.sync import RECORDS
+from assay.sync import RECORDS, AddReport
 from assay.types import Rows
 from assay.upkeep.inventory import OriginEntry, list_origins
 from assay.where import And, Compare, Filter, Not
@@ -77,3 +78,19 @@ def _rows_of(kb: KnowledgeBase, name: str, allowed: Filter | None) -> Rows:
     if allowed is None or not len(rows):
         return rows
     return rows[view.matches(str(allowed), rows)]
+
+
+def remove_document(kb: KnowledgeBase, visible: VisibleDocuments, scopes: AllowedScopes, name: str) -> int:
+    """Remove a file, a record or a document by its whole name; how many chunks. A chunk alone is not removed."""
+    _, chunks = kb.store.count_target(name)
+    hidden = name == SOURCE or name.startswith(f"{SOURCE}/")
+    if hidden or not chunks or len(_rows_of(kb, name, visible.condition(scopes))) != chunks:
+        raise NotFound(f"there is no document called {name[:100]!r}", "names are listed by /documents")
+    return kb.remove(name)
+
+
+def add_records(kb: KnowledgeBase, records: Sequence[Mapping[str, Any] | str], folder: str) -> AddReport:
+    """Add or replace records under a folder's name. All are checked first: one that cannot be read stops all."""
+    for record in records:
+        parse_record({"text": record} if isinstance(record, str) else record)
+    return kb.add(records, name=folder)

@@ -55,6 +55,13 @@ class VisibleDocuments:
         allowed = self._restrict(own, where)
         return self._kb.explain(text, chunk_id, where=allowed, **options)
 
+    def chunk_ids(self, document: str, scopes: AllowedScopes, snapshot: str | None = None) -> list[str]:
+        """The chunks of a document that the caller sees, by id."""
+        view = self._kb.snapshot(snapshot)
+        named = Compare("doc_id", "=", document)
+        allowed = self._restrict(self.condition(scopes, snapshot), named)
+        return [chunk.id for chunk in view.chunks(view.live_rows(allowed))]
+
     def condition(self, scopes: AllowedScopes, snapshot: str | None = None) -> Filter | None:
         """The filter for documents that a caller with these scopes sees; None where it sees all of them."""
         return self._condition(scopes, self._version(snapshot))

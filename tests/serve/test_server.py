@@ -9,22 +9,13 @@ import httpx
 import pytest
 
 import assay
-from assay.serve.http.app import make_server_app
-from assay.serve.http.context import ServerContext
 from assay.serve.http.settings import ServerSettings
-from tests.serve.http_server import running
-
-RECORDS = [
-    {"id": "keys", "text": "Rotate the signing key every ninety days.", "title": "Keys", "lang": "en"},
-    {"id": "gauges", "text": "A gauge that lost its key goes back to the workshop.", "title": "Gauges", "lang": "en"},
-    {"id": "tee", "text": "Der Schlüssel zur Teeküche hängt am Brett.", "title": "Tee", "lang": "de"},
-]
+from tests.serve.server_fixtures import RECORDS, make_store, problem, serving
 
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory):
-    with assay.open(tmp_path_factory.mktemp("http") / "kb", embedder="none") as base:
-        base.add(RECORDS)
+    with make_store(tmp_path_factory.mktemp("http") / "kb") as base:
         base.add(["Ada keeps the spare token."], name="notes")
         yield base
 
@@ -33,20 +24,9 @@ def kb(tmp_path_factory):
 def client(kb, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pipelines")
     (folder / "words.toml").write_text("k = 3\n[legs.bm25]\nk = 50\n")
-    settings = ServerSettings(workers=2, waiting=8, pipelines=folder)
-    context = ServerContext.make(kb, settings)
-    context.memory.store("The spare signing key is in the blue safe.", scope="user:ada")
-    with running(make_server_app(context)) as address, httpx.Client(base_url=address) as found:
+    with serving(kb, ServerSettings(workers=2, waiting=8, pipelines=folder)) as (found, context):
+        context.memory.store("The spare signing key is in the blue safe.", scope="user:ada")
         yield found
-
-
-def problem(response, status):
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/problem+json"
-    found = response.json()
-    assert found["status"] == status
-    assert found["request_id"] == response.headers["x-request-id"]
-    return found
 
 
 def test_an_answer_is_that_of_the_library(client, kb):

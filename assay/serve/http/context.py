@@ -14,14 +14,18 @@ from starlette.responses import Response
 
 from assay.config.load import preset_names
 from assay.config.resolve import resolve
+from assay.engine.answer import Answer
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
 from assay.kb import KnowledgeBase
 from assay.memory.service import MemoryService
 from assay.serve.access import Caller, Right
+from assay.serve.http.metrics import ServerMetrics
 from assay.serve.http.request_pool import RequestPool
 from assay.serve.http.settings import ServerSettings
+from assay.serve.http.tracing import AnswerTracer
 from assay.serve.inline_pipelines import read_inline
+from assay.serve.keys import KeyStore
 from assay.serve.visible_documents import VisibleDocuments
 
 T = TypeVar("T")
@@ -36,11 +40,23 @@ class ServerContext:
     documents: VisibleDocuments
     pool: RequestPool
     settings: ServerSettings
+    metrics: ServerMetrics
+    keys: KeyStore | None = None
+    tracer: AnswerTracer | None = None
 
     @staticmethod
-    def make(kb: KnowledgeBase, settings: ServerSettings) -> ServerContext:
+    def make(
+        kb: KnowledgeBase, settings: ServerSettings, keys: KeyStore | None = None, tracer: AnswerTracer | None = None
+    ) -> ServerContext:
         pool = RequestPool(settings.workers, settings.waiting)
-        return ServerContext(kb, MemoryService(kb), VisibleDocuments(kb), pool, settings)
+        metrics = ServerMetrics(kb, pool)
+        return ServerContext(kb, MemoryService(kb), VisibleDocuments(kb), pool, settings, metrics, keys, tracer)
+
+    def observe(self, answer: Answer, pipeline: Pipeline) -> None:
+        """Count an answer, and send its spans where tracing is on."""
+        self.metrics.observe_answer(answer, pipeline.name)
+        if self.tracer is not None:
+            self.tracer.trace(answer, pipeline.name)
 
     async def run(self, work: Callable[[], Mapping[str, Any]], status: int = 200) -> Response:
         """Run work in the pool and answer with its result as JSON."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,10 +44,11 @@ from assay.serve.http.hybrid_request import (
     parse_request,
 )
 from assay.serve.http.hybrid_telemetry import ServedRequest, Telemetry, log_request
+from assay.serve.http.request_pool import Overloaded
+from assay.serve.http.settings import LOOPBACK_HOSTS
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """Bytes of a request; a vector of 4,096 numbers takes 90 thousand."""
-HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 _PARSERS: Mapping[str, Callable[[str], Any]] = {"limit": int, "baselines": {"true": True, "false": False}.__getitem__}
 """Parsers of the parameters of a GET."""
@@ -130,21 +131,24 @@ class CascadeServer:
         return evaluate_offline(self.cascade, self.sequences, request.limit, request.baselines)
 
 
-def make_app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequence[str] = HOSTS) -> Starlette:
-    """The endpoints over an open cascade; `sequences` are what /metrics/hitk_offline evaluates."""
-    server = CascadeServer(cascade, sequences)
+Run = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs work outside of the event loop."""
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def make_endpoints(server: CascadeServer, run: Run) -> dict[tuple[str, str], Endpoint]:
+    """The endpoint of every method and path. Errors have the bodies that the specification of the cascade names."""
 
     async def search(request: Request) -> Response:
         body = await read_body(request, MAX_BODY_BYTES)
-        return JSONResponse(await anyio.to_thread.run_sync(server.search, body))
+        return JSONResponse(await run(lambda: server.search(body)))
 
     async def hitk_offline(request: Request) -> Response:
         body = await read_body(request, MAX_BODY_BYTES) or b"{}"
         if request.method == "GET":
             body = _query_to_json(request)
         parsed = parse_request(OfflineRequest, body)
-        scores = await anyio.to_thread.run_sync(server.evaluate, parsed, limiter=server.evaluation_limiter)
-        return JSONResponse(scores)
+        return JSONResponse(await anyio.to_thread.run_sync(server.evaluate, parsed, limiter=server.evaluation_limiter))
 
     async def latency(_: Request) -> Response:
         return JSONResponse(server.telemetry.latency())
@@ -152,25 +156,44 @@ def make_app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequen
     async def routing(_: Request) -> Response:
         return JSONResponse(server.telemetry.routing())
 
+    endpoints = {
+        ("POST", "/search/hybrid"): search,
+        ("GET", "/metrics/hitk_offline"): hitk_offline,
+        ("POST", "/metrics/hitk_offline"): hitk_offline,
+        ("GET", "/metrics/latency"): latency,
+        ("GET", "/metrics/routing"): routing,
+    }
+    return {place: _answer_errors(endpoint) for place, endpoint in endpoints.items()}
+
+
+def make_app(cascade: Cascade, sequences: Sequences | None = None, hosts: Sequence[str] = LOOPBACK_HOSTS) -> Starlette:
+    """The endpoints over an open cascade; `sequences` are what /metrics/hitk_offline evaluates."""
+    endpoints = make_endpoints(CascadeServer(cascade, sequences), anyio.to_thread.run_sync)
     return Starlette(
-        routes=[
-            Route("/search/hybrid", search, methods=["POST"]),
-            Route("/metrics/hitk_offline", hitk_offline, methods=["GET", "POST"]),
-            Route("/metrics/latency", latency),
-            Route("/metrics/routing", routing),
-        ],
+        routes=[Route(path, endpoint, methods=[method]) for (method, path), endpoint in endpoints.items()],
         # DNS rebinding: a web page whose name points here sends its own name as Host.
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
             Middleware(SameOriginMiddleware),
         ],
-        exception_handlers={
-            InvalidRequest: _on_invalid,
-            AssayError: _on_error,
-            HTTPException: _on_http_error,
-            **DISCONNECT_HANDLERS,
-        },
+        exception_handlers={HTTPException: _on_http_error, **DISCONNECT_HANDLERS},
     )
+
+
+def _answer_errors(endpoint: Endpoint) -> Endpoint:
+    async def call(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except InvalidRequest as error:
+            return JSONResponse({"detail": error.problems}, 422)
+        except Overloaded:
+            raise
+        except AssayError as error:
+            return JSONResponse({"detail": describe_error(error)}, 422 if isinstance(error, QueryError) else 500)
+        except HTTPException as error:
+            return await _on_http_error(request, error)
+
+    return call
 
 
 def _results(answer: Answer, fields: Sequence[str], cascade: Cascade) -> list[dict[str, Any]]:
@@ -210,15 +233,6 @@ def _query_to_json(request: Request) -> bytes:
         except (ValueError, KeyError):
             body[name] = value
     return json.dumps(body).encode()
-
-
-async def _on_invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, InvalidRequest)
-    return JSONResponse({"detail": error.problems}, 422)
-
-
-async def _on_error(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": describe_error(error)}, 422 if isinstance(error, QueryError) else 500)
 
 
 async def _on_http_error(_: Request, error: Exception) -> Response:

@@ -25,27 +25,16 @@ from assay.errors import (
     StoreBusy,
     StoreError,
 )
-from assay.serve.access import Forbidden
+from assay.serve.access import Forbidden, Unauthorized
 from assay.serve.document_list import NotFound
 from assay.serve.errors import client_reason
 from assay.serve.http.request_pool import Overloaded
+from assay.serve.rate_limit import RateExceeded
 from assay.util.permissions import NotAllowed
 
 MEDIA_TYPE = "application/problem+json"
 MOST_PROBLEMS = 10
 """Wrong fields that one answer lists."""
-
-
-class Unauthorized(AssayError):
-    """A request has no key, or one that is unknown or revoked."""
-
-
-class RateExceeded(AssayError):
-    """A client has sent as many requests as it may."""
-
-    def __init__(self, retry_after: int, limit: int) -> None:
-        super().__init__(f"more than {limit} requests in a minute", f"try again in {retry_after} s")
-        self.retry_after = retry_after
 
 
 STATUSES: Sequence[tuple[type[Exception], int, str]] = (

@@ -40,6 +40,8 @@ class RequestPool:
         self._executor = ThreadPoolExecutor(workers, "assay-request")
         self._lock = threading.Lock()
         self._inside = 0
+        self.refused = 0
+        """Requests that were not accepted."""
         self._closed = False
         self._mean_seconds = 0.05
 
@@ -75,6 +77,7 @@ class RequestPool:
     def _enter(self) -> None:
         with self._lock:
             if self._closed or self._inside >= self.workers + self.waiting:
+                self.refused += 1
                 raise Overloaded(self._retry_after())
             self._inside += 1
 

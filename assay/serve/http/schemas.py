@@ -66,6 +66,31 @@ class SearchRequest(SearchSettings):
     text: Text = ""
 
 
+class BatchRequest(SearchSettings):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"texts": ["key rotation", "tea kitchen"], "k": 3}]})
+    texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class ExplainRequest(SearchSettings):
+    """Give `id`, a chunk's id or a unique beginning, or `document`, a document's name."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "key rotation", "document": "handbook/keys.md"}]}
+    )
+    text: Text = ""
+    id: Name | None = None
+    document: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
+
+
+class CompareRequest(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "key rotation", "a": {"pipeline": "bm25"}, "b": {"pipeline": "rrf"}}]}
+    )
+    text: Text = ""
+    a: SearchSettings
+    b: SearchSettings
+
+
 class Problem(BaseModel):
     """An error (RFC 9457), with what cures it."""
 

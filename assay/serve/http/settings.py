@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from assay.errors import ConfigError
+from assay.serve.keys import KeyStore
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
 
@@ -29,3 +34,22 @@ class ServerSettings:
     keys_required: bool = False
     drain_seconds: int = 30
     connections: int = 1_024
+
+
+def make_settings(
+    is_loopback: bool, keys: KeyStore, require_keys: bool, hosts: Sequence[str], **limits: Any
+) -> ServerSettings:
+    """The settings of a server by where it listens: beyond this machine keys are required, and there must be one.
+
+    Without required keys a request must call the server by a name of this machine; with them any name will do unless
+    some are given, because a page that points its own name here has no key.
+    """
+    required = require_keys or not is_loopback
+    if required and not any(key.revoked is None for key in keys.list()):
+        raise ConfigError(
+            "this server needs keys, and there is none"
+            + ("" if is_loopback else ": it is reached from other machines"),
+            "make one: assay key create NAME; or serve this machine alone: --address 127.0.0.1:8080",
+        )
+    names = (*LOOPBACK_HOSTS, *(name.lower() for name in hosts)) if hosts or not required else ("*",)
+    return ServerSettings(hosts=names, keys_required=required, **limits)

@@ -78,8 +78,7 @@ class ForgetArguments(ToolArguments):
     scope: Scope | None = Field(None, description=_SCOPE)
 
 
-class UpdateArguments(ToolArguments):
-    id: Id
+class MemoryPatch(ToolArguments):
     text: Text | None = Field(None, description="New text.")
     category: Label | None = Field(None, description="New category.")
     importance: Share | None = Field(None, description="New importance.")
@@ -87,6 +86,10 @@ class UpdateArguments(ToolArguments):
     expires: Date | None = Field(None, description=f"New expiry; {_DATE}.")
     never_expires: bool = Field(False, description="Remove the expiry.")
     scope: Scope | None = Field(None, description=_SCOPE)
+
+
+class UpdateArguments(MemoryPatch):
+    id: Id
 
 
 class ListArguments(ToolArguments):

@@ -1,17 +1,19 @@
-"""/health: the process lives. /ready: a real query is answered."""
+"""/health: the process lives. /ready: a real query is answered. /metrics: numbers for monitoring."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from assay import __version__
-from assay.serve.http.context import context_of, encode_json, json_response
+from assay.serve.http.context import context_of, encode_json, json_response, needs
 
 router = APIRouter(tags=["health"])
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 READY_QUERY = "is the store ready?"
 
 
@@ -37,3 +39,16 @@ async def ready(request: Request) -> Response:
         }
 
     return json_response(await context.pool.run(lambda: encode_json(probe())))
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    dependencies=[needs("read")],
+    response_class=PlainTextResponse,
+)
+async def metrics(request: Request) -> Response:
+    """Requests and their times by route; times and outcomes of the steps of searches; the pool, the vector cache, the
+    store, the process."""
+    context = context_of(request)
+    return Response(await asyncio.to_thread(context.metrics.render), media_type=METRICS_TYPE)
