@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from assay.bench.workspace import Workspace, prepare
 from assay.config.load import load as load_pipeline
 from assay.engine.pipeline import Pipeline
 from assay.legs.beam import Beam
-from assay.legs.hierarchy.node_scores import score_by_nodes, score_by_rows
 from assay.legs.hierarchy.query_entities import QueryEntities
 from assay.legs.hierarchy.text_scorers import score_children
 from assay.legs.hierarchy.walk import Walk, walk_down
@@ -50,8 +49,11 @@ EXPANSIONS: dict[str, dict[str, Any]] = {
     "prefilter 3, top 2": {"expand": "top", "most": 2, "prefilter": 3},
     "prefilter 3, rerank, top 2": {"expand": "top", "most": 2, "prefilter": 3, "rerank": "late_interaction"},
 }
-Router = Literal["nodes", "maxpool"]
-ROUTERS: tuple[Router, ...] = ("nodes", "maxpool")
+ROUTERS: dict[str, dict[str, Any]] = {
+    "nodes": {"router": "nodes"},
+    "maxpool": {"router": "maxpool", "pool": 100},
+    "maxpool of all chunks": {"router": "maxpool", "pool": 0},
+}
 FOUND = ("flat-strong", "flat-strong-xlink", "hcr, maxpool", "hcr-margin, nodes", "hcr-margin, nodes, beam only")
 PARTS = ("walks", "rerank", "bridges", "found", "times")
 NAME = "routing"
@@ -86,7 +88,7 @@ def read_queries(folder: Path, workspace: Workspace) -> list[Evidence]:
 
 
 def measure_walks(
-    queries: Sequence[Evidence], workspace: Workspace, tree: TreeView, routers: Sequence[Router], rerank: bool
+    queries: Sequence[Evidence], workspace: Workspace, tree: TreeView, routers: Sequence[str], rerank: bool
 ) -> list[dict[str, Any]]:
     """One line for each router and expansion, with ε by level, children and scored chunks of each split.
 
@@ -100,10 +102,9 @@ def measure_walks(
             print(f"walks of {place} of {len(queries)} queries", flush=True)
         entities = QueryEntities.find(one.query, workspace.snapshot)
         for router in routers:
-            make = score_by_nodes if router == "nodes" else score_by_rows
-            scores = make(one.query, tree, weights, entities)
+            scores = Beam(**ROUTERS[router]).score_nodes(one.query, workspace.snapshot, tree, weights, entities)
             for name, settings in EXPANSIONS.items():
-                leg = Beam(router, **settings)
+                leg = Beam(**ROUTERS[router], **settings)
                 reranker = None
                 if leg.rerank:
                     if not rerank:
@@ -169,9 +170,9 @@ def make_pipelines() -> dict[str, Pipeline]:
     made = {"flat-strong": flat, "hybrid+rerank": hybrid, "flat-strong-xlink": load_pipeline("flat-strong-xlink")}
     for name in ("hcr", "hcr-margin"):
         pipeline = load_pipeline(name)
-        for router in ROUTERS:
+        for router, settings in ROUTERS.items():
             legs = tuple(
-                replace(plan, leg=replace(plan.leg, router=router)) if isinstance(plan.leg, Beam) else plan
+                replace(plan, leg=replace(plan.leg, **settings)) if isinstance(plan.leg, Beam) else plan
                 for plan in pipeline.legs
             )
             made[f"{name}, {router}"] = replace(pipeline, legs=legs)
@@ -187,7 +188,7 @@ def measure_times(queries: Sequence[Evidence], workspace: Workspace, rounds: int
     runs = {name: lambda i, p=pipeline: p.run(queries[i].query, snapshot) for name, pipeline in pipelines.items()}
     for router in ROUTERS:
         for name, settings in EXPANSIONS.items():
-            leg = Beam(router, **settings)
+            leg = Beam(**ROUTERS[router], **settings)
             runs[f"leg beam, {router}, {name}"] = lambda i, one=leg: one.find(queries[i].query, snapshot, 100)
     for run in runs.values():  # load models, fill caches of token codes
         for place in range(len(queries)):
@@ -227,7 +228,7 @@ def time_both(runs: dict[str, Callable[[int], Any]], count: int, rounds: int) ->
 
 
 def measure_world(
-    folder: Path, known: dict[str, Any], parts: Sequence[str], routers: Sequence[Router], rounds: int, most: int
+    folder: Path, known: dict[str, Any], parts: Sequence[str], routers: Sequence[str], rounds: int, most: int
 ) -> dict[str, Any]:
     """Measure some parts of a world; the others are kept as they are known."""
     with prepare(load(str(folder), "dev")) as workspace:

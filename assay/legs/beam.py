@@ -12,7 +12,13 @@ from assay.engine.checks import check_choice, check_number, check_whole
 from assay.engine.order import arrange, top
 from assay.errors import ConfigError, StoreError
 from assay.legs.hierarchy.bridges import Bridged, HopSettings, check_hops, follow_bridges
-from assay.legs.hierarchy.node_scores import ROUTERS, NodeScores, score_by_nodes, score_by_rows
+from assay.legs.hierarchy.node_scores import (
+    ROUTERS,
+    NodeScores,
+    score_by_found_rows,
+    score_by_nodes,
+    score_by_rows,
+)
 from assay.legs.hierarchy.query_entities import QueryEntities
 from assay.legs.hierarchy.row_scores import RowScoreColumns, score_rows
 from assay.legs.hierarchy.text_scorers import check_scorer, load_scorer, score_children
@@ -36,9 +42,10 @@ class Beam:
     expand = "top" the best `most`. P = path · s + (1 − path) · P of the parent; path = 1 forgets the path. `diversity`
     is λ of maximal marginal relevance among siblings; 0 turns it off. Then every chunk of the leaves is scored.
 
-    router = "maxpool" scores a node by its best chunk: it reads the scores of all chunks, so it bounds what a router
-    can do. router = "nodes" reads nodes only: the words and entities of their leaves and their centroids, or so many
-    `prototypes` where they are more than 0.
+    router = "maxpool" scores a node by its best chunk. With pool = 0 it reads the scores of all chunks, so it bounds
+    what a router can do; otherwise those of the best `pool` chunks by words and by vector, and a node without one of
+    them comes after the others. router = "nodes" reads nodes only: the words and entities of their leaves and their
+    centroids, or so many `prototypes` where they are more than 0.
 
     `hops` (0 to 2) follows bridges from the best `hop_seeds` chunks: entities that the query does not name. A chunk
     behind a bridge gets the part `via <entity>` (docs/hierarchy.md).
@@ -52,7 +59,7 @@ class Beam:
 
     router: Literal["maxpool", "nodes"] = "nodes"
     expand: Literal["margin", "top"] = "margin"
-    margin: float = 0.18
+    margin: float = 0.22
     most: int = 8
     prefilter: int = 0
     rerank: str = ""
@@ -60,6 +67,7 @@ class Beam:
     path: float = 1.0
     diversity: float = 0.0
     prototypes: int = 0
+    pool: int = 0
     hops: int = 0
     hop_seeds: int = 10
     hop_each: int = 2
@@ -78,6 +86,7 @@ class Beam:
         for name in ("rerank_weight", "path", "diversity", "hop_keep"):
             check_number(f"beam.{name}", getattr(self, name), 0.0, 1.0)
         check_whole("beam.prototypes", self.prototypes, 0)
+        check_whole("beam.pool", self.pool, 0)
         check_hops("beam", self.hops, self.hop_seeds, self.hop_each)
         if self.prefilter and self.expand == "top" and self.most > self.prefilter:
             raise ConfigError(
@@ -99,7 +108,7 @@ class Beam:
         tree = snapshot.tree()
         weights = ScoreWeights.make("beam", self.lexical, self.cosine, self.entity)
         entities = QueryEntities.find(query, snapshot)
-        scores = self._score_nodes(query, tree, weights, entities)
+        scores = self.score_nodes(query, snapshot, tree, weights, entities)
         reranker, notes = self._open_reranker(query, snapshot, tree, scores)
         walk = walk_down(tree, scores, self.expansion, reranker)
         rows, paths = _rows_of_leaves(tree, scores, walk)
@@ -127,10 +136,15 @@ class Beam:
         weight = self.rerank_weight if self.rerank else 0.0
         return Expansion(self.expand, self.margin, self.most, self.prefilter, weight, self.path, self.diversity)
 
-    def _score_nodes(self, query: Query, tree: TreeView, weights: ScoreWeights, entities: QueryEntities) -> NodeScores:
-        if self.router == "maxpool":
-            return score_by_rows(query, tree, weights, entities)
-        return score_by_nodes(query, tree, weights, entities, self.prototypes)
+    def score_nodes(
+        self, query: Query, snapshot: Snapshot, tree: TreeView, weights: ScoreWeights, entities: QueryEntities
+    ) -> NodeScores:
+        """What the router says of the nodes."""
+        if self.router == "nodes":
+            return score_by_nodes(query, tree, weights, entities, self.prototypes)
+        if self.pool:
+            return score_by_found_rows(query, snapshot, tree, weights, entities, self.pool)
+        return score_by_rows(query, tree, weights, entities)
 
     def _open_reranker(
         self, query: Query, snapshot: Snapshot, tree: TreeView, scores: NodeScores

@@ -16,6 +16,7 @@ from assay.legs.beam import Beam
 from assay.legs.bridge import Bridge
 from assay.legs.collapsed import Collapsed, find_nearest
 from assay.legs.hierarchy.query_entities import QueryEntities
+from assay.legs.hierarchy.weights import ScoreWeights
 from assay.protocols import Leg, Snapshot
 from assay.testing.contracts import check_leg
 from assay.testing.sample import sample_snapshot
@@ -24,7 +25,14 @@ from assay.where import parse
 from tests.legs.tree_store import make_backend, make_chunk, make_query, make_vectors
 
 WIDE = {"margin": 1.0, "most": 16}
-LEGS = (Beam("maxpool"), Beam("nodes"), Beam("nodes", path=0.5, hops=2), Beam(expand="top", most=2), Collapsed())
+LEGS = (
+    Beam("maxpool"),
+    Beam("maxpool", pool=5),
+    Beam("nodes"),
+    Beam("nodes", path=0.5, hops=2),
+    Beam(expand="top", most=2),
+    Collapsed(),
+)
 
 
 @pytest.fixture(scope="module")
@@ -237,3 +245,66 @@ def test_the_best_summaries_are_found_as_by_exact_products() -> None:
             places, cosines = find_nearest(vectors, query, count)
             assert places.tolist() == order[:count].tolist()
             assert cosines.tolist() == exact[order[:count]].tolist()
+
+
+def test_maxpool_over_found_rows_of_all_is_maxpool(view: Snapshot) -> None:
+    """With a pool that holds every chunk, each node has the score of its best chunk, and that chunk."""
+    tree = view.tree()  # type: ignore[attr-defined]
+    weights = ScoreWeights.make("beam", 2.0, 3.0, 2.0)
+    for number in (3, 8, 20):
+        for query in (make_query(number), make_query(number, where=parse('kind = "even"'))):
+            entities = QueryEntities.find(query, view)
+            every, found = (
+                leg.score_nodes(query, view, tree, weights, entities)
+                for leg in (Beam("maxpool"), Beam("maxpool", pool=1_000))
+            )
+            nodes = np.arange(tree.size)
+            assert found.read(nodes)[0] == pytest.approx(every.read(nodes)[0], abs=1e-3)  # cosines on a grid
+            assert found.best is not None
+            for node in np.flatnonzero(np.isfinite(every.score)).tolist():
+                below = every.rows_below(tree, node)
+                assert found.best[node] in below
+                assert every.rows is not None
+                assert every.rows.score_of(found.best[node : node + 1])[0] == pytest.approx(every.score[node], abs=1e-3)
+
+
+def test_a_node_without_found_rows_comes_after_the_others(view: Snapshot) -> None:
+    tree = view.tree()  # type: ignore[attr-defined]
+    query = make_query(3)
+    scores = Beam("maxpool", pool=2).score_nodes(
+        query, view, tree, ScoreWeights.make("beam", 2.0, 3.0, 2.0), QueryEntities.find(query, view)
+    )
+    values, _ = scores.read(np.arange(tree.size))
+    assert scores.best is not None
+    assert np.isfinite(values).all()
+    assert 0 < np.count_nonzero(scores.best >= 0) < tree.size
+    assert values[scores.best < 0].max() <= values[scores.best >= 0].min()
+
+
+def test_compound_words_of_a_query_are_entities(tmp_path: Path) -> None:
+    texts = [
+        "The ledger sable-loader is kept by Anna.",
+        "sable-loader writes to quill-outbox.",
+        "The loader of the ship is sable.",
+        "Ticket TKT-5320 is closed.",
+        *(f"Room {n} is painted." for n in range(20)),
+    ]
+    chunks = [Chunk(f"c{n:02d}", f"d{n}", text, 8) for n, text in enumerate(texts)]
+    backend = make_backend(tmp_path / "kb", chunks)
+    view = backend.snapshot()
+    try:
+        one = QueryEntities.find(Query("Who keeps sable-loader?"), view)
+        assert (one.names, view.ids(one.shared_rows).tolist()) == (("sable-loader",), ["c00", "c01"])
+        assert one.shares.tolist() == [1.0, 1.0]
+        two = QueryEntities.find(Query("Is tkt-5320 about sable-loader, or zorb-flax?"), view)
+        assert two.names == ("tkt-5320", "sable-loader")  # zorb-flax is nowhere
+        rare, common = np.log1p(24 / 1), np.log1p(24 / 2)
+        assert dict(zip(view.ids(two.shared_rows).tolist(), two.shares.tolist(), strict=True)) == pytest.approx(
+            {"c00": common / (rare + common), "c01": common / (rare + common), "c03": rare / (rare + common)}
+        )
+        tree = view.tree()
+        # A leaf has what one of its rows holds, not what several hold together.
+        assert two.share_of_leaves(tree).max() == pytest.approx(rare / (rare + common))
+        assert not QueryEntities.find(Query("self-made 2025-02-03"), view).names
+    finally:
+        backend.close()

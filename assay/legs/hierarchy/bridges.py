@@ -8,7 +8,6 @@ read as names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,7 @@ from assay.engine.checks import check_whole
 from assay.errors import ConfigError
 from assay.index.vectors import exact_scores
 from assay.legs.hierarchy.node_scores import contains
-from assay.legs.hierarchy.query_entities import QueryEntities
+from assay.legs.hierarchy.query_entities import QueryEntities, find_compounds
 from assay.legs.hierarchy.row_scores import find_bm25
 from assay.protocols import EntityPostings, Snapshot
 from assay.types import Floats, Query, Rows
@@ -32,9 +31,6 @@ MOST_POSTINGS = 256
 """Rows of one entity that are ranked; a more frequent entity is no bridge."""
 _WORDS = 0.6
 """The share of BM25 in the score of a chunk behind a bridge; the cosine has the rest."""
-
-
-_COMPOUND = re.compile(r"\b\w+(?:-\w+)+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +122,7 @@ class _BridgeFinder:
 
     def __init__(self, query: Query, snapshot: Snapshot, links: EntityPostings, named: QueryEntities) -> None:
         self._snapshot, self._links, self._named = snapshot, links, named
-        self._names = {links.name(int(entity)) for entity in named.numbers} | set(find_compounds(query.text))
+        self._names = {*named.names, *find_compounds(query.text)}
         self._query = replace(query, text=_remove_names(query.text, self._names))
         self._used = set(self._names)
 
@@ -205,12 +201,6 @@ class _BridgeFinder:
         for name in own:
             holds |= columns.get(name, np.zeros(len(rows))) > 0.0
         return scores, holds
-
-
-def find_compounds(text: str) -> list[str]:
-    """The compound words of a text that can be names (sable-loader, tkt-5320), folded, each once, in order."""
-    found = (match[0].lower() for match in _COMPOUND.finditer(text))
-    return list(dict.fromkeys(word for word in found if any(map(str.isalpha, word))))
 
 
 def _remove_names(text: str, names: Collection[str]) -> str:

@@ -1,7 +1,7 @@
 """The two routers: how well each node of the tree fits a query.
 
-maxpool  the best row below a node. Reads the scores of all rows, so it is a bound of what routing can do, not a
-         sublinear router; it also gives the scores of the rows.
+maxpool  the best row below a node. Over all rows it is a bound of what routing can do, not a sublinear router; it then
+         also gives the scores of the rows. Over the best rows of the word and the vector index it is as fast as they.
 nodes    what the nodes say: bounds of BM25 and the entities of their leaves, and centroids. Reads no row.
 """
 
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.legs.hierarchy.query_entities import QueryEntities
-from assay.legs.hierarchy.row_scores import RowScoreColumns, score_all_rows
+from assay.legs.hierarchy.row_scores import RowScoreColumns, score_all_rows, score_rows
 from assay.legs.hierarchy.weights import ScoreWeights
-from assay.protocols import TreeView
+from assay.protocols import Snapshot, TreeView
 from assay.types import Floats, Query, Rows
 from assay.where import Mask
 
@@ -28,12 +28,13 @@ HIDDEN = -np.inf
 class NodeScores:
     """Scores of nodes, and what they are made of, by scorer.
 
-    score       for every node; HIDDEN where the query may see no row below
+    score       for every node; HIDDEN where the query may see no row below, NaN where `unknown` gives it
     name        the scorer that gave it
-    cosine      the weighted cosines of nodes, which are added to `score`; a walk reads few nodes, so they are computed
-                when they are read
+    cosine      the weighted cosines of nodes, which are added to `score`
+    unknown     the scores of nodes that have none; like cosines they are computed when they are read: a walk reads few
     visible     the rows that the query may see, ascending; None: every live one
-    rows        the scores of these rows, where the router read them
+    rows        the scores of these rows, where the router read all of them
+    best        the best row that was found below each node, -1 where none was; None: not looked for
     """
 
     score: Floats
@@ -41,10 +42,15 @@ class NodeScores:
     cosine: Callable[[Rows], Floats] | None = None
     visible: Rows | None = None
     rows: RowScoreColumns | None = None
+    best: Rows | None = None
+    unknown: Callable[[Rows], Floats] | None = None
 
     def read(self, nodes: Rows) -> tuple[Floats, dict[str, Floats]]:
         """The scores of these nodes, and those of each scorer."""
         own = self.score[nodes]
+        if self.unknown is not None:
+            missing = np.isnan(own)
+            own[missing] = self.unknown(nodes[missing])
         if self.cosine is None:
             return own, {self.name: own}
         cosine = self.cosine(nodes)
@@ -88,6 +94,44 @@ def score_by_rows(query: Query, tree: TreeView, weights: ScoreWeights, entities:
     return NodeScores(score, "best row", None, rows.rows, rows)
 
 
+def score_by_found_rows(
+    query: Query, snapshot: Snapshot, tree: TreeView, weights: ScoreWeights, entities: QueryEntities, pool: int
+) -> NodeScores:
+    """The router `maxpool` over the best `pool` rows by words and by vector: a node scores what the best of them below
+    it scores. A node with none of them has the weighted cosine of its centroid, but not more than the worst of them."""
+    rows = find_rows(query, snapshot, pool)
+    of_rows = score_rows(query, snapshot, rows, weights, entities).score
+    least = float(of_rows.min(initial=1.0))
+    visible = _find_visible(query, tree)
+    score = np.full(tree.size, np.nan)
+    if visible is not None:
+        score[_hide_nodes(tree, visible) == HIDDEN] = HIDDEN
+    best = np.full(tree.size, -1, np.int64)
+    order = np.lexsort((-rows, of_rows))  # the last one that is written is the best one, or the smallest of equal ones
+    for leaf_of_row in (tree.leaf_of_row, tree.second_leaf_of_row):
+        nodes, places = leaf_of_row[rows[order]].astype(np.int64), order
+        while (inside := nodes >= 0).any():
+            nodes, places = nodes[inside], places[inside]
+            better = ~(of_rows[places] <= score[nodes])
+            score[nodes[better]], best[nodes[better]] = of_rows[places[better]], rows[places[better]]
+            nodes = tree.parent[nodes].astype(np.int64)
+
+    def score_others(nodes: Rows) -> Floats:
+        return np.minimum(weights.cosine * _find_cosines(query, tree, nodes, 0), least)
+
+    return NodeScores(score, "best row", None, visible, None, best, score_others)
+
+
+def find_rows(query: Query, snapshot: Snapshot, pool: int) -> Rows:
+    """The best rows by words and the best by vector, ascending, each once."""
+    found = [np.empty(0, np.int64)]
+    if query.text.strip() and "lexical" in snapshot.capabilities:
+        found.append(snapshot.lexical(query, pool).rows)
+    if query.vector is not None and "dense" in snapshot.capabilities:
+        found.append(snapshot.nearest(query, pool).rows)
+    return np.unique(np.concatenate(found))
+
+
 def score_by_nodes(
     query: Query, tree: TreeView, weights: ScoreWeights, entities: QueryEntities, prototypes: int = 0
 ) -> NodeScores:
@@ -104,11 +148,7 @@ def score_by_nodes(
     words[leaves] += weights.entity * entities.share_of_leaves(tree)[leaves]
     visible = _find_visible(query, tree)
     if visible is not None:
-        seen = np.zeros(tree.size, np.bool_)
-        seen[tree.leaf_of_row[visible]] = True
-        second = tree.second_leaf_of_row[visible]
-        seen[second[second >= 0]] = True
-        words[leaves[~seen[leaves]]] = HIDDEN
+        words[leaves] += _hide_nodes(tree, visible)[leaves]
     lift_maxima(words, tree)
 
     def find_cosines(nodes: Rows) -> Floats:
@@ -122,6 +162,15 @@ def _find_visible(query: Query, tree: TreeView) -> Rows | None:
     if query.where is None and query.scope is None and query.at is None:
         return None
     return np.flatnonzero(tree.visible(query))
+
+
+def _hide_nodes(tree: TreeView, visible: Rows) -> Floats:
+    """0 for the nodes above visible rows, HIDDEN for the others."""
+    column = np.full(tree.size, HIDDEN)
+    column[tree.leaf_of_row[visible]] = 0.0
+    second = tree.second_leaf_of_row[visible]
+    column[second[second >= 0]] = 0.0
+    return lift_maxima(column, tree)
 
 
 def _find_cosines(query: Query, tree: TreeView, nodes: Rows, prototypes: int) -> Floats:

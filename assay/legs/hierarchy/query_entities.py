@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.protocols import EntitySnapshot, Snapshot, TreeView
+from assay.protocols import EntityPostings, EntitySnapshot, Snapshot, TreeView
 from assay.types import Floats, Query, Rows
 
 _NO_ROWS = np.empty(0, np.int64)
+
+
+MOST_ROWS, LEAST_MOST, SHARE = 4_000, 16, 0.02
+"""A compound word in more rows than min(4,000, max(16, 2 % of all)) names nothing, as in the graph."""
+_COMPOUND = re.compile(r"\b\w+(?:-\w+)+\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryEntities:
     """The rows that hold an entity of the query, ascending, with the share of the entities' weight that each holds.
 
-    An entity weighs ln(1 + N / df). `numbers` are the entities, `owners` and `rows` their postings.
+    Entities are those of the graph, and compound words (sable-loader, tkt-5320), which the graph does not read as names
+    or leaves out because one row holds them. An entity weighs ln(1 + N / df). `names` has them all, `owners` and `rows`
+    their postings.
     """
 
-    numbers: Rows
+    names: tuple[str, ...]
     weights: Floats
     owners: Rows
     rows: Rows
@@ -29,18 +37,9 @@ class QueryEntities:
     @staticmethod
     def find(query: Query, snapshot: Snapshot) -> QueryEntities:
         """Look up the entities of a query; a store without cross-links has none."""
-        numbers = _NO_ROWS
         if query.text.strip() and "graph" in snapshot.capabilities and isinstance(snapshot, EntitySnapshot):
-            links = snapshot.entities()
-            numbers = links.query_entities(query.text)
-        if not len(numbers):
-            return QueryEntities(_NO_ROWS, np.empty(0), _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0))
-        weights = np.log1p(snapshot.size / np.maximum(links.frequency(numbers), 1))
-        weights = weights / weights.sum()
-        owners, rows = links.rows_of(numbers, query)
-        shared_rows, places = np.unique(rows, return_inverse=True)
-        shares = np.minimum(np.bincount(places, weights[owners], minlength=len(shared_rows)), 1.0)
-        return QueryEntities(numbers, weights, owners, rows, shared_rows, shares)
+            return _look_up(query, snapshot.size, snapshot.entities())
+        return _NONE
 
     def share_of(self, rows: Rows) -> Floats:
         """The share of each of these rows."""
@@ -50,12 +49,44 @@ class QueryEntities:
         return np.where(self.shared_rows[places] == rows, self.shares[places], 0.0)
 
     def share_of_leaves(self, tree: TreeView) -> Floats:
-        """For each node that is a leaf, the share of entities that its rows hold together; 0 for other nodes."""
-        held = np.zeros((len(self.numbers), tree.size), np.bool_)
-        for leaf_of_row in (tree.leaf_of_row, tree.second_leaf_of_row):
-            leaves = leaf_of_row[self.rows]
-            held[self.owners[leaves >= 0], leaves[leaves >= 0]] = True
+        """For each node that is a leaf, the largest share of one of its rows; 0 for other nodes. What several rows hold
+        together says nothing: a comparison names two things, and one row of the answer holds one of them."""
         shares = np.zeros(tree.size)
-        for weight, line in zip(self.weights.tolist(), held, strict=True):
-            shares += weight * line
-        return np.minimum(shares, 1.0)
+        for leaf_of_row in (tree.leaf_of_row, tree.second_leaf_of_row):
+            leaves = leaf_of_row[self.shared_rows]
+            np.maximum.at(shares, leaves[leaves >= 0], self.shares[leaves >= 0])
+        return shares
+
+
+_NONE = QueryEntities((), np.empty(0), _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0))
+
+
+def _look_up(query: Query, size: int, links: EntityPostings) -> QueryEntities:
+    numbers = links.query_entities(query.text)
+    names = [links.name(number) for number in numbers.tolist()]
+    owners, rows = links.rows_of(numbers, query)
+    frequency = links.frequency(numbers)
+    words = [word for word in find_compounds(query.text) if word not in names]
+    if words:
+        word_owners, word_rows = links.rows_of_terms(words, query)
+        counts = np.bincount(word_owners, minlength=len(words))
+        most = min(MOST_ROWS, max(LEAST_MOST, SHARE * size))
+        places = np.flatnonzero((counts > 0) & (counts <= most))
+        kept = np.isin(word_owners, places)
+        owners = np.concatenate([owners, len(names) + np.searchsorted(places, word_owners[kept])])
+        rows = np.concatenate([rows, word_rows[kept]])
+        frequency = np.concatenate([frequency, counts[places]])
+        names += [words[place] for place in places.tolist()]
+    if not names:
+        return _NONE
+    weights = np.log1p(size / np.maximum(frequency, 1))
+    weights = weights / weights.sum()
+    shared_rows, places = np.unique(rows, return_inverse=True)
+    shares = np.minimum(np.bincount(places, weights[owners], minlength=len(shared_rows)), 1.0)
+    return QueryEntities(tuple(names), weights, owners, rows, shared_rows, shares)
+
+
+def find_compounds(text: str) -> list[str]:
+    """The compound words of a text that can be names (sable-loader, tkt-5320), folded, each once, in order."""
+    found = (match[0].lower() for match in _COMPOUND.finditer(text))
+    return list(dict.fromkeys(word for word in found if any(map(str.isalpha, word))))

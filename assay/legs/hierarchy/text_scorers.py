@@ -76,14 +76,15 @@ def score_children(
         return None, (Note("degraded", f"beam.rerank did not run: {error.message}", cure=error.cure),)
 
     def represent(node: int) -> int:
+        if scores.best is not None and scores.best[node] >= 0:
+            return int(scores.best[node])
         rows = scores.rows
         if rows is not None:
             leaves = [scores.rows_below(tree, leaf) for leaf in _find_best_leaves(tree, scores.score, node)]
             below = np.unique(np.concatenate(leaves))
             return int(below[np.argmax(rows.score_of(below))])
-        below = scores.rows_below(tree, node)
         owners, prototypes, _ = tree.prototypes(np.array([node]))
-        return int(prototypes[0]) if len(owners) and scores.visible is None else int(below[0])
+        return int(prototypes[0]) if len(owners) and scores.visible is None else int(scores.rows_below(tree, node)[0])
 
     def rerank(nodes: Rows) -> Floats:
         rows = np.array([represent(int(node)) for node in nodes], np.int64)

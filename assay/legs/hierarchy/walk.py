@@ -61,8 +61,8 @@ class _Candidates:
 def walk_down(tree: TreeView, scores: NodeScores, rule: Expansion, rerank: Reranker | None = None) -> Walk:
     """Go from the root to the leaves. A node whose score is −∞ is never entered."""
     beam: dict[int, float] = {}
-    if tree.size and np.isfinite(scores.score[0]):
-        beam = {0: float(scores.read(np.zeros(1, np.int64))[0][0])}
+    if tree.size and np.isfinite(root := float(scores.read(np.zeros(1, np.int64))[0][0])):
+        beam[0] = root
     decisions: list[dict[str, Any]] = []
     for level in range(1, tree.depth + 1):
         candidates = _list_candidates(tree, scores, rule, beam)
