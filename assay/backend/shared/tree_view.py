@@ -118,7 +118,9 @@ class SnapshotTree:
         rows = np.concatenate([first, second])
         leaves = np.concatenate([self.leaf_of_row[first], self.second_leaf_of_row[second]])
         order = np.lexsort((rows, leaves))
-        return rows[order], np.searchsorted(leaves[order], np.arange(self.size + 1))
+        members = rows[order]
+        members.flags.writeable = False  # `rows` gives parts of it away
+        return members, np.searchsorted(leaves[order], np.arange(self.size + 1))
 
     @cached_property
     def leaf_ranges(self) -> tuple[Rows, Rows]:
@@ -133,7 +135,8 @@ class SnapshotTree:
     def rows(self, node: int) -> Rows:
         rows, start = self._members
         first, end = self.leaf_ranges
-        return np.unique(rows[start[first[node]] : start[end[node]]])
+        found: Rows = rows[start[first[node]] : start[end[node]]]
+        return found if end[node] - first[node] == 1 else np.unique(found)  # those of one leaf ascend, each once
 
     def visible(self, query: Query) -> Mask:
         return self.source.visible(query)
