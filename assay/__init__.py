@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         StoreBusy,
         StoreError,
     )
+    from assay.ingest.add_report import AddReport
     from assay.kb import KnowledgeBase, open
-    from assay.sync import AddReport
     from assay.types import Chunk
 
 __version__ = "0.1.0"
@@ -81,7 +81,7 @@ _MODULES = {
     **dict.fromkeys(("Answer", "Hit"), "assay.engine.answer"),
     **dict.fromkeys(("KnowledgeBase", "open"), "assay.kb"),
     **dict.fromkeys(("ChunkStep", "Degradation", "Span", "Status"), "assay.engine.trace"),
-    "AddReport": "assay.sync",
+    "AddReport": "assay.ingest.add_report",
     "Explanation": "assay.engine.explanation",
     "PackedContext": "assay.engine.context",
     "Answerability": "assay.engine.answerability",

@@ -29,6 +29,7 @@ from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
 from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
 from assay.index.tree.layout import TreeSettings
+from assay.ingest.add_report import AddReport, Event
 from assay.ingest.chunker import PROFILES, Profile
 from assay.ingest.date_bounds import resolve_range
 from assay.ingest.dates import parse_moment
@@ -36,13 +37,14 @@ from assay.ingest.records import parse_record
 from assay.ingest.triples import load_annotator
 from assay.protocols import Embedder
 from assay.store.contract import ChunkStore
-from assay.sync import RECORDS, AddReport, Event, Sync, default_name
+from assay.sync import RECORDS, Sync, default_name
 from assay.text.normalisation import sanitise_query
 from assay.types import Chunk, Progress, Query, Vector, Vectors
 from assay.upkeep import index_policy
 from assay.upkeep.annotate import annotate_store
 from assay.upkeep.changed_files import files_to_sync
 from assay.upkeep.inventory import export_lines
+from assay.upkeep.origin_paths import Origin, find_origin
 from assay.upkeep.reembed import fill_missing_vectors, move_to_model
 from assay.upkeep.tree_report import require_tree_backend
 from assay.util.closeable import Closeable
@@ -164,18 +166,21 @@ class KnowledgeBase(Closeable):
 
     def add(
         self,
-        what: str | Path | Iterable[Mapping[str, Any] | str],
+        what: str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any] | str],
         *,
         name: str | None = None,
         moved: bool = False,
+        exclude: Sequence[str] = (),
         on_event: Callable[[Event], None] = lambda _: None,
         progress: Progress = lambda *_: None,
         compact: bool | Literal["auto"] = "auto",
     ) -> AddReport:
-        """Bring a folder, a file, or records into the store; what is already there, unchanged, costs nothing.
+        """Bring a folder, a file, a record or several into the store; what is already there, unchanged, costs nothing.
 
         A folder is kept in step as a whole: files that vanished from it vanish from the store. Records are
         mappings with `text` (and `id`, `title`, `created`, `importance`, any metadata) or plain strings.
+        `exclude` has patterns in gitignore's syntax for paths to pass over; lasting ones belong into a file
+        `.assayignore`.
         `compact="auto"` builds the index of a folder or file before it returns, if enough has changed
         (`refresh_index`, as `assay add` does); records, which often come one by one, are indexed in the background.
         `True` always builds it, `False` leaves it to a later `optimize`.
@@ -185,9 +190,10 @@ class KnowledgeBase(Closeable):
             root = Path(what)
             if not root.exists():
                 raise StoreError(f"{root} does not exist", "name a folder or a file that is there")
-            report = sync.add_folder(root, name or default_name(root), moved)
+            report = sync.add_folder(root, name or default_name(root), moved, exclude)
         else:
-            records = ({"text": r} if isinstance(r, str) else r for r in what)
+            several = [what] if isinstance(what, Mapping) else what
+            records = ({"text": r} if isinstance(r, str) else r for r in several)
             report = sync.documents((parse_record(r) for r in records), name or RECORDS)
         if compact is True:
             self.optimize(progress)
@@ -429,6 +435,10 @@ class KnowledgeBase(Closeable):
             )
         many = f"{len(ids)} or more" if len(ids) == _MOST_IDS else f"{len(ids)}"
         raise StoreError(f"{many} chunks begin with {beginning!r}", f"say more: {', '.join(ids[:5])} …")
+
+    def origin(self, chunk: Chunk) -> Origin:
+        """The file that a chunk came from."""
+        return find_origin(chunk.doc_id, self.store.folders())
 
     def _remarks(self, view: StoreSnapshot) -> tuple[str, ...]:
         share = view.foreign_share

@@ -1,4 +1,6 @@
-"""Keeps a store in step with files: find, read, chunk, embed, commit. A file is stored whole or not at all.
+"""Keeps a store in step with files: find, read, chunk, embed, commit. A file is stored whole or not at all, except
+that a long one is committed in parts: if the run is interrupted, the next one reads the file again, finds those parts
+and embeds only the rest.
 
 Without embedding, reading and chunking dominate, so worker processes read a larger folder (`util.worker_pool`). Their
 results are taken in the order of the files, so the store is the same either way. A foreign format is always parsed in a
@@ -10,15 +12,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError, BadFile, Reason, StoreError
+from assay.ingest.add_report import AddReport, Event
 from assay.ingest.chunk_worker import ChunkSetup, FileTask
 from assay.ingest.chunker import Profile, chunk_document
 from assay.ingest.discovery import FoundFile, SkippedFile, classify_path, discover, normalise_name
 from assay.ingest.file_reader import FileEvents, read_files
+from assay.ingest.ignore_rules import reason_along
+from assay.ingest.origins import is_gone, is_store_file, is_under, origin_of
 from assay.ingest.triples import ChunkAnnotator
 from assay.store.contract import ChunkStore
 from assay.store.rows import FileState, encode_row
@@ -30,46 +35,12 @@ from assay.util.worker_pool import count_workers
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
 _BATCH_UNEMBEDDED = 8_192
+_PART = 2_048
+"""Chunks of one file that are committed together when it has more: what an interrupted run keeps of it."""
 RECORDS = "records"
 """The name of records that are added without one."""
 WORKER_FILES, WORKER_BYTES = 2, 4_000_000
 """New or resized files, and their bytes, from which starting worker processes pays."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Progress: one file is done. `done` of `total` files; `chunks` committed or pending so far."""
-
-    name: str
-    done: int
-    total: int
-    chunks: int
-
-
-@dataclass
-class AddReport:
-    """What an `add` did. `chunks_kept` were already there, unchanged; files under `problems` were skipped."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    chunks_added: int = 0
-    chunks_removed: int = 0
-    chunks_kept: int = 0
-    problems: list[tuple[str, Reason]] = field(default_factory=list)
-    ignored: list[tuple[str, str]] = field(default_factory=list)
-    version: int = 0
-
-    @property
-    def files(self) -> int:
-        return self.added + self.changed + self.unchanged
-
-    def __iadd__(self, other: AddReport) -> AddReport:
-        """Add what a later run did; the version is the later one."""
-        for name, value in vars(other).items():
-            setattr(self, name, value if name == "version" else getattr(self, name) + value)
-        return self
 
 
 @dataclass
@@ -100,34 +71,38 @@ class Sync:
         self._setup = ChunkSetup(profile, encode_row if self._plain else _identity)
         self._on_event = on_event
         self._batch = _BATCH_UNEMBEDDED if encode is None else _BATCH
+        self._part = _BATCH_UNEMBEDDED * 2 if encode is None else _PART
+        self._state = Event("", 0, 0, 0)
         self._pending: list[_PendingFile] = []
         self._pending_chunks = 0
         self.report = AddReport()
 
-    def add_folder(self, root: Path, name: str, moved: bool = False) -> AddReport:
-        """Make the store hold what a folder (or one file) holds: new, changed and vanished files alike."""
+    def add_folder(self, root: Path, name: str, moved: bool = False, exclude: Sequence[str] = ()) -> AddReport:
+        """Make the store hold what a folder (or one file) holds: new, changed and vanished files alike. Files that
+        match a pattern of `exclude`, or of an .assayignore file, are passed over."""
         self._claim(name, str(root.resolve()), moved)
         known = self._store.files(name)
         files: list[FoundFile] = []
         own = self._store_place(root)
-        for found in discover(root):
-            if own is not None and _is_store(found.path, own):
+        for found in discover(root, exclude):
+            if own is not None and is_store_file(found.path, own):
                 continue
             if isinstance(found, SkippedFile):
                 self._pass_over(found)
             else:
                 files.append(found)
-        tasks = [_task(file, _origin(name, file.name), known) for file in files]
+        tasks = [_task(file, origin_of(name, file.name), known) for file in files]
         sizes = [file.size for file in files]
         workers = self._worker_count(files, tasks, known)
         with contextlib.closing(read_files(tasks, sizes, self._setup, workers)) as contents:
             for done, (file, task, events) in enumerate(zip(files, tasks, contents, strict=True)):
+                self._state = Event(file.name, done, len(files), 0)
                 self._add_file(file, FileState(task.origin, name, task.known, file.size), events, task.origin in known)
-                self._on_event(Event(file.name, done + 1, len(files), self.report.chunks_added + self._pending_chunks))
+                self._show_progress(finished=1)
         self._commit()
-        seen = {_origin(name, file.name) for file in files}
-        unreadable = tuple(_origin(name, problem) for problem, _ in self.report.problems)
-        gone = [o for o in known if o not in seen and not _is_under(o, unreadable)]
+        seen = {origin_of(name, file.name) for file in files}
+        unreadable = tuple(origin_of(name, problem) for problem, _ in self.report.problems)
+        gone = [o for o in known if o not in seen and not is_under(o, unreadable)]
         if gone:
             with self._store.write(f"remove {len(gone)} files of {name}") as writer:
                 for origin in gone:
@@ -136,6 +111,11 @@ class Sync:
             self.report.chunks_removed += writer.deleted
         self.report.version = self._store.version()
         return self.report
+
+    def _show_progress(self, finished: int = 0, unqueued: int = 0) -> None:
+        """Report the file under way; `unqueued` are its chunks so far."""
+        chunks = self.report.chunks_added + self._pending_chunks + unqueued
+        self._on_event(replace(self._state, done=self._state.done + finished, chunks=chunks))
 
     def _pass_over(self, file: SkippedFile) -> None:
         """Report a file that is not read: a problem where it should have been, else one that was ignored."""
@@ -148,10 +128,11 @@ class Sync:
         """Bring one file of a known folder into step (`assay watch`)."""
         origin = folder if path == root else f"{folder}/{normalise_name(path.relative_to(root).as_posix())}"
         known = self._store.files(folder).get(origin)
-        found = classify_path(path, origin, root.resolve())
+        why = reason_along(root, path)
+        found = SkippedFile(path, origin, why) if why else classify_path(path, origin, root.resolve())
         if isinstance(found, FoundFile):
             self._add_alone(found, path, origin, folder, known)
-        elif isinstance(found, SkippedFile) and found.unreadable and not _is_gone(path):
+        elif isinstance(found, SkippedFile) and found.unreadable and not is_gone(path):
             self.report.problems.append((found.name, Reason(found.reason)))
         elif known is not None:
             with self._store.write(f"remove {origin}") as writer:
@@ -250,12 +231,15 @@ class Sync:
         spool = Spool(self._store.scratch)
         facts, live = before, dict[str, tuple[int, bytes]]()
         problem: Reason | None = None
+        warnings: list[str] = []
         try:
             for kind, content in events:
                 if kind == "problem":
                     problem = content
+                elif kind == "warning":
+                    warnings.append(content)
                 elif kind == "chunks":
-                    self._fill(spool, content if self._plain else self._annotate(content, live), live)
+                    self._fill(spool, content if self._plain else self._annotate(content, live), live, before)
                 elif is_known and content == before.hash:
                     self.report.unchanged += 1
                     return
@@ -266,9 +250,24 @@ class Sync:
             problem = error.reason
         if problem:
             spool.close()
+            self._undo_parts(before.origin, spool, live, is_known)
             self.report.problems.append((file.name, problem))
         else:
+            self.report.warnings += [(file.name, warning) for warning in warnings]
             self._queue(facts, spool, not is_known)
+
+    def _undo_parts(self, origin: str, spool: Spool, live: Mapping[str, Any], is_known: bool) -> None:
+        """Take back the committed parts of a file that turned out unreadable; what the store had before stays."""
+        new = [name for name in spool.committed if name not in live]
+        if not new:
+            return
+        with self._store.write(f"take back {origin}") as writer:
+            if is_known:
+                for name in new:
+                    writer.remove_chunk(name)
+            else:
+                writer.remove_file(origin)
+        self.report.chunks_removed += writer.deleted
 
     def _annotate(self, chunks: Sequence[Chunk], live: Mapping[str, tuple[int, bytes]]) -> Sequence[Chunk]:
         """Chunks with their triples; those of unchanged chunks come from the store."""
@@ -278,8 +277,15 @@ class Sync:
         known = {row.chunk.id: row.chunk.meta for row in self._store.rows(unchanged)}
         return [self._triples(chunk, known.get(chunk.id, {})) for chunk in chunks]
 
-    def _fill(self, spool: Spool, chunks: Sequence[Any], live: dict[str, tuple[int, bytes]]) -> None:
-        """Put rows, or chunks to be embedded, into a spool; chunks unchanged in the store keep their vectors."""
+    def _fill(
+        self,
+        spool: Spool,
+        chunks: Sequence[Any],
+        live: dict[str, tuple[int, bytes]],
+        file: FileState | None = None,
+    ) -> None:
+        """Put rows, or chunks to be embedded, into a spool; chunks unchanged in the store keep their vectors. A long
+        `file` is committed in parts."""
         if self._plain:
             spool.rows += chunks
         elif self._encode is None:
@@ -293,7 +299,24 @@ class Sync:
         spool.size += len(chunks)
         if len(spool.unembedded) >= _BATCH or spool.is_full:
             self._embed([spool])
+        elif self._encode is None and spool.size // _BATCH > (spool.size - len(chunks)) // _BATCH:
+            self._show_progress(unqueued=spool.size - spool.inserted)
+        if file is not None and not spool.unembedded and spool.count_uncommitted() >= self._part:
+            self._commit_part(file, spool)
         spool.spill()
+
+    def _commit_part(self, file: FileState, spool: Spool) -> None:
+        """Commit the rows of a long file that have come since its last part. Its hash stays empty until the file is
+        whole, so an interrupted run is taken up by the next one."""
+        rows = spool.uncommitted()
+        with contextlib.suppress(RefusedWrite):  # reported when the whole file is written
+            with self._store.write(f"add part of {file.origin}") as writer:
+                writer.put_file(replace(file, hash=""), rows, partial=True)
+            spool.committed += [row[0] for row, _ in rows]
+            spool.inserted += writer.inserted
+            self.report.chunks_added += writer.inserted
+            self.report.chunks_removed += writer.deleted
+        spool.mark_committed()
 
     def _embed(self, spools: Sequence[Spool]) -> None:
         """Embed the texts that still need vectors, those of many small files together: that keeps every core busy."""
@@ -304,12 +327,13 @@ class Sync:
             vectors = self._encode([text for _, _, text in part])
             for (spool, place, _), vector in zip(part, vectors, strict=True):
                 spool.vectors[place] = vector
+            self._show_progress(unqueued=sum(spool.size - spool.inserted for spool in spools))
         for spool in spools:
             spool.unembedded.clear()
 
     def _queue(self, facts: FileState, rows: Spool, is_new: bool) -> None:
         self._pending.append(_PendingFile(facts, rows, is_new))
-        self._pending_chunks += rows.size
+        self._pending_chunks += rows.size - rows.inserted
         if self._pending_chunks >= self._batch:
             self._commit()
 
@@ -339,7 +363,7 @@ class Sync:
         self.report.changed += sum(not one.is_new for one in pending)
         self.report.chunks_added += writer.inserted
         self.report.chunks_removed += writer.deleted
-        self.report.chunks_kept += writer.unchanged
+        self.report.chunks_kept += writer.unchanged - sum(one.rows.inserted for one in pending)
 
 
 def _identity(chunk: Chunk) -> Chunk:
@@ -349,35 +373,6 @@ def _identity(chunk: Chunk) -> Chunk:
 
 def _task(file: FoundFile, origin: str, known: Mapping[str, FileState]) -> FileTask:
     return FileTask(file.path, origin, known[origin].hash if origin in known else "")
-
-
-def _origin(folder: str, name: str) -> str:
-    """The document id of a found file: its path, with the name under which its folder was added in place of the
-    folder's own."""
-    _, slash, inside = name.partition("/")
-    return f"{folder}{slash}{inside}"
-
-
-def _is_under(origin: str, folders: tuple[str, ...]) -> bool:
-    """Is a file inside a folder that could not be read? Then its absence means nothing."""
-    return any(origin == place or origin.startswith(f"{place}/") for place in folders)
-
-
-def _is_store(path: Path, own: Path) -> bool:
-    """Is this the store, inside it, or the journal of one that is a single file?"""
-    journal = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal")
-    return journal or own in (path, *path.parents)
-
-
-def _is_gone(path: Path) -> bool:
-    """Is there no file of this name any more? A file that merely cannot be read is still there."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _describe(root: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -76,10 +76,15 @@ def split_names(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def query_text(query: str) -> str:
-    """The query itself, or standard input when it is `-`."""
-    if query != "-":
-        return query
+def query_argument(command: F) -> F:
+    """A question in one argument or in several: people forget the quotes."""
+    return click.argument("query", nargs=-1, required=True)(command)
+
+
+def query_text(words: Sequence[str]) -> str:
+    """The words of the query, or standard input when it is `-`."""
+    if list(words) != ["-"]:
+        return " ".join(words)
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 

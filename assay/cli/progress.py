@@ -15,7 +15,7 @@ from assay.cli.terminal import make_console, sanitize
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from assay.sync import Event
+    from assay.ingest.add_report import Event
 
 LOG_AFTER_S, LOG_EVERY_S = 5.0, 15.0
 
@@ -33,7 +33,7 @@ class ProgressBars:
         self._tasks: dict[str, TaskID] = {}
 
     def file(self, event: Event) -> None:
-        """Called after every file."""
+        """Called after every file, and now and then in a long one."""
         self._show("reading", event.done, event.total, f"{event.chunks:,} chunks · {sanitize(event.name)}")
 
     def step(self, task: str, done: int, total: int) -> None:
@@ -46,7 +46,7 @@ class ProgressBars:
 
     def _show(self, task: str, done: int, total: int | None, detail: str) -> None:
         if self._log is not None:
-            self._log.show(task, done, total)
+            self._log.show(task, done, total, detail)
             return
         if self._progress is None:
             self._progress = self._display.enter_context(_make_progress())
@@ -69,12 +69,13 @@ class ProgressLog:
         self._write, self._clock = write, clock
         self._due: dict[str, float] = {}
 
-    def show(self, task: str, done: int, total: int | None) -> None:
+    def show(self, task: str, done: int, total: int | None, detail: str = "") -> None:
         now = self._clock()
         if now < self._due.setdefault(task, now + LOG_AFTER_S):
             return
         self._due[task] = now + LOG_EVERY_S
-        self._write(f"{sanitize(task)}: {done:,}" + ("" if total is None else f" of {total:,}"))
+        of = "" if total is None else f" of {total:,}"
+        self._write(f"{sanitize(task)}: {done:,}{of}" + (f" · {detail}" if detail else ""))
 
 
 @contextlib.contextmanager

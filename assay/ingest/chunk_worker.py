@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from assay.errors import BadFile, MissingExtra
 from assay.ingest.chunker import Profile, chunk_documents
 from assay.ingest.discovery import hash_content, read_file
+from assay.ingest.fields import NOTES
 from assay.ingest.files import bad_file
 from assay.ingest.reader_limits import limit_memory, limit_time, text_limit, too_much_text
 from assay.types import Chunk, Document, Section
@@ -28,6 +29,8 @@ BATCH_DOCUMENTS, BATCH_CHARACTERS = 32, 1 << 19
 """A batch of documents ends at this number of documents or of characters."""
 GROUP, GROUP_BYTES = 64, 1 << 18
 """Files and bytes of one task, at most; a larger file is a task of its own."""
+MOST_WARNINGS = 20
+"""Different warnings about one file, at most."""
 
 
 class FileTask(NamedTuple):
@@ -67,7 +70,7 @@ def chunk_files(
     tasks: Sequence[FileTask], setup: ChunkSetup, on_file: Callable[[int], None] = lambda _: None
 ) -> Iterator[list[Event]]:
     """Yield the events of files, one after another, in parts: "hash" with a file's digest; then, unless that is known,
-    "chunks" with lists of chunks.
+    "chunks" with lists of chunks, and "warning" with what a reader had to guess.
 
     "problem" with a reason ends a file that cannot be read; its earlier events must then be dropped. `on_file` is
     called with the size of each file before it is read.
@@ -83,11 +86,15 @@ def chunk_files(
             if digest == task.known:
                 continue
             total = 0
+            warned: set[str] = set()
             for document in read_file(task.path, task.origin):
                 characters = _characters(document)
                 total += characters
                 if total > text_limit(length):
                     raise too_much_text(task.path, length)
+                new = [note for note in document.meta.get(NOTES, ()) if note not in warned]
+                warned.update(new := new[: MOST_WARNINGS - len(warned)])
+                events += [(number, "warning", note) for note in new]
                 events.append((number, "document", document))
                 documents, size = documents + 1, size + characters
                 if documents >= BATCH_DOCUMENTS or size >= BATCH_CHARACTERS:

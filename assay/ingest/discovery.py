@@ -1,9 +1,9 @@
 """Discovers files, detects changes, and reads files with guards.
 
 `discover` lists files in one fixed order and gives a reason for every file it skips. Hidden files and folders,
-`node_modules` and `__pycache__` are ignored without a reason. Links to files of the added folder are read; links out of
-it are not, and links to folders are not followed, so there are no loops. `read_file` turns every failure into an
-AssayError that names the file.
+`node_modules`, `__pycache__` and what an `.assayignore` names are skipped. Links to files of the added folder are read;
+links out of it are not, and links to folders are not followed, so there are no loops. `read_file` turns every failure
+into an AssayError that names the file.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from assay.errors import AssayError
 from assay.ingest.files import BLOCK, bad_file
+from assay.ingest.ignore_rules import IGNORE_FILE, IgnoreRules
 from assay.ingest.reader_limits import too_much_memory
 from assay.ingest.readers import READERS, has_reader, load_reader
 from assay.text.combining_marks import limit_marks
@@ -48,8 +49,12 @@ class SkippedFile:
     """The path could not be read, so its content is unknown; else it is of no supported kind."""
 
 
-def discover(root: Path) -> Iterator[FoundFile | SkippedFile]:
-    """Yield the files under a folder, or the one file, by name; names begin with the folder's own name."""
+FoundFolder = tuple[Path, str]
+
+
+def discover(root: Path, exclude: Sequence[str] = ()) -> Iterator[FoundFile | SkippedFile]:
+    """Yield the files under a folder, or the one file, by name; names begin with the folder's own name. `exclude` has
+    patterns in gitignore's syntax."""
     base = Path(os.path.abspath(root))
     try:
         base.stat()
@@ -59,38 +64,54 @@ def discover(root: Path) -> Iterator[FoundFile | SkippedFile]:
     name = normalise_name(base.name)
     real = base.resolve()
     # A stack, not recursion: folders may be nested deeper than the call stack.
-    stack: list[FoundFile | SkippedFile | tuple[Path, str]] = [
-        (base, name) if base.is_dir() else classify_path(base, name)
+    stack: list[tuple[FoundFile | SkippedFile | FoundFolder, IgnoreRules]] = [
+        ((base, name) if base.is_dir() else classify_path(base, name), IgnoreRules.excluding(base, exclude))
     ]
     while stack:
-        item = stack.pop()
+        item, rules = stack.pop()
         if isinstance(item, tuple):
-            stack.extend(reversed(_list_folder(*item, real)))
+            inside = rules.enter(item[0])
+            stack.extend((found, inside) for found in reversed(_list_folder(*item, real, inside)))
         else:
             yield item
 
 
-def _list_folder(folder: Path, name: str, root: Path) -> list[FoundFile | SkippedFile | tuple[Path, str]]:
+def _list_folder(
+    folder: Path, name: str, root: Path, rules: IgnoreRules
+) -> list[FoundFile | SkippedFile | FoundFolder]:
     """Return the content of a folder, by name: files, skipped paths, and (path, name) of folders."""
     try:
-        entries = sorted((normalise_name(entry), entry) for entry in os.listdir(folder) if not entry.startswith("."))
+        entries = sorted((normalise_name(entry), entry) for entry in os.listdir(folder) if entry != IGNORE_FILE)
     except OSError as error:
         return [SkippedFile(folder, name, f"the folder cannot be read: {error.strerror}", unreadable=True)]
     prefix = f"{name}/" if name else ""
-    items: list[FoundFile | SkippedFile | tuple[Path, str]] = []
+    items: list[FoundFile | SkippedFile | FoundFolder] = []
     last = None
     for plain, entry in entries:
         path = folder / entry
         if plain == last:
             reason = "another file here has the same name in other Unicode characters"
             items.append(SkippedFile(path, prefix + plain, reason))
-        elif plain not in IGNORED_FOLDERS:
-            items.append(classify_path(path, prefix + plain, root))
+        elif entry.startswith(".") or plain in IGNORED_FOLDERS:
+            reason = "hidden" if entry.startswith(".") else f"always passed over ({plain})"
+            items.append(SkippedFile(path, prefix + plain, reason))
+        else:
+            items.append(_apply_rules(classify_path(path, prefix + plain, root), rules))
         last = plain
     return items
 
 
-def classify_path(path: Path, name: str, root: Path | None = None) -> FoundFile | SkippedFile | tuple[Path, str]:
+def _apply_rules(
+    found: FoundFile | SkippedFile | FoundFolder, rules: IgnoreRules
+) -> FoundFile | SkippedFile | FoundFolder:
+    """What was found, or that it is passed over by a pattern."""
+    is_folder = isinstance(found, tuple)
+    path, name = found if isinstance(found, tuple) else (found.path, found.name)
+    why = rules.reason(path, is_folder)
+    return SkippedFile(path, name + "/" * is_folder, why) if why else found
+
+
+def classify_path(path: Path, name: str, root: Path | None = None) -> FoundFile | SkippedFile | FoundFolder:
     """Return a file to read, a folder to list, or a skipped path; a link must stay inside `root`, without links."""
     try:
         is_link = path.is_symlink()

@@ -47,24 +47,39 @@ class DocumentFields:
 
 
 def parse_fields(
-    fields: Mapping[Any, Any], *, strict_created: bool = False, notes: tuple[str, ...] = ()
+    fields: Mapping[Any, Any], *, strict_created: bool = False, lenient: bool = False, notes: tuple[str, ...] = ()
 ) -> DocumentFields:
     """Read fields as the table above says; BadRecord names the field that cannot be read.
 
     A date that cannot be read stays in the metadata as text, with a note; with `strict_created` a bad `created` is an
-    error, because the author of a record can correct it.
+    error, because the author of a record can correct it. With `lenient` a field that cannot be read is left out, with a
+    note: a page is worth more than its fields.
     """
     values = {str(key).strip().lower(): value for key, value in fields.items()}
     created, date_field, date_notes = _parse_created(values, strict_created)
     # A `created` that is no date stays in the metadata; a date is stored in the document.
-    meta = _collect_metadata(fields, _OWN | {date_field} if date_field == "created" else _OWN)
+    own = _OWN | {date_field} if date_field == "created" else _OWN
+    refused: list[str] = []
+    try:
+        importance = _parse_importance(values.get("importance"))
+    except BadRecord as error:
+        if not lenient:
+            raise
+        importance = 1.0
+        refused.append(f"front matter: {error.message}; {error.cure}")
+    meta = _collect_metadata(fields, own)
+    if len(meta) > MOST_FIELDS:
+        if not lenient:
+            raise BadRecord(f"more than {MOST_FIELDS} metadata fields", "keep the ones you search by")
+        meta = dict(list(meta.items())[:MOST_FIELDS])
+        refused.append(f"front matter: only the first {MOST_FIELDS} fields were read")
     if tags := _parse_tags(values.get("tags")):
         meta["tags"] = tags
     if lang := _parse_language(values.get("lang") or values.get("language")):
         meta["lang"] = lang
-    if all_notes := (*notes, *date_notes):
+    if all_notes := (*notes, *date_notes, *refused):
         meta[NOTES] = list(all_notes)
-    return DocumentFields(_parse_title(values.get("title")), created, _parse_importance(values.get("importance")), meta)
+    return DocumentFields(_parse_title(values.get("title")), created, importance, meta)
 
 
 _OWN = frozenset({"title", "importance", "tags", "lang"})  # stored elsewhere, so they are not copied
@@ -134,7 +149,7 @@ def _collect_metadata(fields: Mapping[Any, Any], own: frozenset[str]) -> dict[st
         if storable is not None:
             meta[f"field_{name}" if name in RESERVED else name] = storable
             if len(meta) > MOST_FIELDS:
-                raise BadRecord(f"more than {MOST_FIELDS} metadata fields", "keep the ones you search by")
+                break
     return meta
 
 

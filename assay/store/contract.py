@@ -70,8 +70,11 @@ class ChunkWriter(Protocol):
 
     def put_folder(self, name: str, root: str) -> None: ...
     def remove_folder(self, name: str) -> bool: ...
-    def put_file(self, facts: FileState, rows: Iterable[tuple[StoredRow, Vector | None]]) -> None:
-        """Make a file's live chunks exactly these. IdInUse when another file has a live chunk of the same id."""
+    def put_file(
+        self, facts: FileState, rows: Iterable[tuple[StoredRow, Vector | None]], partial: bool = False
+    ) -> None:
+        """Make a file's live chunks exactly these; `partial` leaves its other live chunks as they are. IdInUse when
+        another file has a live chunk of the same id."""
         ...
 
     def remove_file(self, origin: str) -> None: ...

@@ -32,6 +32,21 @@ class Spool:
         self.unembedded: list[tuple[int, str]] = []
         self._file: IO[bytes] | None = None
         self.size = 0
+        self.committed: list[str] = []
+        """The ids of rows that are in the store already: those of the committed parts of a long file."""
+        self.inserted = 0
+        """How many of them were new to the store."""
+        self._first_uncommitted = 0
+
+    def count_uncommitted(self) -> int:
+        return len(self.rows) - self._first_uncommitted
+
+    def uncommitted(self) -> list[tuple[StoredRow, Vector | None]]:
+        """The rows in memory that belong to no committed part, with their vectors."""
+        return [(self.rows[i], self.vectors.get(i)) for i in range(self._first_uncommitted, len(self.rows))]
+
+    def mark_committed(self) -> None:
+        self._first_uncommitted = len(self.rows)
 
     @property
     def is_full(self) -> bool:
@@ -48,7 +63,7 @@ class Spool:
                 part = [(row, self.vectors.get(start + i)) for i, row in enumerate(self.rows[start : start + _BLOCK])]
                 pickle.dump(part, self._file, pickle.HIGHEST_PROTOCOL)
             self._file.flush()
-        self.rows, self.vectors = [], {}
+        self.rows, self.vectors, self._first_uncommitted = [], {}, 0
 
     def __iter__(self) -> Iterator[tuple[StoredRow, Vector | None]]:
         if self._file is not None:

@@ -45,8 +45,9 @@ class SqliteWriter:
     def put_folder(self, name: str, root: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO source VALUES (?, ?)", (name, root))
 
-    def put_file(self, file: FileState, rows: Iterable[tuple[StoredRow, Vector | None]]) -> None:
-        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, missing ones die."""
+    def put_file(self, file: FileState, rows: Iterable[tuple[StoredRow, Vector | None]], partial: bool = False) -> None:
+        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, missing ones die unless
+        this is only a part of the file."""
         live = {
             name: (seq, digest)
             for name, seq, digest in self._db.execute(
@@ -54,6 +55,11 @@ class SqliteWriter:
             )
         }
         count = self._update(file.origin, rows, live) if live or self._dim else self._insert_all(file.origin, rows)
+        if partial:
+            count += len(live)
+        else:
+            for seq, _ in live.values():
+                self._delete(seq)
         self._db.execute(
             "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?)",
             (file.origin, file.folder, file.hash, file.size, count),
@@ -62,7 +68,7 @@ class SqliteWriter:
     def _update(
         self, origin: str, rows: Iterable[tuple[StoredRow, Vector | None]], live: dict[str, tuple[int, bytes]]
     ) -> int:
-        """Compare rows with the live ones of a file; how many rows."""
+        """Compare rows with the live ones of a file and leave the others in `live`; how many rows."""
         count = 0
         for row, vector in rows:
             count += 1
@@ -75,8 +81,6 @@ class SqliteWriter:
             if seq:
                 self._delete(seq)
             self._insert(row, origin, vector)
-        for seq, _ in live.values():
-            self._delete(seq)
         return count
 
     def _insert_all(self, origin: str, rows: Iterable[tuple[StoredRow, Vector | None]]) -> int:

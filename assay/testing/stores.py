@@ -97,6 +97,9 @@ def _random_operation(rng: random.Random, dense: bool) -> Operation:
     facts = FileState(origin, origin.partition("/")[0], str(rng.random()), chosen)
     choices: list[Operation] = [
         lambda writer: writer.put_file(facts, [(encode_row(c), v) for c, v in zip(chunks, vectors, strict=True)]),
+        lambda writer: writer.put_file(
+            facts, [(encode_row(c), v) for c, v in zip(chunks, vectors, strict=True)], partial=True
+        ),
         lambda writer: [writer.put(c, v, origin) for c, v in zip(chunks, vectors, strict=True)],
         lambda writer: writer.remove_file(origin),
         lambda writer: writer.remove_chunk(f"c{chosen:03d}"),
@@ -106,7 +109,7 @@ def _random_operation(rng: random.Random, dense: bool) -> Operation:
         lambda writer: writer.tag("here", 0),
         lambda writer: writer.set("backups", [str(chosen)]),
     ]
-    return rng.choice(choices[:3] * 3 + choices)
+    return rng.choice(choices[:4] * 3 + choices)
 
 
 class _RolledBack(Exception):

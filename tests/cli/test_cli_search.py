@@ -28,11 +28,13 @@ def test_the_plain_view_of_an_answer(run: Run, made_store: Path) -> None:
         steady(result.stdout)
         == """\
   1 Signing keys › Rotation                                                    2025-03-01 · d33snci6
+    handbook/keys.md
     0.5000  bm25 #1 .0164 × normalise 30.5
     Rotate the signing key every ninety days. Run `keyctl rotate`, check the audit log, and announce
     it.
 
   2 Signing keys › Storage                                                     2025-03-01 · mt5wemhq
+    handbook/keys.md
     0.4919  bm25 #2 .0161 × normalise 30.5
     The signing key lives in JINA_API_KEY. Never commit it.
 
@@ -81,7 +83,7 @@ def test_one_line_per_result_and_warnings_elsewhere(run: Run, made_store: Path) 
     result = run("search", "signing key", "--store", made_store, "-q")
     rows = [line.split("\t") for line in result.stdout.splitlines()]
     assert [row[0] for row in rows] == ["1", "2", "3"]
-    assert all(len(row) == 4 for row in rows)
+    assert [row[4] for row in rows] == ["handbook/keys.md", "handbook/keys.md", "handbook/evil.txt"]
     assert result.stderr.startswith("degraded: dense skipped: ")
 
 

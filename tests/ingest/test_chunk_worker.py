@@ -13,11 +13,12 @@ import pytest
 from processes import helpers_of
 
 from assay import sync
+from assay.ingest.add_report import Event
 from assay.ingest.chunk_worker import BLOCK, GROUP, GROUP_BYTES, ChunkSetup, FileTask, chunk_files, group_tasks
 from assay.ingest.chunker import PROFILES
 from assay.store.rows import StoredRow, encode_row
 from assay.store.sqlite import SqliteStore
-from assay.sync import Event, Sync
+from assay.sync import Sync
 from assay.types import Chunk
 
 DEFAULT = PROFILES["default"]
@@ -64,7 +65,9 @@ def test_the_store_is_the_same(folder: Path, tmp_path: Path, monkeypatch: pytest
     assert [name for name, _ in parallel.report.problems] == ["notes/30-broken.docx"]
     assert parallel.report.chunks_added > BLOCK
     assert content(tmp_path / "serial") == content(tmp_path / "parallel")
-    assert [event.done for event in events] == list(range(1, 63))
+    done = [event.done for event in events]  # a long file reports more than once
+    assert done == sorted(done)
+    assert sorted(set(done)) == list(range(1, 63))
     assert [event.name for event in events] == sorted(event.name for event in events)
 
 

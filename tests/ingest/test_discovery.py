@@ -51,7 +51,12 @@ def test_the_name_does_not_depend_on_how_the_folder_is_written(tmp_path, monkeyp
 def test_hidden_things_and_tool_folders_are_passed_over(tmp_path):
     make(tmp_path / "d", ".git/a.md", ".hidden.md", "node_modules/x/README.md", "__pycache__/a.txt", "a.md")
     assert found(tmp_path / "d") == ["d/a.md"]
-    assert skipped(tmp_path / "d") == {}
+    assert skipped(tmp_path / "d") == {
+        "d/.git": "hidden",
+        "d/.hidden.md": "hidden",
+        "d/__pycache__": "always passed over (__pycache__)",
+        "d/node_modules": "always passed over (node_modules)",
+    }
 
 
 def test_what_nobody_reads_is_said(tmp_path):

@@ -204,3 +204,62 @@ def test_any_bytes_after_a_header_are_a_mail(tmp_path_factory, content):
     path.write_bytes(b"From a\nSubject: s\nContent-Type: text/html\n" + content)
     for document in read_file(path, "a.mbox"):
         f"{document.id} {document.title} {document.meta} {document.sections}".encode()
+
+
+# -- attachments
+
+
+def mail_with(*attachments, subject="Minutes"):
+    message = EmailMessage()
+    message["Subject"] = subject
+    message["From"] = "ada@example.org"
+    message["Date"] = "Sun, 01 Jun 2025 02:00:00 +0200"
+    message.set_content("See the files.\n")
+    for name, content in attachments:
+        message.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
+    return message
+
+
+def test_attachments_are_documents_of_their_own(read):
+    table = b"pump,state\nnorth,leaking\n"
+    mail, notes, row = read(mail_with(("notes.md", b"# Pump\nIt leaks."), ("pumps.csv", table)).as_bytes())
+    assert mail.sections[0].text == "See the files."
+    assert mail.meta["attachments"] == ["notes.md", "pumps.csv"]
+    assert (notes.id, notes.title) == ("mail/a.eml#attachments/notes.md", "Pump")
+    assert notes.created == mail.created == JUNE
+    assert notes.meta["attachment"] == "notes.md"
+    assert notes.meta["mail"] == "Minutes"
+    assert row.id.startswith("mail/a.eml#attachments/pumps.csv#")
+    assert "leaking" in row.sections[0].text
+
+
+def test_an_attachment_that_cannot_be_read_costs_a_note(read):
+    (mail,) = read(mail_with(("report.pdf", b"not a PDF at all"), ("photo.png", b"\x89PNG")).as_bytes())
+    (note,) = mail.meta["reader_notes"]
+    assert note.startswith("attachment report.pdf: is something else, not a PDF")
+    assert "/tmp" not in note
+
+
+def test_hostile_names_and_equal_names(read):
+    documents = read(mail_with(("../../etc/passwd.txt", b"one"), ("passwd.txt", b"two"), ("..", b"x")).as_bytes())
+    assert [d.id for d in documents[1:]] == [
+        "mail/a.eml#attachments/passwd.txt",
+        "mail/a.eml#attachments/passwd.txt~2",
+    ]
+    assert [d.title for d in documents[1:]] == ["passwd.txt", "passwd.txt"]
+
+
+def test_mails_in_mails_end_somewhere(read):
+    inner = mail_with(subject="0").as_bytes()
+    for level in range(1, 7):
+        inner = mail_with((f"{level}.eml", inner), subject=str(level)).as_bytes()
+    documents = read(inner)
+    assert [d.title for d in documents] == ["6", "5", "4", "3"]
+    assert "3 mails deep" in documents[-1].meta["reader_notes"][0]
+
+
+def test_a_mailbox_reads_attachments(read):
+    box = b"From x Sun\n" + mail_with(("notes.txt", b"north pump")).as_bytes() + b"\n"
+    mail, notes = read(box, "a.mbox")
+    assert notes.id == f"{mail.id}#attachments/notes.txt"
+    assert notes.sections[0].text == "north pump"

@@ -139,19 +139,42 @@ def test_what_is_not_text_is_refused(read, content, reason, name):
         ("a: !!python/object/apply:os.system [id]", "not YAML, line 2"),
     ],
 )
-def test_broken_front_matter_names_the_line(read, front, reason):
-    with pytest.raises(BadFile, match=reason):
-        read(f"---\n{front}\n---\ntext")
+def test_broken_front_matter_costs_a_note_not_the_page(read, front, reason):
+    (document,) = read(f"---\n{front}\n---\ntext below")
+    (note,) = document.meta["reader_notes"]
+    assert reason in note
+    assert document.sections[-1].text.endswith("text below")
+    assert document.importance == 1.0
+
+
+def test_the_words_of_broken_front_matter_stay_in_the_text(read):
+    (document,) = read("---\ntitle: Kiln: cleaning\n---\n# Kiln\ntext")
+    assert [s.text for s in document.sections] == ["title: Kiln: cleaning", "text"]
+    assert document.title == "Kiln"
+
+
+def test_one_bad_field_leaves_the_others(read):
+    (document,) = read("---\ntitle: T\nimportance: 3\nteam: ops\n---\ntext")
+    assert (document.title, document.meta["team"]) == ("T", "ops")
+
+
+def test_more_fields_than_are_kept(read):
+    fields = "\n".join(f"f{n}: {n}" for n in range(600))
+    (document,) = read(f"---\n{fields}\n---\ntext")
+    assert document.meta["f499"] == 499
+    assert "f500" not in document.meta
+    assert "only the first 500" in document.meta["reader_notes"][0]
 
 
 def test_broken_toml_names_the_line(read):
-    with pytest.raises(BadFile, match="not TOML, line 3"):
-        read("+++\na = 1\nb = = 2\n+++\n")
+    (document,) = read("+++\na = 1\nb = = 2\n+++\nText.")
+    assert "not TOML, line 3" in document.meta["reader_notes"][0]
 
 
-def test_unclosed_front_matter_is_an_error_when_it_has_fields(read):
-    with pytest.raises(BadFile, match="never closes"):
-        read("---\ntitle: T\n\nText.\n")
+def test_unclosed_front_matter_is_noted_when_it_has_fields(read):
+    (document,) = read("---\ntitle: T\n\nText.\n")
+    assert "never closes" in document.meta["reader_notes"][0]
+    assert document.sections[0].text == "title: T\n\nText."
 
 
 @pytest.mark.parametrize("content", ["---\nA rule, then text.\n", "---\n\nText\n\n---\n\nMore", "---\n- a\n- b\n---\n"])

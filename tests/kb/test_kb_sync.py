@@ -12,10 +12,14 @@ from counting import Hashing
 from disks import as_nobody, open_to_all
 
 import assay
-from assay import embed
-from assay.errors import BadRecord, StoreError
+from assay import embed, sync
+from assay.errors import BadRecord, Reason, StoreError
+from assay.ingest.add_report import Event
+from assay.ingest.discovery import discover
 from assay.kb import KnowledgeBase
 from assay.store import spool
+from assay.store.rows import FileState, encode_row
+from assay.types import Chunk
 
 
 @pytest.fixture
@@ -341,7 +345,8 @@ def test_a_store_inside_its_folder(tmp_path: Path, how: str) -> None:
 
 
 def test_a_file_of_many_chunks(base: KnowledgeBase, tmp_path: Path) -> None:
-    """More than fits into memory at once: one commit, whole; when a late line is bad, the old state stays, whole."""
+    """More than fits into memory at once: a commit for a part and one for the rest; when a late line is bad, the old
+    state stays, whole."""
     path = tmp_path / "big.jsonl"
     count = spool.MAX_ROWS_IN_MEMORY + 2_500
 
@@ -356,13 +361,13 @@ def test_a_file_of_many_chunks(base: KnowledgeBase, tmp_path: Path) -> None:
     versions = base.store.version()
     report = base.add(path, compact=False)
     assert (report.chunks_added, report.chunks_kept) == (count - 100, 100)
-    assert report.version == versions + 1
+    assert report.version == versions + 2
     assert base.store.count_since(0) == count
     with path.open("a") as file:
         file.write("this is not JSON\n")
     report = base.add(path, compact=False)
     assert len(report.problems) == 1
-    assert report.version == versions + 1
+    assert report.version == versions + 2
     fill("portal", 50)
     report = base.add(path, compact=False)
     assert (report.chunks_added, report.chunks_removed) == (50, count)
@@ -406,6 +411,61 @@ def test_only_what_changed_is_embedded(tmp_path: Path, model: Hashing) -> None:
             for text in (text_of(0, sections=1), "gateway invoice holiday"):
                 check_nearest(base, model, text)
             base.optimize(force=True)
+
+
+def test_an_interrupted_long_file_goes_on(tmp_path: Path, model: Hashing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the middle of one long file keeps its committed parts, and the next run embeds only the rest."""
+    monkeypatch.setattr(sync, "_BATCH", 16)
+    monkeypatch.setattr(sync, "_PART", 64)
+    path = tmp_path / "long.jsonl"
+    path.write_text("".join(json.dumps({"id": n, "text": f"entry {n} of the log"}) + "\n" for n in range(300)))
+    seen: list[int] = []
+
+    def stop(event: Event) -> None:
+        seen.append(event.chunks)
+        if event.chunks >= 200:
+            raise KeyboardInterrupt
+
+    with assay.open(tmp_path / "kb", embedder="hashing") as base:
+        with pytest.raises(KeyboardInterrupt):
+            base.add(path, on_event=stop)
+        assert seen == sorted(seen)
+        assert len(seen) > 5
+        kept = sum(1 for _ in base.chunks())
+        assert kept % 64 == 0
+        assert kept >= 128
+        assert len(base.search("entry 3 of the log", pipeline="dense", k=5)) == 5
+        model.texts.clear()
+        report = base.add(path)
+        assert len(model.texts) <= 300 - kept
+        assert (report.chunks_added, report.chunks_kept, report.files) == (300 - kept, kept, 1)
+        assert base.add(path).unchanged == 1
+        assert base.store.rows_without_vector() == []
+
+
+def test_a_long_file_that_fails_late_leaves_nothing(
+    base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_BATCH_UNEMBEDDED", 16)
+    path = tmp_path / "long.txt"
+    path.write_text("x")
+
+    def parts(lines: int, fails: bool) -> Iterator[tuple[str, object]]:
+        yield "hash", f"{lines}{fails}"
+        for number in range(lines):
+            yield "chunks", [encode_row(Chunk(f"c{number}", "long.txt", f"{lines} text {number}", 2))]
+        if fails:
+            yield "problem", Reason("changed while it was read")
+
+    file = next(iter(discover(path)))
+    facts = FileState("long.txt", "long.txt", "", 1)
+    for known, lines, fails, left in ((False, 100, True, 0), (False, 40, False, 40), (True, 100, True, 40)):
+        run = base.sync()
+        run._add_file(file, facts, parts(lines, fails), known)
+        run._commit()
+        assert sum(1 for _ in base.chunks()) == left
+        assert run.report.chunks_added - run.report.chunks_removed == (0 if fails else lines)
+        assert len(run.report.problems) == fails
 
 
 def check_nearest(base: KnowledgeBase, model: Hashing, text: str) -> None:

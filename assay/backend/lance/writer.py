@@ -56,9 +56,9 @@ class LanceWriter:
             self.facts["source", name] = None
         return known
 
-    def put_file(self, file: FileState, rows: Iterable[tuple[StoredRow, Vector | None]]) -> None:
+    def put_file(self, file: FileState, rows: Iterable[tuple[StoredRow, Vector | None]], partial: bool = False) -> None:
         known = self._known
-        if file.origin in self._put:  # twice in one transaction: the second counts
+        if file.origin in self._put and not partial:  # twice in one transaction: the second counts
             for replaced in [row for row in self.rows if row["origin"] == file.origin and self._is_new(row)]:
                 self._discard(replaced)
         self._put.add(file.origin)
@@ -66,6 +66,12 @@ class LanceWriter:
         count = 0
         for row, vector in rows:
             count += 1
+            new = self.rows[self._new[row[0]]] if partial and row[0] in self._new else None
+            if new is not None and new["origin"] == file.origin:  # of an earlier part in this transaction
+                if new["facts"] == row[-1]:
+                    self.unchanged += 1
+                    continue
+                self._discard(new)
             place = live.pop(row[0], -1)
             if place >= 0 and known.facts[place] == row[-1]:
                 self.unchanged += 1
@@ -75,9 +81,10 @@ class LanceWriter:
             if place >= 0:
                 self._delete(place)
             self._insert(row, file.origin, vector)
-        for place in live.values():
+        for place in () if partial else live.values():
             self._delete(place)
-        self.facts["file", file.origin] = [file.folder, file.hash, file.size, count]
+        total = count + len(live) if partial else count
+        self.facts["file", file.origin] = [file.folder, file.hash, file.size, total]
 
     def remove_file(self, origin: str) -> None:
         for place in list(self._of(self._known.by_origin.get(origin, []))):

@@ -65,8 +65,11 @@ class PostgresWriter:
             "INSERT INTO source VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET root = excluded.root", (name, root)
         )
 
-    def put_file(self, facts: FileState, rows: Iterable[tuple[StoredRow, Vector | None]]) -> None:
-        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, others are deleted.
+    def put_file(
+        self, facts: FileState, rows: Iterable[tuple[StoredRow, Vector | None]], partial: bool = False
+    ) -> None:
+        """Make a file's live chunks exactly these: equal ones stay, changed ones are replaced, others are deleted
+        unless this is only a part of the file.
 
         New chunks of many small files are sent together; whether another file uses their ids is checked at once.
         """
@@ -87,7 +90,10 @@ class PostgresWriter:
             if seq:
                 self._delete([seq])  # before its successor is inserted: only one row per id may be live
             self._insert(row, facts.origin, vector)
-        self._delete([seq for seq, _ in live.values()])
+        if partial:
+            count += len(live)
+        else:
+            self._delete([seq for seq, _ in live.values()])
         self._check_free([name for name, new in self._pending.items() if new.origin == facts.origin])
         self.db.execute(
             "INSERT INTO file VALUES (%s, %s, %s, %s, %s) ON CONFLICT (origin) DO UPDATE SET source = excluded.source, "

@@ -13,8 +13,8 @@ import click
 from assay.cli.options import json_option, store_option
 
 if TYPE_CHECKING:
+    from assay.ingest.add_report import AddReport
     from assay.kb import KnowledgeBase
-    from assay.sync import AddReport
 
 
 @click.command()
@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="For a new store: how much a chunk's length counts, 0 to 1.  [default: 0.75]",
 )
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    help="Pass over what matches, in gitignore's syntax; several times. Lasting ones: a file .assayignore.",
+)
+@click.option("--passed-over", is_flag=True, help="List every file that was passed over, with the reason.")
 @click.option("--no-index", is_flag=True, help="Do not build the index now; searches still see everything.")
 @json_option
 def add(
@@ -52,20 +59,24 @@ def add(
     triples: str,
     k1: float | None,
     b: float | None,
+    exclude: tuple[str, ...],
+    passed_over: bool,
     no_index: bool,
     as_data: bool,
 ) -> None:
     """Bring folders and files into a store, and keep them in step.
 
     Unchanged files cost nothing, changed ones are read again, vanished ones leave the store. A file that cannot be
-    read is listed with its cure and skipped; the exit code is then 1, and everything else is in the store.
+    read is listed with its cure and skipped; the exit code is then 1, and everything else is in the store. Ctrl-C
+    keeps what is done, also of a single long file: the same command goes on from there.
 
-    Reads markdown, text, rst, html, pdf, docx, eml, mbox, jsonl, csv and tsv.
+    Reads markdown, text, rst, html, pdf, docx, eml and mbox with their attachments, jsonl, csv and tsv. Hidden files
+    and what .assayignore or --exclude names are passed over; what the store had of them leaves it.
     """
     from assay import kb
     from assay.cli.progress import progress_bars
     from assay.errors import ConfigError, StoreError
-    from assay.sync import AddReport
+    from assay.ingest.add_report import AddReport
 
     if name is not None and len(paths) > 1:
         raise ConfigError("--as names one folder or file, but several are given", "add them one by one")
@@ -77,21 +88,25 @@ def add(
     with kb.open(store, embedder=embedder, language=language, profile=profile, triples=triples, k1=k1, b=b) as base:
         with progress_bars() as bar:
             for path in paths:
-                report += base.add(path, name=name, moved=moved, on_event=bar.file, compact=False)
+                report += base.add(path, name=name, moved=moved, exclude=exclude, on_event=bar.file, compact=False)
             if not no_index:
                 base.refresh_index(bar.step)
-        _show(report, base, time.perf_counter() - start, as_data)
+        _show(report, base, time.perf_counter() - start, as_data, passed_over)
     if report.problems:
         raise click.exceptions.Exit(1)
 
 
-def _show(report: AddReport, base: KnowledgeBase, spent: float, as_data: bool) -> None:
+def _show(report: AddReport, base: KnowledgeBase, spent: float, as_data: bool, passed_over: bool) -> None:
     from assay.cli.terminal import format_json
     from assay.cli.views.add import show_report
 
     if as_data:
-        files: dict[str, Sequence[tuple[str, object]]] = {"problems": report.problems, "ignored": report.ignored}
+        files: dict[str, Sequence[tuple[str, object]]] = {
+            "problems": report.problems,
+            "warnings": report.warnings,
+            "ignored": report.ignored,
+        }
         named = {key: [{"file": file, "reason": str(reason)} for file, reason in pairs] for key, pairs in files.items()}
         click.echo(format_json({**asdict(report), **named}, indent=2))
     else:
-        show_report(report, base, spent)
+        show_report(report, base, spent, passed_over)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import open_store, query_text, search_arguments, search_options
+from assay.cli.options import open_store, query_argument, query_text, search_arguments, search_options
 
 
 @click.command()
-@click.argument("query")
+@query_argument
 @click.option("--id", "chunk_id", required=True, metavar="CHUNK", help="A chunk's id, or a unique beginning of it.")
 @search_options
 def explain(
-    query: str,
+    query: tuple[str, ...],
     chunk_id: str,
     k: int | None,
     pipeline: str,

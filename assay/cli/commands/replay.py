@@ -36,7 +36,7 @@ def replay(record: Path, store: str, as_data: bool, plain: bool) -> None:
         else:
             from assay.cli.views.answer import show_answer
 
-            show_answer(result.answer, "replay", plain=plain)
+            show_answer(result.answer, "replay", base.origin, plain=plain)
             outcome, colour = ("the served answer", "green") if result.same else ("not the served answer", "red")
             click.secho(f"{outcome}: {sanitize(str(record))}", fg=colour)
             if result.hint:

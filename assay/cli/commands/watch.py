@@ -11,7 +11,7 @@ import click
 from assay.cli.options import store_option
 
 if TYPE_CHECKING:
-    from assay.sync import AddReport
+    from assay.ingest.add_report import AddReport
 
 DEBOUNCE_MS = 400
 """Changes that come closer together than this are handled together: editors write a file in several steps."""
@@ -64,5 +64,7 @@ def _report(report: AddReport, file: str) -> None:
         files = ", ".join(f"{action} {file or format_count(getattr(report, action), 'file')}" for action in actions)
         chunks = f"+{report.chunks_added:,} −{report.chunks_removed:,} chunks"
         click.echo(f"v{report.version}  {sanitize(files)}  {click.style(chunks, dim=True)}")
+    for name, warning in report.warnings:
+        click.echo(f"{click.style('warning', fg='yellow')}  {sanitize(name)}: {sanitize(warning)}", err=True)
     for name, reason in report.problems:
         click.echo(f"{click.style('problem', fg='yellow')}  {sanitize(name)}: {sanitize(str(reason))}", err=True)

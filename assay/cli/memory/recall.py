@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from assay.cli.memory.options import at_option, kind_options, open_memory, pipeline_option, scopes_option
-from assay.cli.options import json_option, query_text, resolve_moment, store_option
+from assay.cli.options import json_option, query_argument, query_text, resolve_moment, store_option
 
 
 @click.command()
-@click.argument("query")
+@query_argument
 @click.option("-k", type=click.IntRange(1), default=5, metavar="N", help="How many memories at most.  [default: 5]")
 @kind_options
 @at_option
@@ -21,7 +21,7 @@ from assay.cli.options import json_option, query_text, resolve_moment, store_opt
 @json_option
 @click.option("--plain", is_flag=True, help="No colours and no bars.")
 def recall(
-    query: str,
+    query: tuple[str, ...],
     k: int,
     category: str | None,
     tags: tuple[str, ...],
@@ -38,8 +38,8 @@ def recall(
 ) -> None:
     """Recall what answers a message; every memory says why it stands where it stands.
 
-    QUERY is any text, or - for standard input. A message that needs no memory ("thanks!") is not looked up, and the
-    answer says so. A superseded memory is served as the one that took its place.
+    QUERY is any text, several words without quotes too, or - for standard input. A message that needs no memory
+    ("thanks!") is not looked up, and the answer says so. A superseded memory is served as the one that took its place.
     """
     from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_recalled
@@ -65,7 +65,7 @@ def recall(
 
 
 @click.command()
-@click.argument("query")
+@query_argument
 @click.option("--id", "memory_id", required=True, metavar="ID", help="A memory's id, or a unique beginning of it.")
 @click.option("-k", type=click.IntRange(1), default=5, metavar="N", help="How many are recalled.  [default: 5]")
 @at_option
@@ -75,7 +75,7 @@ def recall(
 @json_option
 @click.option("--plain", is_flag=True, help="No colours and no bars.")
 def explain(
-    query: str,
+    query: tuple[str, ...],
     memory_id: str,
     k: int,
     at: str | None,

@@ -56,7 +56,7 @@ def store(
 
     with open_memory(store, create=True, secrets=secrets) as memory:
         done = memory.store(
-            query_text(text),
+            query_text([text]),
             scope=scope,
             category=category,
             importance=importance,
@@ -113,7 +113,7 @@ def update(
         entry = memory.update(
             id,
             scope=scopes,
-            text=None if text is None else query_text(text),
+            text=None if text is None else query_text([text]),
             category=category,
             importance=importance,
             tags=() if no_tags else tags or None,

@@ -11,17 +11,19 @@ from rich.text import Text
 from assay.cli.terminal import format_count, format_seconds, make_console, sanitize
 
 if TYPE_CHECKING:
+    from assay.ingest.add_report import AddReport
     from assay.kb import KnowledgeBase
-    from assay.sync import AddReport
 
 MOST_LISTED = 20
 _STYLES = {"added": "green", "changed": "yellow", "removed": "red", "unchanged": "dim"}
 
 
-def show_report(report: AddReport, base: KnowledgeBase, spent: float) -> None:
-    """Print files by outcome, chunks, what the store holds now, problems with their cures."""
+def show_report(report: AddReport, base: KnowledgeBase, spent: float, passed_over: bool = False) -> None:
+    """Print files by outcome, chunks, what the store holds now, warnings, problems with their cures; every file that
+    was passed over if `passed_over`."""
     screen = make_console()
-    for line in (_files(report), _chunks(report, spent), _store(base), *_passed_over(report), *_problems(report)):
+    remarks = (*_passed_over(report, passed_over), *_warnings(report), *_problems(report))
+    for line in (_files(report), _chunks(report, spent), _store(base), *remarks):
         screen.print(line, soft_wrap=True)  # long lines are the terminal's to break
 
 
@@ -50,11 +52,23 @@ def _store(base: KnowledgeBase) -> Text:
     )
 
 
-def _passed_over(report: AddReport) -> Iterator[Text]:
+def _passed_over(report: AddReport, listed: bool) -> Iterator[Text]:
     if report.ignored:
         why = Counter(reason for _, reason in report.ignored)
         reasons = ", ".join(f"{sanitize(reason)} ({number:,})" for reason, number in why.most_common(5))
-        yield Text(f"passed over {format_count(len(report.ignored), 'file')}: {reasons}", "dim")
+        hint = "" if listed else "; list them: --passed-over"
+        yield Text(f"passed over {format_count(len(report.ignored), 'file')}: {reasons}{hint}", "dim")
+    for name, reason in sorted(report.ignored) if listed else ():
+        yield Text.assemble("  ", sanitize(name), "  ", (sanitize(reason), "dim"))
+
+
+def _warnings(report: AddReport) -> Iterator[Text]:
+    if report.warnings:
+        yield Text(f"{format_count(len(report.warnings), 'warning')}; the files are in the store:", "yellow")
+    for name, text in report.warnings[:MOST_LISTED]:
+        yield Text.assemble("  ", (sanitize(name), "bold"), "  ", (sanitize(text), "yellow"))
+    if len(report.warnings) > MOST_LISTED:
+        yield Text(f"  … and {len(report.warnings) - MOST_LISTED} more (--json lists all)", "dim")
 
 
 def _problems(report: AddReport) -> Iterator[Text]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -15,19 +16,21 @@ from assay.cli.views.no_results import explain_empty
 from assay.cli.views.waterfall import largest_addend, leg_colours, waterfall_pieces
 from assay.engine.answer import Answer, Hit
 from assay.types import Chunk, Excerpt
+from assay.upkeep.origin_paths import Origin
 
 INDENT = 4
 EXCERPT_LINES = 3
+_PAGE = re.compile(r"page \d+")
 
 
-def show_answer(answer: Answer, pipeline: str, *, plain: bool = False) -> None:
-    """Print the whole answer."""
+def show_answer(answer: Answer, pipeline: str, origin: Callable[[Chunk], Origin], *, plain: bool = False) -> None:
+    """Print the whole answer; `origin` names the file of each chunk."""
     screen = make_console(plain=plain)
     bars = not plain and supports_unicode()
     most = largest_addend(hit.waterfall for hit in answer)
     colours = leg_colours(span.name for span in answer.trace if span.kind == "leg")
     for hit in answer:
-        for line in _lines(hit, screen, most, colours, bars=bars):
+        for line in _lines(hit, origin(hit.chunk), screen, most, colours, bars=bars):
             screen.print(line)
         screen.print()
     for line in () if len(answer) else explain_empty(answer):
@@ -38,10 +41,14 @@ def show_answer(answer: Answer, pipeline: str, *, plain: bool = False) -> None:
         screen.print(line)
 
 
-def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, bars: bool) -> Iterator[Text]:
-    """Rank, heading, date and id; the score and its parts; the graph paths; the excerpt."""
+def _lines(
+    hit: Hit, origin: Origin, screen: Console, most: float, colours: dict[str, str], *, bars: bool
+) -> Iterator[Text]:
+    """Rank, heading, date and id; the file; the score and its parts; the graph paths; the excerpt."""
     left = Text.assemble((f"{hit.rank:>{INDENT - 1}} ", "bold cyan"), heading(hit.chunk, hit.answer))
     yield from spread_ends(left, _date_and_id(hit), screen.width)
+    if source := source_text(hit.chunk, origin):
+        yield from wrap(source, screen, INDENT)
     score = format_score(hit.score)
     start = INDENT + len(score) + 2
     parts = flow_pieces(waterfall_pieces(hit.waterfall, most, colours, bars=bars), screen.width - start)
@@ -52,6 +59,15 @@ def _lines(hit: Hit, screen: Console, most: float, colours: dict[str, str], *, b
         if paths := hit.paths(leg):
             yield from wrap(path_text(leg, paths, colour), screen, INDENT)
     yield from wrap(excerpt(hit.chunk, hit.answer, screen.width - INDENT), screen, INDENT)
+
+
+def source_text(chunk: Chunk, origin: Origin) -> Text:
+    """`handbook/keys.md`, with the page of a PDF or the message, row or attachment; nothing where the heading says
+    it."""
+    if not chunk.title and chunk.doc_id == origin.name:
+        return Text()
+    page = chunk.section if _PAGE.fullmatch(chunk.section) else ""
+    return Text(sanitize(", ".join(part for part in (origin.name, origin.part, page) if part)), "green")
 
 
 def path_text(leg: str, paths: Sequence[str], colour: str) -> Text:

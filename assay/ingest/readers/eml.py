@@ -1,4 +1,5 @@
-"""Reads mail (.eml): the subject is the title, the headers are metadata, the plain text is the text.
+"""Reads mail (.eml): the subject is the title, the headers are metadata, the plain text is the text; attachments
+become documents of their own.
 
 Charsets that do not exist or do not fit fall back to UTF-8, then Windows-1252; raw bytes in headers are decoded the
 same way; missing headers stay missing.
@@ -18,6 +19,7 @@ from pathlib import Path
 from assay.ingest.fields import DocumentFields, parse_fields
 from assay.ingest.files import bad_file, check_size, clean_text, detect_kind, read_head
 from assay.ingest.outline import Outline, build_documents
+from assay.ingest.readers.attachments import attachment_parts, read_attachments
 from assay.ingest.readers.html import html_text
 from assay.types import Document
 
@@ -35,8 +37,15 @@ def read(path: Path, name: str) -> Iterator[Document]:
         raise bad_file(path, f"is {kind}, not a mail", "rename it to what it is, or remove it")
     if not _HEADER.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
         raise bad_file(path, "does not begin with mail headers", "rename it to .txt if it is plain text")
-    message = parse_message(path.read_bytes())
-    yield from build_documents(name, Outline(message_text(message).split("\n")), message_fields(message))
+    yield from message_documents(parse_message(path.read_bytes()), name)
+
+
+def message_documents(message: Message, name: str, notes: tuple[str, ...] = ()) -> list[Document]:
+    """The mail itself, then its attachments."""
+    parts = [(_decode_header(part.get_filename() or "unnamed"), _content(part)) for part in attachment_parts(message)]
+    attached, problems = read_attachments(parts, name, message_fields(message))
+    fields = message_fields(message, (*notes, *problems))
+    return [*build_documents(name, Outline(message_text(message).split("\n")), fields), *attached]
 
 
 def parse_message(data: bytes) -> Message:
@@ -72,7 +81,7 @@ def message_id(message: Message) -> str:
 
 
 def message_text(message: Message) -> str:
-    """Return the plain parts, or without any the readable text of the HTML parts; attachments are left out."""
+    """Return the plain parts, or without any the readable text of the HTML parts, without attachments."""
     plain: list[str] = []
     html: list[str] = []
     for part in message.walk():
@@ -88,9 +97,12 @@ def message_text(message: Message) -> str:
 
 
 def _payload(part: Message) -> str:
+    return clean_text(_decode(_content(part), str(part.get_content_charset() or "utf-8")))
+
+
+def _content(part: Message) -> bytes:
     raw = part.get_payload(decode=True)
-    data = raw if isinstance(raw, bytes) else str(raw or "").encode("utf-8", "replace")
-    return clean_text(_decode(data, str(part.get_content_charset() or "utf-8")))
+    return raw if isinstance(raw, bytes) else str(raw or "").encode("utf-8", "replace")
 
 
 def _decode(data: bytes, charset: str) -> str:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.errors import BadRecord
 from assay.ingest.fields import parse_fields
-from assay.ingest.files import bad_file, inspect_text_file
+from assay.ingest.files import inspect_text_file
 from assay.ingest.front_matter import split_front_matter
 from assay.ingest.outline import LONGEST_HEADING, Heading, Outline, build_documents
 from assay.types import Document
@@ -31,12 +30,9 @@ _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 def read(path: Path, name: str) -> Iterator[Document]:
     """Yield the sections of a Markdown file under their heading paths."""
     text_file = inspect_text_file(path)
-    fields, lines = split_front_matter(text_file.lines(), path)
-    try:
-        document_fields = parse_fields(fields, notes=text_file.notes)
-    except BadRecord as error:
-        raise bad_file(path, f"front matter: {error.message}", error.cure) from error
-    yield from build_documents(name, Outline(_events(lines)), document_fields)
+    front = split_front_matter(text_file.lines())
+    fields = parse_fields(front.fields, lenient=True, notes=(*text_file.notes, *front.notes))
+    yield from build_documents(name, Outline(_events(front.lines)), fields)
 
 
 def _events(lines: Iterator[str]) -> Iterator[Heading | str]:

@@ -1,4 +1,6 @@
-"""Reads mailboxes (.mbox): one document per message, `name#<message id>`; streams, one message in memory at a time.
+"""Reads mailboxes (.mbox): one document per message, `name#<message id>`, and one per attachment.
+
+It streams, one message in memory at a time.
 
 A message begins with a line `From …` at the start or after an empty line, when a header follows it; `>From ` in a
 body loses one `>`. A message without id is named by the digest of its bytes; a repeated id gets `~2`, `~3`, …
@@ -9,14 +11,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from email.message import Message
 from hashlib import blake2b
 from pathlib import Path
 
-from assay.ingest.fields import DocumentFields, parse_fields
+from assay.ingest.fields import parse_fields
 from assay.ingest.files import bad_file, clean_text, detect_kind, read_head
 from assay.ingest.outline import Outline, build_documents
-from assay.ingest.readers.eml import MOST_BYTES, message_fields, message_id, message_text, parse_message
+from assay.ingest.readers.eml import MOST_BYTES, message_documents, message_id, parse_message
 from assay.ingest.readers.html import html_text
 from assay.types import Document
 
@@ -34,25 +37,32 @@ def read(path: Path, name: str) -> Iterator[Document]:
     html_text("")  # if the HTML parser is missing, raise before the first message
     seen: Counter[bytes] = Counter()
     for data, notes in _messages(path):
-        identity, text, fields = _read_message(data, notes)
+        identity, message = _identify(data)
         key = blake2b(identity.encode("utf-8", "replace"), digest_size=8).digest()
         seen[key] += 1
         suffix = f"~{seen[key]}" if seen[key] > 1 else ""
-        yield from build_documents(f"{name}#{identity}{suffix}", Outline(text.split("\n")), fields)
+        yield from _read_message(data, message, f"{name}#{identity}{suffix}", notes)
 
 
-def _read_message(data: bytes, notes: tuple[str, ...]) -> tuple[str, str, DocumentFields]:
+def _identify(data: bytes) -> tuple[str, Message | Exception]:
+    """The id of a message, and the message or why it is none."""
     digest = blake2b(data, digest_size=8).hexdigest()
     try:
         message = parse_message(data)
-        return message_id(message) or digest, message_text(message), message_fields(message, notes)
+        return message_id(message) or digest, message
+    except Exception as error:
+        return digest, error
+
+
+def _read_message(data: bytes, message: Message | Exception, name: str, notes: tuple[str, ...]) -> Iterable[Document]:
+    try:
+        if isinstance(message, Exception):
+            raise message
+        return message_documents(message, name, notes)
     except Exception as error:
         note = f"not a readable mail ({error}); taken as plain text"
-        return (
-            digest,
-            clean_text(data.decode("utf-8", "replace")),
-            parse_fields({"title": "(unreadable)"}, notes=(*notes, note)),
-        )
+        fields = parse_fields({"title": "(unreadable)"}, notes=(*notes, note))
+        return build_documents(name, Outline(clean_text(data.decode("utf-8", "replace")).split("\n")), fields)
 
 
 def _messages(path: Path) -> Iterator[tuple[bytes, tuple[str, ...]]]:
