@@ -9,11 +9,12 @@ import numpy as np
 
 from assay.engine.render import chunk_json
 from assay.errors import AssayError
+from assay.ingest.add_report import AddReport
 from assay.ingest.records import parse_record
 from assay.kb import KnowledgeBase
 from assay.memory.scopes import SOURCE
 from assay.serve.visible_documents import AllowedScopes, VisibleDocuments
-from assay.sync import RECORDS, AddReport
+from assay.sync import RECORDS
 from assay.types import Rows
 from assay.upkeep.inventory import OriginEntry, list_origins
 from assay.where import And, Compare, Filter, Not

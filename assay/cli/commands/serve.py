@@ -63,7 +63,7 @@ def serve(
     model: Path | None,
     val: Path | None,
 ) -> None:
-    """Serve a store over HTTP: search, documents, memories, the workbench.
+    """Serve a store over HTTP, with a workbench in the browser.
 
     Its routes are described by docs/server.md and by /openapi.json. Any other address than a loopback one needs keys
     (assay key create). Ctrl-C finishes the requests that have begun.

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from assay.errors import ConfigError, QueryError
+from assay.ingest.add_report import AddReport
 from assay.kb import UPLOADS
 from assay.memory.scopes import SOURCE
 from assay.serve.document_list import add_records, remove_document
@@ -23,7 +24,7 @@ from assay.serve.errors import client_reason, hide_paths
 from assay.serve.http.context import ServerContext, caller_of, context_of, needs
 from assay.serve.http.problems import classify_error
 from assay.serve.http.schemas import RequestModel
-from assay.sync import RECORDS, AddReport
+from assay.sync import RECORDS
 
 router = APIRouter(prefix="/documents", tags=["documents"], dependencies=[needs("write")])
 MAX_RECORDS = 1_000
