@@ -69,8 +69,9 @@ BATCHES, BATCH = 12, 16
 
 @dataclass(frozen=True, eq=False)
 class JudgedPool:
-    """The candidates of a question: their scores, which leg found them, documents and grades; and the ideal DCG."""
+    """The candidates of a question: their ids, scores, which leg found them, documents, grades; and the ideal DCG."""
 
+    ids: Sequence[str]
     scores: Mapping[str, Floats]
     found: Mapping[str, NDArray[np.bool_]]
     document: NDArray[np.intp]
@@ -117,6 +118,7 @@ def build_pool(workspace: Workspace, dataset: Dataset, topic: str) -> JudgedPool
     numbers = {name: number for number, name in enumerate(dict.fromkeys(documents))}
     best = np.sort([grade for grade in judged.values() if grade > 0])[::-1][:CUT]
     return JudgedPool(
+        ids,
         scores,
         found,
         np.array([numbers[name] for name in documents], np.intp),

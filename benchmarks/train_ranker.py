@@ -63,6 +63,8 @@ TARGET = Path(__file__).parents[1] / "assay/rerank/data/learned.json"
 
 Start = {"new_words": 1.0, "cosine": 1.0}
 Weights = tuple[float, ...]
+Row = tuple[Floats, Floats, Sequence[str], Sequence[int], float]
+"""A question: the features of its candidates, their starting scores, documents and grades, and the ideal DCG."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +97,14 @@ class Questions:
 def read(name: str) -> tuple[Questions, dict[str, str]]:
     """The questions of a set with the features of their candidates, and the digests of the datasets."""
     splits = [load(name, split) for split in SOURCES[name]]
-    rows: list[tuple[Floats, list[str], list[int], float]] = []
+    rows: list[Row] = []
     counts = []
     with prepare(splits[0]) as workspace:
         for dataset in splits:
             rows += [_question(workspace, dataset, topic) for topic in dataset.scored]
             counts.append(len(dataset.scored))
     digests = {f"{d.name} {d.split}": d.digest for d in splits}
-    return _padded(rows, counts[0]), digests
+    return pad_questions(rows, counts[0]), digests
 
 
 @cache
@@ -110,32 +112,32 @@ def _pipeline() -> Pipeline:
     return loads(POOL, "pool")
 
 
-def _question(workspace: Workspace, dataset: Dataset, topic: str) -> tuple[Floats, list[str], list[int], float]:
+def _question(workspace: Workspace, dataset: Dataset, topic: str) -> Row:
     query = workspace.query(dataset.topics[topic])
     ranking = _pipeline().run(query, workspace.snapshot, k=400).chosen
     judged = dataset.judgements[topic]
     best = np.sort([grade for grade in judged.values() if grade > 0])[::-1][:10]
     ideal = float((best * DISCOUNT[: len(best)]).sum())
     if not len(ranking):
-        return np.zeros((0, len(NAMES))), [], [], ideal
+        return np.zeros((0, len(NAMES))), np.zeros(0), [], [], ideal
     features = standardise(compute_features(build_pool(query, ranking, workspace.snapshot)))
     assert ranking.rows is not None
     documents = [chunk.doc_id for chunk in workspace.snapshot.chunks(ranking.rows)]
-    start = sum(weight * features[:, NAMES.index(feature)] for feature, weight in Start.items())
-    selected = np.argsort(-np.asarray(start), kind="stable")[:CANDIDATES]
-    names = [documents[i] for i in selected]
-    return features[selected], names, [max(judged.get(d, 0), 0) for d in names], ideal
+    start = np.asarray(sum(weight * features[:, NAMES.index(feature)] for feature, weight in Start.items()))
+    return features, start, documents, [max(judged.get(d, 0), 0) for d in documents], ideal
 
 
-def _padded(rows: Sequence[tuple[Floats, list[str], list[int], float]], dev: int) -> Questions:
+def pad_questions(rows: Sequence[Row], dev: int) -> Questions:
+    """The best CANDIDATES of every question by the starting weights; the first `dev` questions are the dev split."""
     size = len(rows)
     features = np.zeros((size, CANDIDATES, len(NAMES)), np.float32)
     document, grade = np.full((size, CANDIDATES), -1, np.int64), np.zeros((size, CANDIDATES))
-    for place, (values, names, grades, _) in enumerate(rows):
+    for place, (values, start, documents, grades, _) in enumerate(rows):
+        selected = np.argsort(-start, kind="stable")[:CANDIDATES].tolist()
         numbers: dict[str, int] = {}
-        features[place, : len(names)] = values
-        document[place, : len(names)] = [numbers.setdefault(name, len(numbers)) for name in names]
-        grade[place, : len(names)] = grades
+        features[place, : len(selected)] = values[selected]
+        document[place, : len(selected)] = [numbers.setdefault(documents[i], len(numbers)) for i in selected]
+        grade[place, : len(selected)] = [grades[i] for i in selected]
     return Questions(features, document, grade, np.array([ideal for *_, ideal in rows]), dev)
 
 

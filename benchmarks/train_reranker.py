@@ -3,7 +3,8 @@
     python -m benchmarks.train_reranker data                    # sample questions, states, mined negatives
     python -m benchmarks.train_reranker train cross --run ce    # resumes when it was interrupted
     python -m benchmarks.train_reranker train late --run late --steps 200
-    python -m benchmarks.train_reranker export --run ce --to FOLDER [--install]
+    python -m benchmarks.train_reranker export --run ce         # keeps the trained part in benchmarks/reranker/weights
+    python -m benchmarks.train_reranker assemble --install      # the model from that and the installed minilm
     python -m benchmarks.train_reranker judge --cross ce --late late       # writes receipts/reranker.json
     python -m benchmarks.train_reranker check --run ce --model FOLDER      # the int8 folder against the run
     python -m benchmarks.train_reranker speed --model FOLDER               # adds pairs per second to the receipt
@@ -30,8 +31,10 @@ from assay.embed.shipped_models import SHIPPED
 from assay.embed.weights import fetch_weights, read_safetensors
 from assay.errors import AssayError, MissingExtra
 from benchmarks.measure import RECEIPTS
+from benchmarks.reranker.assembly import WEIGHTS
 from benchmarks.reranker.candidates import SETS, collect
 from benchmarks.reranker.corpus import build_corpus, compute_states
+from benchmarks.reranker.export import NAME
 from benchmarks.reranker.mining import mine_lists
 from benchmarks.reranker.sources import LAB_SETS, SOURCES, TrainingError
 
@@ -73,13 +76,19 @@ def train(options: argparse.Namespace) -> None:
 
 def export(options: argparse.Namespace) -> None:
     from benchmarks.reranker import arms
-    from benchmarks.reranker.export import NAME
+
+    about = arms.export_cross(options.work, options.run, options.to, load_weights(options))
+    report(json.dumps({name: about[name] for name in ("calibration", "sha256", "model_sha256")}, indent=1))
+
+
+def assemble(options: argparse.Namespace) -> None:
+    from benchmarks.reranker import assembly
 
     target = models_folder() / NAME if options.install else options.to
     if target is None:
-        raise TrainingError("export has no target", "give --to FOLDER or --install")
-    facts = arms.export_cross(options.work, options.run, target, load_weights(options))
-    report(json.dumps(facts, indent=1))
+        raise TrainingError("assemble has no target", "give --to FOLDER or --install")
+    files = assembly.assemble(target, options.trained)
+    report(f"{target}: {files['model.onnx']['bytes']:,} bytes, sha256 {files['model.onnx']['sha256'][:12]}")
 
 
 def judge(options: argparse.Namespace) -> None:
@@ -142,8 +151,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     training.add_argument("--threads", type=int, default=2)
     exporting = steps.add_parser("export")
     exporting.add_argument("--run", required=True)
-    exporting.add_argument("--to", type=Path)
-    exporting.add_argument("--install", action="store_true", help="among the installed models, for the step's `model`")
+    exporting.add_argument("--to", type=Path, default=WEIGHTS, help="the folder of the trained part")
+    assembling = steps.add_parser("assemble")
+    assembling.add_argument("--trained", type=Path, default=WEIGHTS, help="the folder of the trained part")
+    assembling.add_argument("--to", type=Path, help="a folder for the model")
+    assembling.add_argument("--install", action="store_true", help="among the installed models, for the step's `model`")
     judging = steps.add_parser("judge")
     judging.add_argument("--cross", nargs="*", default=[], help="runs of the arm cross")
     judging.add_argument("--late", nargs="*", default=[], help="runs of the arm late")
@@ -152,18 +164,26 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     judging.add_argument("--test", default="test~120")
     checking = steps.add_parser("check")
     checking.add_argument("--run", required=True)
-    checking.add_argument("--model", type=Path, required=True, help="the folder that `export` wrote of this run")
+    checking.add_argument("--model", type=Path, required=True, help="a folder that `assemble` wrote of this run")
     checking.add_argument("--sets", nargs="+", default=("squad2_mini", "locomo"), choices=SETS)
     checking.add_argument("--split", default="test~120")
     timing = steps.add_parser("speed")
-    timing.add_argument("--model", type=Path, required=True, help="a folder that `export` wrote")
+    timing.add_argument("--model", type=Path, required=True, help="a folder that `assemble` wrote")
     options = parser.parse_args(arguments)
     if options.lab_sets is None:
         options.lab_sets = [*LAB_SETS] if options.step == "data" else []
     return options
 
 
-STEPS = {"data": make_data, "train": train, "export": export, "judge": judge, "check": check, "speed": speed}
+STEPS = {
+    "data": make_data,
+    "train": train,
+    "export": export,
+    "assemble": assemble,
+    "judge": judge,
+    "check": check,
+    "speed": speed,
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

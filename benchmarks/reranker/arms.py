@@ -15,10 +15,10 @@ from torch import nn
 
 from assay.util.atomic_files import atomic_path
 from benchmarks.measure import describe_machine
+from benchmarks.reranker.assembly import HEAD, write_trained
 from benchmarks.reranker.candidates import POOL
 from benchmarks.reranker.corpus import States, read_corpus
-from benchmarks.reranker.encoder import LAYERS, LOWER, FrozenEncoder, name_weights
-from benchmarks.reranker.export import write_cross_encoder, write_folder
+from benchmarks.reranker.encoder import LOWER, FrozenEncoder, name_weights
 from benchmarks.reranker.joint import JointEncoder
 from benchmarks.reranker.judging import PIECES, judge_all, score_set
 from benchmarks.reranker.late import TokenProjection
@@ -87,23 +87,21 @@ def load_run(work: Path, name: str, weights: Mapping[str, Any]) -> tuple[Model, 
 
 
 def export_cross(work: Path, name: str, folder: Path, weights: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a run of the arm cross as an int8 folder; the logit is calibrated on the held-out lists."""
+    """Write the trained part of a run of the arm cross; the logit is calibrated on the held-out lists."""
     model, content = load_run(work, name, weights)
     assert isinstance(model, JointEncoder)
     scale, shift = calibrate(*_held_out_logits(work, model, content))
-    trained = {**weights, **name_weights(model.layers, LOWER)}
-    head = {
-        part: getattr(model, part).detach().numpy() for part in ("segment", "product", "likeness", "attend", "first")
-    }
+    head = {part: getattr(model, part).detach().numpy() for part in HEAD if hasattr(model, part)}
     head |= {"scale": np.array(scale, np.float32), "shift": np.array(shift, np.float32)}
     facts = {
         "run": content["identity"],
         "step": content["step"],
+        "lengths": content["lengths"],
         "curve": content["curve"],
         "calibration": {"scale": round(scale, 4), "shift": round(shift, 4)},
+        "questions": dict(read_corpus(work).settings),
     }
-    files = write_folder(folder, write_cross_encoder(trained, head, LOWER, LAYERS), facts)
-    return {"files": files, "calibration": facts["calibration"]}
+    return write_trained(folder, {**name_weights(model.layers, LOWER), **head}, facts)
 
 
 def calibrate(logits: np.ndarray, answers: np.ndarray) -> tuple[float, float]:
@@ -147,6 +145,7 @@ def judge(
             runs[name] = {
                 "arm": arm,
                 "settings": content["identity"],
+                "lengths": content["lengths"],
                 "seconds": round(content["seconds"]),
                 "parameters": sum(p.numel() for p in model.parameters()),
                 "held_out_mrr_untrained": _untrained_mrr(arm, work, content["identity"], weights),

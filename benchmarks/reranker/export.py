@@ -24,6 +24,7 @@ from assay.util.atomic_files import atomic_path
 
 FAR = -10_000.0  # added to logits that must not count
 NAME = "assay-mini-ce"
+POSITIONS = 256  # of each text; the installed encoder has as many
 
 
 def write_cross_encoder(
@@ -68,7 +69,7 @@ def _add_inputs(graph: GraphBuilder) -> None:
 
 def _add_embeddings(graph: GraphBuilder) -> str:
     """norm(word + position + type 0); a position counts from the start of its text."""
-    table = graph.weights["embeddings.position_embeddings.weight"]
+    table = graph.weights["embeddings.position_embeddings.weight"][:POSITIONS]
     table = table + graph.weights["embeddings.token_type_embeddings.weight"][0]
     zero, step = graph.constant("zero", np.array(0, np.int64)), graph.constant("step", np.array(1, np.int64))
     size = graph.node("Squeeze", [graph.node("Shape", ["ids"], "shape")], "size")

@@ -50,8 +50,9 @@ class Plan:
         return 0.5 * (1.0 + math.cos(math.pi * (step - warm) / max(1, self.steps - warm)))
 
     def identity(self) -> dict[str, Any]:
-        """The settings that decide the result; how often it is saved is not one."""
-        return {name: value for name, value in asdict(self).items() if name != "save_every"}
+        """The settings that decide the result and stay as they are; how often it is saved is not one, and `steps` may
+        change when a run goes on."""
+        return {name: value for name, value in asdict(self).items() if name not in ("save_every", "steps")}
 
 
 def spread(items: Sequence[Any], size: int) -> list[Any]:
@@ -73,6 +74,8 @@ class Run:
         self._optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
         self._rates = [group["lr"] for group in self._optimiser.param_groups]
         self.step = 0
+        self.lengths = [(0, plan.steps)]
+        """(step, steps): from which step on the run was planned to have how many steps."""
         self.curve: list[dict[str, Any]] = []
         self.seconds = 0.0
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +134,12 @@ class Run:
         self.curve.append({"step": self.step, "loss": round(float(np.mean(losses)), 4), "held_out_mrr": round(rank, 4)})
         report(f"{self.folder.name}: step {self.step} of {self.plan.steps}, {self.curve[-1]}, {self.seconds:.0f} s")
         with atomic_path(self.folder / "curve.json") as name:
-            content = {"plan": self.identity, "seconds": round(self.seconds), "curve": self.curve}
+            content = {
+                "plan": self.identity,
+                "lengths": self.lengths,
+                "seconds": round(self.seconds),
+                "curve": self.curve,
+            }
             Path(name).write_text(json.dumps(content, indent=1), "utf-8")
 
     def save(self) -> None:
@@ -140,6 +148,7 @@ class Run:
             "model": self.model.state_dict(),
             "optimiser": self._optimiser.state_dict(),
             "step": self.step,
+            "lengths": self.lengths,
             "curve": self.curve,
             "seconds": self.seconds,
         }
@@ -148,12 +157,12 @@ class Run:
 
     def _resume(self) -> None:
         content = read_checkpoint(self.folder)
-        if content["identity"] != self.identity:
-            changed = {
-                name: (content["identity"].get(name), value)
-                for name, value in self.identity.items()
-                if content["identity"].get(name) != value
-            }
+        changed = {
+            name: (content["identity"].get(name), value)
+            for name, value in self.identity.items()
+            if content["identity"].get(name) != value
+        }
+        if changed:
             raise TrainingError(
                 f"{self.folder} holds a run with other settings (before, now): {changed}",
                 "give the settings of that run, name another --run, or delete the folder",
@@ -161,6 +170,9 @@ class Run:
         self.model.load_state_dict(content["model"])
         self._optimiser.load_state_dict(content["optimiser"])
         self.step, self.curve, self.seconds = content["step"], content["curve"], content["seconds"]
+        self.lengths = [tuple(one) for one in content["lengths"]]
+        if self.lengths[-1][1] != self.plan.steps:
+            self.lengths.append((self.step, self.plan.steps))
 
 
 def read_checkpoint(folder: Path) -> dict[str, Any]:
@@ -170,6 +182,7 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = torch.load(path, weights_only=True)
         _ = content["identity"], content["model"], content["optimiser"], content["step"], content["curve"]
+        content.setdefault("lengths", [(0, content["identity"].pop("steps", 0))])  # of runs before it could change
     except Exception as error:  # torch raises whatever the broken part of the file leads to
         reason = str(error).splitlines()[0] if str(error) else repr(error)
         raise TrainingError(

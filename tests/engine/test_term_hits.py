@@ -20,6 +20,7 @@ from assay.rerank.learned import build_pool
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Part, Query, Ranking
+from assay.upkeep.doctor import examine
 
 WORDS = ("key", "sign", "rotate", "door", "the", "CVE-2024-1234", "naïve", "東京", "\ud800", "x")
 TERMS = ("key", "sign", "door", "absent", "cve")
@@ -86,7 +87,9 @@ def test_a_generation_without_positions_has_its_texts_read(kb: KnowledgeBase, tm
         rows = snapshot.live_rows(None)
         assert not snapshot._view.words.knows_positions
         assert columns(find_terms(snapshot, rows, TERMS)) == columns(read_texts(snapshot, rows, TERMS))
+        assert [check.text for check in examine(tmp_path / "kb") if "optimize --force" in check.text]
         old.optimize(force=True)
+        assert not [check.text for check in examine(tmp_path / "kb") if "optimize --force" in check.text]
         assert old.snapshot()._view.words.knows_positions
 
 

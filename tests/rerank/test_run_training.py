@@ -84,6 +84,17 @@ def test_a_killed_run_goes_on_and_ends_as_an_uninterrupted_one(training, tmp_pat
     assert [row["held_out_mrr"] for row in curves[0]] == [row["held_out_mrr"] for row in curves[1]]
 
 
+def test_a_run_may_get_another_length_when_it_goes_on(training, tmp_path):
+    """The rate falls to zero at the new end; the file says from which step on which length was planned."""
+    train_run(new_run(training, tmp_path / "run", steps=8))
+    longer = new_run(training, tmp_path / "run", steps=20)
+    assert longer.step == 8
+    train_run(longer)
+    shorter = new_run(training, tmp_path / "run", steps=20)
+    assert (shorter.step, shorter.lengths) == (20, [(0, 8), (8, 20)])
+    assert json.loads((tmp_path / "run" / "curve.json").read_text())["lengths"] == [[0, 8], [8, 20]]
+
+
 def test_a_seed_decides_the_run(training, tmp_path):
     one, same, other = (train_run(new_run(training, tmp_path / n, seed=s)) for n, s in (("a", 0), ("b", 0), ("c", 1)))
     assert (one["weight"] == same["weight"]).all()

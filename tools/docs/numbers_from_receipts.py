@@ -21,6 +21,7 @@ from tools.docs.numbers_from_context import WRITERS as CONTEXT
 from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
+from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out
 from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import routing_errors, routing_times
 
@@ -46,6 +47,7 @@ _DOCUMENTS = (
     "docs/decisions/0026-which-next-vector-model.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/decisions/0037-a-trained-reranker.md",
+    "docs/decisions/0048-term-sequences.md",
     "docs/router.md",
     "docs/hierarchy.md",
 )
@@ -314,6 +316,8 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "backends": ("backends", backends),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
+    "ranker_cost": ("ranker_cost", ranker_cost),
+    "ranker_left_out": ("ranker_left_out", ranker_left_out),
     "reranker_quality": ("reranker", reranker_quality),
     "reranker_weights": ("reranker", reranker_weights),
     "reranker_speed": ("reranker", reranker_speed),

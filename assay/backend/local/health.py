@@ -18,6 +18,7 @@ from assay.text.analyser import Analyser
 
 LEAST_FREE = 64_000_000
 """Bytes below which the next write may fail."""
+NO_POSITIONS = "; it was built without the order of terms, so `learned` reads texts: assay optimize --force"
 _DRAFT_NAME = re.compile(r"\..+\.(?P<pid>\d+)(-journal|-wal|-shm)?")
 
 
@@ -48,7 +49,8 @@ def _index(store: SqliteStore) -> Check:
         text = f"the index {named} is missing, damaged or out of date" if named else "there is no index yet"
         state: CheckState = "warn" if named or waiting >= COMPACT_FROM else "ok"
         return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
-    return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}")
+    hint = "" if generation.words.knows_positions else NO_POSITIONS
+    return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}{hint}")
 
 
 def _tail(store: SqliteStore) -> Check:

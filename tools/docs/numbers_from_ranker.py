@@ -1,0 +1,42 @@
+"""Writes the tables of the learned ranker in documents: what it costs, and what it gains on sets that were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assay.bench.report.markdown import render_table
+from assay.bench.report.tables import ReportTable
+
+BASE = "default-0.1"
+
+
+def ranker_cost(receipt: Mapping[str, Any]) -> str:
+    """Wall and processor time of the presets as multiples of default-0.1, and the median of the step itself."""
+    wall, processor = receipt[f"ratio to {BASE}"], receipt[f"processor, ratio to {BASE}"]
+    rows = [
+        [name, wall[name]["p50_ms"], wall[name]["p95_ms"], processor[name]["p50_ms"], processor[name]["p95_ms"]]
+        for name in wall
+    ]
+    head = [f"{receipt['chunks']:,} chunks", "p50", "p95", "processor p50", "processor p95"]
+    return _table(head, rows)
+
+
+def ranker_left_out(receipt: Mapping[str, Any]) -> str:
+    """nDCG@10 of every contender on the test sample of every set, one table per encoder."""
+    parts = []
+    for encoder, found in receipt.items():
+        if encoder == "splits":
+            continue
+        sets, over = list(found["sets"]), found["over default"]
+        rows = []
+        for system, mean in found["mean"].items():
+            gain = over.get(system)
+            change = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})" if gain else ""
+            rows.append([system, *(f"{found['test'][system][name]:.3f}" for name in sets), f"{mean:.4f}", change])
+        parts.append(f"**{encoder}**\n\n" + _table(["", *sets, "mean", "over default"], rows))
+    return "\n".join(parts)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    return render_table(ReportTable(tuple(head), tuple(tuple(str(cell) for cell in row) for row in rows)))
