@@ -1,7 +1,4 @@
-"""Reads statements, turns and questions: speakers, change words, kinds of values, present or past.
-
-English only: without such words a text has no change word, and every question counts as one about the present.
-"""
+"""Reads statements and turns: speakers, names, change words, kinds of values. English only."""
 
 from __future__ import annotations
 
@@ -12,15 +9,30 @@ MAX_READ = 2_000
 """Characters of a text that are read."""
 
 _CHANGE = re.compile(
-    r"\b(?:now|new|newly|no longer|any ?more|these days|nowadays|currently|at the moment|from (?:now|today) on|instead"
-    r"|after all|again|since|moved|relocated|changed|switched|migrated|replaced|becomes?|became|left|stopped|started"
-    r"|starts|gave up|given? up|quit|lost|shifted|postponed|raised|lowered|correct(?:ion|ed)|wrong|mistake|error|not"
-    r"|has been|cancelled)\b",
+    r"\b(?:no longer|any ?more|any longer|instead|rather than|in place of|from (?:now|today|this \w+) on"
+    r"|going forward|henceforth|these days|nowadays|lately|recently|at present|at the moment|currently"
+    r"|for the time being|moved?|moves|relocat\w+|chang(?:ed?|es)|switch(?:ed|es)?|swapp?ed|exchanged"
+    r"|convert(?:ed|s)?|migrat\w+|replac\w+|supersed\w+|transferr?\w*|reassigned|promoted|appointed"
+    r"|upgrad\w+|updat\w+|renam\w+|rebrand\w+|repaint\w+|redecorated|extend(?:ed|s)|shorten\w*|doubl\w+"
+    r"|halv\w+|increas\w+|decreas\w+|reduced|rais(?:ed|es)|lower(?:ed|s)|shift(?:ed|s)|postpon\w+|delayed"
+    r"|resched\w+|brought forward|pushed back|becomes?|became|turned into|traded|adopted"
+    r"|t(?:ook|akes?|aken) (?:over|up)|g(?:ave|iven|ives?) up|went (?:up|down|off|over|with)"
+    r"|gone (?:over|up|down)|settled on|opted for|decided|called off|cancel\w*|abandon\w*|scrapped"
+    r"|suspended|resum\w+|reopen\w*|discontinued|terminated|expired|br(?:oke|oken) (?:up|off)|split up"
+    r"|separated|divorced|married|clos(?:ed|es) (?:down|for good)|shut down|quit|left|leaves|lost|sold"
+    r"|stopped|dropped|retired|resigned|died|passed away|deleted|removed|ended|finished|over with"
+    r"|correct(?:ion|ed)|actually|in fact|in reality|turns out|wrong(?:ly)?|mistak\w+|error|typo|confus\w+"
+    r"|mix\w* (?:that |it |them )?up|misread|misheard|out of date|outdated|(?:his|her|their|my) mind"
+    r"|after all|nobody|no one|ha(?:s|ve) no|there (?:is|are) no|none)\b",
     re.IGNORECASE,
 )
-_PAST = re.compile(
-    r"\b(?:did|was|were|had|used to|before|previous(?:ly)?|earlier|original(?:ly)?|former(?:ly)?|at first|in the past"
-    r"|ago|last (?:week|month|year|spring|summer|autumn|winter))\b",
+_CHANGE_HINT = re.compile(
+    r"\b(?:now|new|newly|again|since|until|started|starts|not|never|has been|have been|already|finally|without|only)\b",
+    re.IGNORECASE,
+)
+_MENTION = re.compile(r"\b(?:about|regarding|concerning|mention(?:ed|s)?)\b", re.IGNORECASE)
+_PRESENT_TENSE = re.compile(
+    r"\b(?:is|are|has|have|does|do|can|must|goes)\b|\b\w{2,}s(?= (?:in|at|to|for|on|from|the|a|only|with|under|by)\b)",
     re.IGNORECASE,
 )
 _SPEAKER = r"([^\W\d_][\w.'-]{0,30}(?: [\w.'-]{1,30})?):\s"  # one or two words
@@ -33,26 +45,42 @@ _DATE = re.compile(
     r"|october|november|december)\b",
     re.IGNORECASE,
 )
+_NO_NAME = re.compile(rf"{_DATE.pattern}|I(?:['’]\w+)?", re.IGNORECASE)
 _GAP = 20
 """Characters before a word in which the end of a sentence is looked for."""
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
-def has_change_word(text: str) -> bool:
-    """Whether a statement says that something changed, ended or was corrected: "moved", "no longer", "not in"."""
+def states_change(text: str) -> bool:
+    """Whether a statement says that something changed, ended or was corrected: "moved", "no longer", "was wrong"."""
     return _CHANGE.search(text[:MAX_READ]) is not None
 
 
-def asks_about_present(question: str) -> bool:
-    """Whether a question asks how things are, not how they were: it has no "did", "was", "before", "originally"."""
-    return _PAST.search(question[:MAX_READ]) is None
+def hints_at_change(text: str) -> bool:
+    """Whether a statement has a word that often goes with a change: "now", "new", "not in"."""
+    return _CHANGE_HINT.search(text[:MAX_READ]) is not None
+
+
+def has_change_word(text: str) -> bool:
+    """Whether a statement says or suggests that something changed."""
+    return states_change(text) or hints_at_change(text)
+
+
+def is_mention(text: str) -> bool:
+    """Whether a text tells that something was talked about: "asked about", "mentioned"."""
+    return _MENTION.search(text[:MAX_READ]) is not None
+
+
+def is_present_tense(text: str) -> bool:
+    """Whether a statement says how things are: it has "is", "has", or a verb as in "lives in"."""
+    return _PRESENT_TENSE.search(text[:MAX_READ]) is not None
 
 
 def find_names(text: str) -> list[str]:
-    """Capitalised words inside a sentence, without possessive; months and weekdays are no names."""
+    """Capitalised words inside a sentence, without possessive; months, weekdays and "I" are no names."""
     names = []
     for word in _WORD.finditer(text[:MAX_READ]):
-        if word[0][0].isupper() and word.start() and not _DATE.fullmatch(word[0]):
+        if word[0][0].isupper() and word.start() and not _NO_NAME.fullmatch(word[0]):
             before = text[max(0, word.start() - _GAP) : word.start()].rstrip()
             if not before.endswith((".", "!", "?", ":")):
                 names.append(_POSSESSIVE.sub("", word[0]))

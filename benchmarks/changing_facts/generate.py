@@ -3,20 +3,23 @@
     python -m benchmarks.changing_facts.generate            writes assay/bench/changing_facts
 
 All memories are one corpus. Every attribute of the templates gives one chain of memories per pattern, each about a
-subject of its own. The split dev (`tuning.toml`) was used while recall was built; test (`held_out.toml`) shares no
-template, value or name with it.
+subject of its own. The split dev (`tuning.toml`, and `tuning_more.toml`, written later) was used while recall was
+built; test (`held_out.toml`) shares no template, value or name with it.
 
     changed     stated, then changed                            present, past
     restated    stated, said again, then changed by report      present
     corrected   stated, then corrected                          present
-    twice       stated, changed by report, changed              present, as_of (in words), as_of (by the clock)
+    twice       stated, changed by report, changed              present, as_of (in words), as_of (by the clock), and in
+                                                                dev: previous
     revoked     stated, then revoked                            present
     apart       two subjects, one statement each                apart, for both
 
-Every chain is followed by two later memories that say something else about its subject (`fillers.toml`).
+Every chain is followed by two later memories that say something else about its subject (`fillers.toml`, or fillers of
+the same file).
 
-Kinds of questions: present (the newest memory answers), past (the oldest), as_of (the one valid then), apart (the
-subject's own, although another subject's is newer).
+Kinds of questions: present (the newest memory answers), past (the oldest of two), previous (of three, the second for
+"before" and the oldest for "at first"), as_of (the one valid then), apart (the subject's own, although another
+subject's is newer).
 """
 
 from __future__ import annotations
@@ -26,16 +29,19 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TARGET = ROOT / "assay" / "bench" / "changing_facts"
-SPLITS = {"dev": "tuning", "test": "held_out"}
+SPLITS = {"dev": ("tuning", "tuning_more"), "test": ("held_out",)}
 BEGIN, ASKED = datetime(2025, 1, 4, 9, tzinfo=UTC), datetime(2026, 6, 1, 12, tzinfo=UTC)
 GAPS = (34, 61, 97, 45, 120)
 """Days between two memories of a chain, in turn."""
+FIRST = ("first", "originally", "at the beginning")
+"""Words of a question about the oldest version."""
 
 
 @dataclass
@@ -45,6 +51,8 @@ class Suite:
     documents: list[dict[str, Any]] = field(default_factory=list)
     questions: list[dict[str, Any]] = field(default_factory=list)
     judged: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    fillers: set[str] = field(default_factory=set)
+    """Memories that state no version of a fact."""
 
     def add_memory(self, case: str, number: int, text: str, created: datetime) -> str:
         name = f"{case}:{number}"
@@ -65,16 +73,19 @@ def _iso(moment: datetime) -> str:
 def build() -> Suite:
     """Build the whole suite, the same every time."""
     suite = Suite()
-    fillers = _read("fillers")
-    for split, name in SPLITS.items():
-        source = _read(name)
-        people, reporters = iter(source["names"]["people"]), source["names"]["reporters"]
-        for number, attribute in enumerate(source["attribute"]):
-            subjects = people if attribute.get("people") else iter(attribute["subjects"])
-            kind = "people" if attribute.get("people") else "things"
-            _add_attribute(suite, split, number, attribute, subjects, reporters, fillers[split][kind])
-        for number, written in enumerate(source["written"]):
-            _add_written(suite, split, f"{split}-written-{number}", written)
+    common = _read("fillers")
+    for split, names in SPLITS.items():
+        cases = count()
+        written_cases = count()
+        for source in map(_read, names):
+            people, reporters = iter(source["names"]["people"]), source["names"]["reporters"]
+            fillers = source.get("fillers", common[split])
+            for number, attribute in zip(cases, source["attribute"], strict=False):
+                subjects = people if attribute.get("people") else iter(attribute["subjects"])
+                kind = "people" if attribute.get("people") else "things"
+                _add_attribute(suite, split, number, attribute, subjects, reporters, fillers[kind])
+            for number, written in zip(written_cases, source["written"], strict=False):
+                _add_written(suite, split, f"{split}-written-{number}", written)
     return suite
 
 
@@ -118,7 +129,7 @@ def _add_attribute(
             moment += timedelta(days=GAPS[(number + place + step) % len(GAPS)])
         for extra in range(2):
             text = fillers[(number + place + 3 * extra) % len(fillers)].format(s=subject)
-            suite.add_memory(case, len(chain) + extra, text, moment + timedelta(days=9 * extra))
+            suite.fillers.add(suite.add_memory(case, len(chain) + extra, text, moment + timedelta(days=9 * extra)))
         question = asks[place % len(asks)].format(s=subject)
         suite.ask(split, case, "present", question, names[-1:])
         if pattern == "changed":
@@ -127,6 +138,9 @@ def _add_attribute(
             between = moments[1] + (moments[2] - moments[1]) / 2
             suite.ask(split, case, "as_of", f"As of {between.day} {between:%B %Y}: {question}", [names[1]])
             suite.ask(split, case, "as_of", question, [names[1]], between)
+            if split == "dev":  # the held-out half was written before there were such questions
+                past = attribute["past"][0].format(s=subject)
+                suite.ask(split, case, "previous", past, [names[0 if any(w in past for w in FIRST) else 1]])
     moment = BEGIN + timedelta(days=11 * number)
     for place in range(2):
         case, subject = f"{split}-{number}-apart-{place}", next(subjects)

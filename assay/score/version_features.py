@@ -1,0 +1,163 @@
+"""Which candidates state the fact that a question asks about: a logistic formula over what both say.
+
+The lead is the first candidate about the subject of the question; a version is a candidate about the same subject.
+
+    subject   it has the names of the question that the lead has; of a question without names, half of the weight (idf)
+              of its noun phrases that the lead has; without either, a share of the lead's query terms
+
+    likeness  cos(i, lead)                      change   it says that something changed: "moved", "no longer"
+    relevance cos(query, i) / cos(query, lead)  hint     it has "now", "new", "not", …
+    score     score(i) / score(lead)            present  it is in the present tense
+    kinds     share of the lead's kinds of      mention  it tells that something was talked about
+              values (number, date, name)       cover    share of the query's other terms, by idf
+    answer    it has what is asked for (a name  overlap  share of the lead's other terms, by idf
+              for "who"); ½ if that is unknown
+
+`WEIGHTS` come from benchmarks/train_currency.py, fitted on the dev split of changing_facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.engine.facts import chunks_of, numbers_of, vectors_of
+from assay.protocols import Snapshot
+from assay.text.questions import find_answer_kinds, find_subject_words, may_answer
+from assay.text.statements import (
+    find_names,
+    find_speaker,
+    find_value_kinds,
+    hints_at_change,
+    is_mention,
+    is_present_tense,
+    states_change,
+)
+from assay.types import Floats, Query, Ranking
+
+WEIGHTS: Mapping[str, float] = {
+    "likeness": 11.95,
+    "relevance": 9.82,
+    "score": 0.41,
+    "kinds": 2.46,
+    "answer": 2.41,
+    "change": 4.97,
+    "hint": 2.9,
+    "present": 0.97,
+    "mention": -5.1,
+    "cover": -1.45,
+    "overlap": 6.36,
+}
+BIAS = -18.24
+MOST = 0.97
+"""The highest probability that a candidate states the fact, and that of the lead."""
+PHRASE_SHARE, TERM_SHARE = 0.5, 0.3
+"""The shares of the lead's weight in noun phrases and in query terms that make a candidate one about its subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCandidates:
+    """`chance`: the probability that each candidate states the fact; 0 for one about another subject. `created`: when
+    each was created. `lead`: the place of the lead. `features`: a column for each name of `WEIGHTS`."""
+
+    chance: Floats
+    created: Floats
+    lead: int
+    features: Floats
+
+
+def find_versions(query: Query, top: Ranking, snapshot: Snapshot, max_characters: int) -> VersionCandidates | None:
+    """Judge the candidates of a query with a vector; None when fewer than two can be versions."""
+    chunks = chunks_of(top, snapshot)
+    texts = [chunk.text if chunk is not None else "" for chunk in chunks]
+    statement = np.array([0 < len(text) <= max_characters and find_speaker(text) is None for text in texts])
+    created = numbers_of(top, snapshot, "created")
+    eligible = statement & np.isfinite(created)
+    if eligible.sum() < 2:
+        return None
+    subject = _Subject.find(query.text, [set(snapshot.terms(text)) for text in texts], snapshot)
+    about = eligible & subject.about
+    if not about[subject.lead] or about.sum() < 2 or not top.score[subject.lead] > 0.0:
+        return None
+    features = compute_features(query, top, texts, subject, snapshot)
+    chance = compute_chance(features, np.array(list(WEIGHTS.values())), BIAS, subject.lead)
+    return VersionCandidates(np.where(about, chance, 0.0), created, subject.lead, features)
+
+
+def compute_chance(features: Floats, weights: Floats, bias: float, lead: int) -> Floats:
+    """The probability of every candidate, at most `MOST`; that of the lead is fixed."""
+    chance = np.minimum(1.0 / (1.0 + np.exp(-(features @ weights + bias))), MOST)
+    chance[lead] = MOST
+    return chance
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a question is about. `terms`: the terms of each text; `own`: those of the subject; `lead`: the place of the
+    first text about it; `about`: which texts are."""
+
+    terms: Sequence[set[str]]
+    own: set[str]
+    lead: int
+    about: NDArray[np.bool_]
+
+    @classmethod
+    def find(cls, question: str, terms: Sequence[set[str]], snapshot: Snapshot) -> _Subject:
+        names = {term for name in find_names(question) for term in snapshot.terms(name)}
+        named = [len(names & held) for held in terms]
+        if max(named) > 0:
+            lead = named.index(max(named))
+            return cls(terms, names, lead, np.array([names & terms[lead] <= held for held in terms]))
+        weights = snapshot.term_weights(question)
+        phrase = {term for word in find_subject_words(question) for term in snapshot.terms(word)} & weights.keys()
+        mass = _weigh(phrase, terms, weights)
+        if mass.max() > 0.0:
+            lead = int(np.argmax(mass >= mass.max() - 1e-9))
+            shares = _weigh(phrase & terms[lead], terms, weights) / mass[lead]
+            return cls(terms, phrase, lead, shares >= PHRASE_SHARE)
+        matched = terms[0] & weights.keys()
+        total = float(_weigh(matched, terms[:1], weights)[0])
+        shares = _weigh(matched, terms, weights) / total if total > 0.0 else np.zeros(len(terms))
+        return cls(terms, set(), 0, shares >= TERM_SHARE)
+
+
+def compute_features(query: Query, top: Ranking, texts: Sequence[str], subject: _Subject, snapshot: Snapshot) -> Floats:
+    """One row per candidate, one column per name of `WEIGHTS`."""
+    lead = subject.lead
+    vectors = vectors_of(top, snapshot).astype(np.float64)
+    to_query = np.einsum("ij,j->i", vectors, np.asarray(query.vector, np.float64))
+    known = {name.lower() for name in find_names(query.text)}
+    value_kinds = [find_value_kinds(text, known) for text in texts]
+    answer_kinds = find_answer_kinds(query.text)
+    columns = {
+        "likeness": np.einsum("ij,j->i", vectors, vectors[lead]),
+        "relevance": np.clip(to_query / max(float(to_query[lead]), 1e-6), 0.0, 2.0),
+        "score": top.score / top.score[lead],
+        "kinds": [len(kinds & value_kinds[lead]) / max(len(value_kinds[lead]), 1) for kinds in value_kinds],
+        "answer": [
+            any(may_answer(kind, text, known) for kind in answer_kinds) if answer_kinds else 0.5 for text in texts
+        ],
+        "change": [states_change(text) for text in texts],
+        "hint": [hints_at_change(text) for text in texts],
+        "present": [is_present_tense(text) for text in texts],
+        "mention": [is_mention(text) for text in texts],
+        "cover": _share(snapshot.term_weights(query.text), subject),
+        "overlap": _share(snapshot.term_weights(texts[lead]), subject, of_lead=True),
+    }
+    return np.stack([np.asarray(columns[name], np.float64) for name in WEIGHTS], axis=1)
+
+
+def _share(weights: Mapping[str, float], subject: _Subject, of_lead: bool = False) -> Floats:
+    """The share of the weight of these terms, without those of the subject, that each text has."""
+    wanted = weights.keys() - subject.own
+    wanted = wanted & subject.terms[subject.lead] if of_lead else wanted
+    total = sum(weights[term] for term in sorted(wanted))
+    return _weigh(wanted, subject.terms, weights) / total if total > 0.0 else np.zeros(len(subject.terms))
+
+
+def _weigh(wanted: set[str], terms: Sequence[set[str]], weights: Mapping[str, float]) -> Floats:
+    """The weight of the wanted terms that each text has, added in the order of the terms."""
+    return np.array([sum(weights[term] for term in sorted(wanted & held)) for held in terms], np.float64)
