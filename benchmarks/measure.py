@@ -30,7 +30,8 @@ def time_in_turns(
     at_once: int = 1,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, dict[str, float]]:
-    """Times every contender on every query; the fastest round of each query counts.
+    """Times every contender on every query; the fastest round of each query counts. On a busy machine
+    `clock=time.process_time` counts what the process itself used, all threads together.
 
     With `time.process_time` as the clock it measures the processor time of all threads, which other processes do not
     lengthen.

@@ -2,7 +2,7 @@
 
 The lead is the first candidate about the subject of the question; a version is a candidate about the same subject.
 
-    subject   it has the names of the question that the lead has; of a question without names, half of the weight (idf)
+    subject   it has the names of the question that the lead has; of a question without names, 4/5 of the weight (idf)
               of its noun phrases that the lead has; without either, a share of the lead's query terms
 
     likeness  cos(i, lead)                      change   it says that something changed: "moved", "no longer"
@@ -39,22 +39,22 @@ from assay.text.statements import (
 from assay.types import Floats, Query, Ranking
 
 WEIGHTS: Mapping[str, float] = {
-    "likeness": 11.95,
-    "relevance": 9.82,
-    "score": 0.41,
-    "kinds": 2.46,
-    "answer": 2.41,
-    "change": 4.97,
-    "hint": 2.9,
-    "present": 0.97,
-    "mention": -5.1,
-    "cover": -1.45,
-    "overlap": 6.36,
+    "likeness": 10.88,
+    "relevance": 9.63,
+    "score": 0.65,
+    "kinds": 2.52,
+    "answer": 2.3,
+    "change": 5.09,
+    "hint": 3.0,
+    "present": 1.11,
+    "mention": -4.98,
+    "cover": -1.43,
+    "overlap": 6.38,
 }
-BIAS = -18.24
+BIAS = -17.79
 MOST = 0.97
 """The highest probability that a candidate states the fact, and that of the lead."""
-PHRASE_SHARE, TERM_SHARE = 0.5, 0.3
+PHRASE_SHARE, TERM_SHARE = 0.8, 0.3
 """The shares of the lead's weight in noun phrases and in query terms that make a candidate one about its subject."""
 
 

@@ -117,6 +117,43 @@ def test_without_a_vector_or_a_second_candidate_nothing_moves():
     assert scores(Currency().apply(Query("Ada?", vector=np.ones(3), at=NOW), alone, snapshot)) == scores(alone)
 
 
+HOMES = ["Ada lives in Lisbon.", "Ada has moved to Porto.", "Ada moved again, to Ghent.", "Ben lives in Rome."]
+CLOSE = [[1, 0.2, 0], [0.9, 0.4, 0], [0.9, 0.45, 0], [1, 0.1, 0.3]]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Where does Ada live?", "c"),
+        ("Where did Ada live before?", "b"),
+        ("Where did Ada live at first?", "a"),
+        ("Where did Ada live in August 2026?", "b"),  # since 22 August; in Ghent since 19 September
+        ("When did Ada move?", "a"),  # another time in the past: as the pipeline ranked it
+    ],
+)
+def test_of_three_versions_the_one_that_held_at_the_time_asked_about(text, first):
+    query = Query(text, vector=np.array([1, 0.25, 0.05], np.float32) / 1.032, at=NOW)
+    given = found({"a": 0.8, "b": 0.6, "c": 0.55, "d": 0.5})
+    ranking = Currency().apply(query, given, make_snapshot(HOMES, [90, 30, 2, 1], CLOSE))
+    assert ranking.ids.tolist()[0] == first
+    assert sorted(scores(ranking).values()) == [0.5, 0.55, 0.6, 0.8]
+    assert scores(ranking)["d"] == 0.5
+
+
+def test_a_candidate_about_another_subject_comes_after_the_versions():
+    _, ranking = ask_currency("Where does Ada live?", given={"d": 0.9, "a": 0.8, "b": 0.6, "c": 0.5})
+    assert ranking.ids.tolist() == ["b", "a", "d", "c"]
+    assert scores(ranking) == {"b": 0.9, "a": 0.8, "d": 0.6, "c": 0.5}
+
+
+def test_things_without_a_name_are_kept_apart():
+    texts = ["The ticket system runs on Oracle.", "The billing module was migrated to MariaDB."]
+    snapshot = make_snapshot(texts, [90, 30], NEAR[:2])
+    query = Query("What does the ticket system run on?", vector=np.array([1, 0.25, 0.05], np.float32) / 1.032, at=NOW)
+    given = found({"a": 0.8, "b": 0.7})
+    assert scores(Currency().apply(query, given, snapshot)) == scores(given)
+
+
 @pytest.mark.parametrize(
     ("stage", "settings"),
     [(Currency, {"depth": 1}), (Currency, {"threshold": 2.0}), (Speaker, {"weight": -1.0}), (Period, {"weight": 9.0})],
