@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from assay.bench.receipt import Receipt, read
 from assay.bench.report import Report, build_report
 from assay.bench.report.markdown import render_table
 from assay.bench.report.tables import ReportTable
+from assay.bench.stats.paired import compare_pair
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "memory"
 
@@ -95,6 +98,29 @@ def recall() -> str:
     return render_table(ReportTable(head, tuple(rows)))
 
 
+def recall_intervals() -> str:
+    """`recall` minus each other preset on every confirming split: nDCG@10, and Success@1 for changing facts, paired."""
+    boards = {(board.dataset["name"], board.dataset["split"]): board.receipts for board in _report().boards}
+    sets = {
+        "LoCoMo turn": (boards["locomo", "test@end"], "nDCG@10"),
+        "LoCoMo session": (boards["locomo_sessions", "test@end"], "nDCG@10"),
+        "BEAM": (boards["beam", "test@end"], "nDCG@10"),
+        "facts, first": (boards["changing_facts", "test"], "Success@1"),
+    }
+    rows = []
+    for name in ("learned", "default", "bm25", "dense", "memory"):
+        cells = [name]
+        for receipts, metric in sets.values():
+            if name not in receipts:
+                cells.append("–")
+                continue
+            other, own = (np.array(receipts[system].canonical["scores"][metric]) for system in (name, "recall"))
+            paired = compare_pair(other, own)
+            cells.append(f"{paired.difference:+.3f} ({paired.ci_low:+.3f} … {paired.ci_high:+.3f})")
+        rows.append(tuple(cells))
+    return render_table(ReportTable(("recall minus", *sets), tuple(rows)))
+
+
 @cache
 def _report() -> Report:
     return build_report([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
@@ -107,6 +133,7 @@ def _mean(receipt: Receipt, metric: str, scope: str = "all") -> float:
 WRITERS = {
     "memory": memory,
     "recall_quality": recall,
+    "recall_intervals": recall_intervals,
     "memory_kinds": memory_kinds,
     "memory_ablations": memory_ablations,
 }
