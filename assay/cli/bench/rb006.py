@@ -19,6 +19,7 @@ RB006_COMMANDS: Mapping[str, str] = {
     "build": "assay.cli.bench.rb006:build",
     "run": "assay.cli.bench.rb006_run:run",
     "report": "assay.cli.bench.rb006_run:report",
+    "judge": "assay.cli.bench.rb006_judge:judge",
     "replay": "assay.cli.bench.rb006_run:replay",
     "sample": "assay.cli.bench.rb006:sample",
 }
@@ -39,7 +40,7 @@ def rb006() -> None:
 WORLD_OPTION = click.option(
     "--world", "templates", default="dev", show_default=True, help="dev for tuning, frozen for the verdict."
 )
-_SCALE_OPTION = click.option(
+SCALE_OPTION = click.option(
     "--scale", type=click.Choice(list(SCALES)), default="10k", show_default=True, help="Chunks."
 )
 SEED_OPTION = click.option(
@@ -59,7 +60,7 @@ _DEFAULT_SEED = 6
 
 @click.command()
 @WORLD_OPTION
-@_SCALE_OPTION
+@SCALE_OPTION
 @SEED_OPTION
 @BASE_OPTION
 @click.option(
@@ -102,7 +103,7 @@ def build(templates: str, scale: str, seed: int | None, base: Base, out: Path | 
 
 @click.command()
 @WORLD_OPTION
-@_SCALE_OPTION
+@SCALE_OPTION
 @SEED_OPTION
 @click.option("--queries", "count", type=click.IntRange(1), default=10, show_default=True, help="How many to print.")
 def sample(templates: str, scale: str, seed: int | None, count: int) -> None:

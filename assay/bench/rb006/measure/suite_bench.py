@@ -93,7 +93,7 @@ class SuiteBench:
             return self._fail(system, query, f"{type(error).__name__}: {error.message}")
         record = {"query": query.id, "ranking": made.ranking, **self.read_contexts(query, made)}
         if "grid" in system.measures:
-            record["grid"] = [self._answers(query, made.by_budget[budget]) for budget in GRID]
+            record["grid"] = [self.answers(query, made.by_budget[budget]) for budget in GRID]
         if made.answer is not None:
             record |= self._read_trace(query, made)
         if made.problems:
@@ -175,7 +175,8 @@ class SuiteBench:
         groups = frozenset(passage.group for passage in evidence)
         return ContextReading(self.subject.dataset.topics[query.id], context, groups, context.groups(evidence))
 
-    def _answers(self, query: SuiteQuery, pieces: tuple[Piece, ...]) -> int:
+    def answers(self, query: SuiteQuery, pieces: tuple[Piece, ...]) -> int:
+        """1 when all evidence of a query is in a context."""
         return int(FORMULAS["A"](self._read(query, pieces)))
 
     def _evidence(self, query: SuiteQuery) -> Sequence[Evidence]:
