@@ -17,8 +17,8 @@ import json
 import os
 import sys
 
+from assay.bench.evidence_sets import SETS
 from assay.cli.progress import progress_bars
-from benchmarks.context.data import SETS
 from benchmarks.context.latency import measure_latency
 from benchmarks.context.measure_set import measure_set, summarise
 from benchmarks.context.signals import measure_signals

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.bench.evidence_sets import SETS, load_splits
 from assay.bench.workspace import IndexSettings, prepare
 from assay.config.load import from_dict, load, to_config
 from assay.engine.pipeline import read_candidates
@@ -11,7 +12,6 @@ from assay.select.context.candidates import make_pool
 from assay.select.context.coverage import MOST_SCORED, Coverage
 from assay.select.context.scorers import open_embedder
 from assay.types import Progress
-from benchmarks.context.data import SETS, load_splits
 from benchmarks.measure import percentiles, time_call, time_in_turns
 
 QUERIES = 100

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.bench.evidence_sets import EvaluationSet, load_splits
 from assay.bench.metrics import score
 from assay.bench.metrics.context import BudgetContext, split_context
 from assay.bench.runner import Bench, RunPlan
@@ -21,7 +22,6 @@ from assay.select.context.coverage import Coverage
 from assay.select.context.slots import QuerySlots
 from assay.types import Progress
 from benchmarks.context.arms import ABLATIONS, BASELINE, PAIRS, UNPACKED, make_arms, make_variants
-from benchmarks.context.data import EvaluationSet, load_splits
 
 BUDGETS = (200, 400, 800)
 MEASURES = ("A", "ER", "EP", "AIC")

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.bench.evidence_sets import SETS, load_splits
 from assay.bench.metrics.context import BudgetContext, split_context
 from assay.bench.types import Dataset
 from assay.bench.workspace import IndexSettings, Workspace, prepare
@@ -32,7 +33,6 @@ from assay.select.context.coverage import Coverage, standardise
 from assay.select.context.slots import QuerySlots
 from assay.text.wordpiece import count_pieces
 from assay.types import Floats, Progress, Query
-from benchmarks.context.data import SETS, load_splits
 
 TOPICS = 100
 BUDGETS = (200, 400)

@@ -20,6 +20,7 @@ RB006_COMMANDS: Mapping[str, str] = {
     "run": "assay.cli.bench.rb006_run:run",
     "report": "assay.cli.bench.rb006_run:report",
     "judge": "assay.cli.bench.rb006_judge:judge",
+    "real": "assay.cli.bench.rb006_real:real",
     "replay": "assay.cli.bench.rb006_run:replay",
     "sample": "assay.cli.bench.rb006:sample",
 }

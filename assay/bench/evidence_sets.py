@@ -1,4 +1,4 @@
-"""The sets on which packers are compared: real text with marked evidence, chunked at 40 to 90 tokens.
+"""Sets of real text with marked evidence, on which contexts are measured, chunked at 40 to 90 tokens.
 
 Topics are drawn by the hash of their ids. From the large corpora a part is indexed: every document that is judged for
 a drawn topic, and others by the hash of their ids, up to a fixed number; both splits share it. Documents of
@@ -61,17 +61,18 @@ def with_facts(dataset: Dataset) -> Dataset:
     return replace(dataset, evidence={topic: found for topic, found in evidence.items() if found})
 
 
-def draw_topics(dataset: Dataset, count: int) -> Dataset:
-    """Keep `count` topics that have evidence."""
+def draw_topics(dataset: Dataset, count: int, abstain: int = 0) -> Dataset:
+    """Keep `count` topics that have evidence, and `abstain` that have no answer in the corpus."""
     usable = [topic for topic in dataset.scored if dataset.evidence.get(topic)]
-    kept = frozenset(order_by_hash(usable)[:count])
+    without = frozenset(order_by_hash(dataset.abstain)[:abstain])
+    kept = frozenset(order_by_hash(usable)[:count]) | without
     return replace(
         dataset,
         digest=compute_digest({"of": dataset.digest, "topics": sorted(kept)}),
         topics={name: topic for name, topic in dataset.topics.items() if name in kept},
         judgements={name: found for name, found in dataset.judgements.items() if name in kept},
         evidence={name: found for name, found in dataset.evidence.items() if name in kept},
-        abstain=frozenset(),
+        abstain=without,
     )
 
 
