@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from assay.types import Meta, Vector
 
-Label = Literal["human", "weak", "auto", "synthetic"]
-"""Who judged: people; links and commit subjects; identifiers; a generator. Two of them never share a headline."""
+Label = Literal["human", "weak", "auto", "synthetic", "unstated"]
+"""Who judged: people; links and commit subjects; identifiers; a generator; "unstated"
+where the data does not say. Two of them never share a headline."""
 
 ALL = "all"
 """The scope of every scored query; every other scope is a stratum, "field=value"."""
@@ -75,13 +76,11 @@ class Dataset:
     """Remarks for readers of a result: how a split was chosen, what was left out."""
     half_of: str = ""
     """The file of judgements that this split is a half of; empty when the split is a file of its own."""
-    label_stated: bool = True
-    """Whether the data says who judged; else `label` is "human" by convention, and is not shown."""
 
     @property
     def judgements_text(self) -> str:
         """Who judged, for people: "human judgements"."""
-        return f"{self.label} judgements" if self.label_stated else "judgements without a label"
+        return "judgements without a label" if self.label == "unstated" else f"{self.label} judgements"
 
     @property
     def scored(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "watch": "assay.cli.commands.watch:watch",
     "memory": "assay.cli.memory.group:memory",
     "bench": "assay.cli.bench.group:bench",
+    "receipt": "assay.cli.commands.receipt:receipt",
     "judge": "assay.cli.commands.judge:judge",
     "pipeline": "assay.cli.commands.pipeline:pipeline",
     "components": "assay.cli.commands.components:components",

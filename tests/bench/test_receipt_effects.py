@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -19,6 +20,7 @@ from assay.bench.replay import replay, replay_all
 from assay.bench.runner import RunPlan
 from assay.bench.systems import load_systems
 from assay.bench.workspace import IndexSettings, prepare
+from tests.bench.datasets.dataset_folder import write
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,19 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Receipt:
     with prepare(found, IndexSettings(embedder="none"), cache=cache) as workspace:
         result = lab.run(found, load_systems(["bm25"]), workspace, RunPlan(("nDCG@10",)))
     return result.receipts["bm25"]
+
+
+def test_an_older_receipt_that_calls_unlabelled_judgements_human_still_replays(tmp_path: Path) -> None:
+    folder = write(tmp_path / "plain")  # says nothing about who judged
+    found = load(str(folder), "test")
+    with prepare(found, IndexSettings(embedder="none"), cache=tmp_path / "cache") as workspace:
+        new = lab.run(found, load_systems(["bm25"]), workspace, RunPlan(("nDCG@10",))).receipts["bm25"]
+    assert new.canonical["dataset"]["label"] == "unstated"
+    old = replace(new, canonical={**new.canonical, "dataset": {**new.canonical["dataset"], "label": "human"}})
+    for receipt in (new, old):
+        assert replay(receipt, str(folder)).same
+    wrong = replace(new, canonical={**new.canonical, "dataset": {**new.canonical["dataset"], "label": "weak"}})
+    assert not replay(wrong, str(folder)).same
 
 
 @pytest.fixture

@@ -109,6 +109,7 @@ def test_only_a_label_makes_judgements_human(tmp_path, meta, text):
     folder = write(tmp_path / "d")
     (folder / "meta.json").write_text(json.dumps(meta))
     assert load(str(folder)).judgements_text == text
+    assert load(str(folder)).label == meta.get("label", "unstated")
 
 
 def test_a_log_gets_a_line_now_and_then():

@@ -55,7 +55,8 @@ def receipts() -> dict[tuple[str, str], dict[str, Any]]:
 def sets(label: str) -> list[str]:
     """Sets of a label that were measured on both splits, but those that stand apart."""
     known = receipts()
-    found = {name for (name, _), canonical in known.items() if canonical["inputs"]["dataset"]["label"] == label}
+    labels = (label, "unstated") if label == "human" else (label,)
+    found = {name for (name, _), canonical in known.items() if canonical["inputs"]["dataset"]["label"] in labels}
     names = sorted(found - {*APART})
     return [name for name in names if all((name, split) in known for split in SPLITS)]
 

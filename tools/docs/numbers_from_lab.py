@@ -23,7 +23,7 @@ def report() -> Report:
 
 def matrix(label: str, split: str, names: tuple[str, ...] = ()) -> str:
     """nDCG@10 of systems × sets."""
-    found = tables.dataset_table(report(), (split,), label)
+    found = tables.dataset_table(report(), (split,), (label, "unstated") if label == "human" else (label,))
     if found is None:
         return "No receipts.\n"
     rows = tuple(row for row in found.rows if not names or row[0] in names)

@@ -36,7 +36,7 @@ def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
         raise DatasetError(f"{source.name} has no judged query in split {selection.split!r}", "choose another split")
     topics = _topics_with_strata(source, unanswerable, {*judged, *abstain})
     evidence = evidence_rows.resolve(corpus.kept)
-    label, label_stated, label_note = _resolve_label(source, topics, judged)
+    label, label_note = _resolve_label(source, topics, judged)
     digest.questions(selection.split, topics, judged, evidence, abstain)
     notes = (
         selection.note,
@@ -58,7 +58,6 @@ def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
         source=display_name,
         notes=tuple(note for note in notes if note),
         half_of=selection.files[0] if selection.half else "",
-        label_stated=label_stated,
     )
 
 
@@ -166,16 +165,15 @@ def _topics_with_strata(source: RawDataset, unanswerable: frozenset[str], wanted
 
 def _resolve_label(
     source: RawDataset, topics: Mapping[str, Topic], judged: Mapping[str, Mapping[str, int]]
-) -> tuple[Label, bool, str]:
-    """The label of the split, the least trusted one if several occur; whether every judged question states one; a note.
-
-    Where none is stated, receipts have "human", as they always had; what people read says that nobody states it.
-    """
+) -> tuple[Label, str]:
+    """The label of the split, the least trusted one if several occur ("unstated" where nobody says who judged); a
+    note."""
     whole = question_metadata.parse_label(source.label)
-    stated = {question_metadata.parse_label(topics[name].meta.get("label")) or whole for name in judged}
-    found: set[Label] = {label or "human" for label in stated}
+    found: set[Label] = {
+        question_metadata.parse_label(topics[name].meta.get("label")) or whole or "unstated" for name in judged
+    }
     mixed = f"labels are mixed: {', '.join(sorted(found))}" if len(found) > 1 else ""
-    return question_metadata.least_trusted(found), None not in stated, mixed
+    return question_metadata.least_trusted(found), mixed
 
 
 def _notes(

@@ -88,4 +88,4 @@ def parse_label(value: object) -> Label | None:
 
 
 def least_trusted(labels: Iterable[Label]) -> Label:
-    return max(labels, key=LABELS.index, default="human")
+    return max(labels, key=LABELS.index, default="unstated")

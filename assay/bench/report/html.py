@@ -51,7 +51,7 @@ def render_html(report: Report) -> str:
     ]
     for label in sorted({board.dataset["label"] for board in boards}):
         for split in sorted({b.dataset["split"] for b in boards if b.dataset["label"] == label}):
-            found = tables.dataset_table(report, (split,), label)
+            found = tables.dataset_table(report, (split,), (label,))
             if found is not None and len(found.head) > 3:
                 parts += [
                     f"<h3>{escape(boards[0].metric)}, {escape(split)} splits, {label} judgements</h3>",

@@ -11,7 +11,7 @@ def render_markdown(report: Report) -> str:
     lines = ["# Results", ""]
     for label in sorted({board.dataset["label"] for board in report.boards}):
         for split in sorted({b.dataset["split"] for b in report.boards if b.dataset["label"] == label}):
-            found = tables.dataset_table(report, (split,), label)
+            found = tables.dataset_table(report, (split,), (label,))
             if found is not None and len(found.head) > 3:
                 lines += [
                     f"## All sets, {split} splits, {label} judgements: {report.boards[0].metric}",

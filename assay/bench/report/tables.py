@@ -64,12 +64,12 @@ def leg_table(board: Board) -> ReportTable | None:
     return ReportTable(("system", "leg", "found", "found alone"), tuple(rows)) if rows else None
 
 
-def dataset_table(report: Report, splits: Sequence[str], label: str) -> ReportTable | None:
+def dataset_table(report: Report, splits: Sequence[str], labels: Sequence[str]) -> ReportTable | None:
     """Systems × datasets in the boards' metric, and their mean over the sets that all of them ran on.
 
     Human, derived and synthetic judgements never share a table.
     """
-    boards = [b for b in report.boards if b.dataset["split"] in splits and b.dataset["label"] == label]
+    boards = [b for b in report.boards if b.dataset["split"] in splits and b.dataset["label"] in labels]
     if not boards:
         return None
     names = sorted({run.system for board in boards for run in board.systems})

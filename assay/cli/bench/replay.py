@@ -20,7 +20,13 @@ _COLOURS = {"same rankings": "green", "same": "green", "differs": "red", "not re
 @click.option(
     "--dataset", metavar="NAME|DIR", help="Where the dataset is, when the receipt's own word does not find it."
 )
-def replay(receipts: tuple[Path, ...], dataset: str | None) -> None:
+@click.option(
+    "--require-signature",
+    "key",
+    metavar="FILE|KEY",
+    help="Replay only what the owner of this public key signed (assay receipt verify).",
+)
+def replay(receipts: tuple[Path, ...], dataset: str | None, key: str | None) -> None:
     """Run receipts (files or folders) again from what they say, and compare digests.
 
     \b
@@ -35,7 +41,7 @@ def replay(receipts: tuple[Path, ...], dataset: str | None) -> None:
     from assay.bench.replay import replay_all
     from assay.cli.progress import progress_bars
 
-    runs, others = _read_all(receipts)
+    runs, others = _read_all(receipts, key)
     outcomes = Counter(["not replayable"] * len(others))
     named = {path for path in receipts if not path.is_dir()}
     for path, reason in others.items():
@@ -55,20 +61,29 @@ def replay(receipts: tuple[Path, ...], dataset: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _read_all(paths: tuple[Path, ...]) -> tuple[dict[Path, Receipt], dict[Path, str]]:
-    """The run receipts, and of the other files in folders why they cannot be replayed."""
+def _read_all(paths: tuple[Path, ...], key: str | None) -> tuple[dict[Path, Receipt], dict[Path, str]]:
+    """The run receipts, and of the other files in folders why they cannot be replayed. With a key, a file is read
+    only once its signature is verified."""
     from assay.bench.receipt import ReceiptError, read
+    from assay.bench.signature import SignatureError, read_public_key, verify
+
+    public = None if key is None else read_public_key(key)
+
+    def read_signed(path: Path) -> Receipt:
+        if public is not None:
+            verify(path, public)
+        return _check_kind(read(path))
 
     runs: dict[Path, Receipt] = {}
     others: dict[Path, str] = {}
     for path in paths:
         if not path.is_dir():
-            runs[path] = _check_kind(read(path))
+            runs[path] = read_signed(path)
             continue
         for file in sorted(path.rglob("*.json")):
             try:
-                runs[file] = _check_kind(read(file))
-            except ReceiptError as error:
+                runs[file] = read_signed(file)
+            except (ReceiptError, SignatureError) as error:
                 others[file] = error.message
     return runs, others
 

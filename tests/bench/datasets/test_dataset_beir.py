@@ -13,7 +13,7 @@ from assay.bench.datasets import DatasetError, list_datasets, load
 def test_documents_topics_and_judgements_of_a_split(tmp_path: Path) -> None:
     folder = write(tmp_path / "small")
     found = load(str(folder))
-    assert (found.name, found.split, found.label, found.document_count) == ("small", "test", "human", 3)
+    assert (found.name, found.split, found.label, found.document_count) == ("small", "test", "unstated", 3)
     assert found.judgements == {"q1": {"d1": 2}}
     assert found.abstain == {"q3"}
     assert list(found.topics) == ["q1", "q3"]

@@ -97,10 +97,10 @@ def test_mixed_labels_take_the_least_trusted_and_say_so(tmp_path: Path) -> None:
     queries = [{"_id": "q1", "text": "x", "metadata": {"label": "auto"}}, {"_id": "q2", "text": "x"}]
     folder = write(tmp_path / "m", queries=queries, judgements={"test": [("q1", "d1", 1), ("q2", "d2", 1)]})
     found = load(str(folder), "all")
-    assert (found.label, found.notes) == ("auto", ("labels are mixed: auto, human",))
+    assert (found.label, found.notes) == ("unstated", ("labels are mixed: auto, unstated",))
     (folder / "meta.json").write_text('{"label": "synthetic"}')
     assert load(str(folder), "all").label == "synthetic"
-    assert least_trusted([]) == "human"
+    assert least_trusted([]) == "unstated"
 
 
 def test_judgements_of_an_unanswerable_question_are_not_scored(tmp_path: Path) -> None:
