@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 import time
@@ -48,6 +49,7 @@ from assay.upkeep.origin_paths import Origin, find_origin
 from assay.upkeep.reembed import fill_missing_vectors, move_to_model
 from assay.upkeep.tree_report import require_tree_backend
 from assay.util.closeable import Closeable
+from assay.util.thread_map import thread_map
 from assay.where import And, Filter, parse
 
 _MOST_IDS = 20
@@ -382,6 +384,25 @@ class KnowledgeBase(Closeable):
             judge=self.judge(chosen),
         )
         return replace(answer, remarks=self._remarks(view))
+
+    async def asearch(self, text: str = "", k: int | None = None, **options: Any) -> Answer:
+        """`search` for asyncio: it runs in a worker thread, and the event loop goes on."""
+        return await asyncio.to_thread(self.search, text, k, **options)
+
+    def search_many(
+        self, texts: Iterable[str], k: int | None = None, *, threads: int = 1, **options: Any
+    ) -> tuple[Answer, ...]:
+        """Answer several questions with the same options, in their order, all from the same state of the store.
+        `threads` of them are answered at a time; the answers do not depend on it."""
+        version = self.snapshot(options.pop("snapshot", None)).version
+        chosen = self.pipeline(options.pop("pipeline", "default"))
+        return tuple(
+            thread_map(
+                lambda text: self.search(text, k, pipeline=chosen, snapshot=f"v{version}", **options),
+                list(texts),
+                threads,
+            )
+        )
 
     def executor(self, pipeline: Pipeline) -> Executor:
         """The executor of one query, whose budget starts now. The model is loaded before: that counts against no

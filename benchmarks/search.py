@@ -30,9 +30,9 @@ POOL = 100
 SELECTIVITY = {"0.5 %": "bucket < 5", "10 %": "bucket < 100", "50 %": "bucket < 500"}
 
 
-def build(folder: Path, size: int) -> dict[str, Any]:
-    settings = {"embedder": "minilm", "model": "bench", "dim": DIM, "language": "english", "profile": "default"}
-    backend = LocalBackend(SqliteStore.create(folder, settings), Analyser(), "bench", DIM)
+def build(folder: Path, size: int, model: str = "bench") -> dict[str, Any]:
+    settings = {"embedder": "minilm", "model": model, "dim": DIM, "language": "english", "profile": "default"}
+    backend = LocalBackend(SqliteStore.create(folder, settings), Analyser(), model, DIM)
 
     def fill() -> None:
         for part in chunks(size):

@@ -28,6 +28,15 @@ from assay.sync import RECORDS
 
 router = APIRouter(prefix="/documents", tags=["documents"], dependencies=[needs("write")])
 MAX_RECORDS = 1_000
+EVENT_SCHEMA = {
+    "type": "object",
+    "description": "One event; data is JSON.",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["received", "progress", "done", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
 _FILE_NAME = re.compile(r"[^/\\\x00-\x1f]{1,200}")
 _FOLDER_NAME = re.compile(r"[\w][\w .-]{0,99}")
 
@@ -56,7 +65,7 @@ async def add(request: Request, body: AddRequest) -> Response:
     "/upload",
     summary="Upload a file",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/event-stream": {"schema": EVENT_SCHEMA}}}},
     openapi_extra={
         "requestBody": {
             "required": True,

@@ -1,0 +1,1 @@
+"""Retrievers for other frameworks, each an extra: `langchain`, `llama_index`, `haystack`."""
