@@ -23,7 +23,7 @@ from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out
 from tools.docs.numbers_from_router import WRITERS as ROUTER
-from tools.docs.numbers_from_routing import routing_errors, routing_times
+from tools.docs.numbers_from_routing import heading_tree, routing_errors, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT, **ANSWERABILITY}
@@ -310,6 +310,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "routing_errors": ("routing", routing_errors),
     "routing_times": ("routing", routing_times),
     "tree": ("tree", tree),
+    "heading_tree": ("heading_tree", heading_tree),
     "growth": ("growth", growth),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),

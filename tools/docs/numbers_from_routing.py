@@ -68,3 +68,21 @@ def routing_times(receipt: Receipt) -> str:
         ),
     ]
     return _table(head, rows)
+
+
+def heading_tree(receipt: Receipt) -> str:
+    """One row per tree: what a walk reaches and reads, and how often a judged document is among the first results."""
+    systems = list(receipt["trees"][0]["found"])
+    rows = [
+        [
+            f"`{tree['tree']}`",
+            " / ".join(map(str, tree["nodes"][1:])),
+            f"{tree['reached']:.3f}",
+            f"{tree['children']:.2f}",
+            f"{tree['scanned']:.3f}",
+            *(f"{tree['found'][name]:.3f}" for name in systems),
+        ]
+        for tree in receipt["trees"]
+    ]
+    head = ["tree", "nodes by level", "reached", "children", "scanned", *(f"`{name}`" for name in systems)]
+    return f"{receipt['chunks']:,} chunks, {receipt['queries']} queries.\n\n" + _table(head, rows)
