@@ -5,7 +5,7 @@
     python -m benchmarks.train_reranker train late --run late --steps 200
     python -m benchmarks.train_reranker export --run ce         # keeps the trained part in benchmarks/reranker/weights
     python -m benchmarks.train_reranker assemble --install      # the model from that and the installed minilm
-    python -m benchmarks.train_reranker judge --cross ce --late late       # writes receipts/reranker.json
+    python -m benchmarks.train_reranker judge --cross ce --late late       # writes receipts/reranker.json, or --receipt
     python -m benchmarks.train_reranker check --run ce --model FOLDER      # the int8 folder against the run
     python -m benchmarks.train_reranker speed --model FOLDER               # adds pairs per second to the receipt
 
@@ -41,6 +41,10 @@ from benchmarks.reranker.sources import LAB_SETS, SOURCES, TrainingError
 
 def report(text: str) -> None:
     print(text, flush=True)
+
+
+def _receipt(options: argparse.Namespace) -> Path:
+    return RECEIPTS / f"{options.receipt}.json"
 
 
 def load_weights(options: argparse.Namespace) -> dict[str, Any]:
@@ -99,7 +103,7 @@ def judge(options: argparse.Namespace) -> None:
         for split in (options.dev, options.test):
             collect(folder, name, split, report)
     measured = arms.judge(options.work, folder, options, load_weights(options), report)
-    arms.update_receipt(RECEIPTS / "reranker.json", measured)
+    arms.update_receipt(_receipt(options), measured)
     for system, result in measured["results"].items():
         report(f"{system:28} weight {result['weight']} test {result['test']['mean']:.4f}")
 
@@ -108,7 +112,7 @@ def speed(options: argparse.Namespace) -> None:
     from benchmarks.reranker.speed import measure_speed, measure_training, update_speed
 
     training = measure_training(load_weights(options))
-    update_speed(RECEIPTS / "reranker.json", measure_speed(str(options.model)), training)
+    update_speed(_receipt(options), measure_speed(str(options.model)), training)
 
 
 def check(options: argparse.Namespace) -> None:
@@ -117,7 +121,7 @@ def check(options: argparse.Namespace) -> None:
     from benchmarks.reranker.judging import check_export
     from benchmarks.reranker.speed import MAX_TOKENS
 
-    receipt = RECEIPTS / "reranker.json"
+    receipt = _receipt(options)
     content = json.loads(receipt.read_text("utf-8"))
     weight = content["measured"]["results"][f"learned + {options.run}"]["weight"]
     reader = PairReader(str(options.model), "", MAX_TOKENS)
@@ -134,6 +138,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=cache_home() / "reranker", help="where everything is kept")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--weights", help="source of the encoder's weights, as `assay model install` takes it")
+    parser.add_argument("--receipt", default="reranker", help="the receipt that judge, check and speed write")
     parser.add_argument("--no-bf16", dest="bf16", action="store_false")
     parser.add_argument("--lab-sets", nargs="*", default=None, choices=[*LAB_SETS], help="lab sets to use")
     steps = parser.add_subparsers(dest="step", required=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
@@ -12,7 +13,7 @@ pytest.importorskip("tokenizers")
 from assay.embed.installed_models import InstalledModel, format_manifest
 from assay.embed.onnx_graph import write_graph
 from assay.errors import ModelError
-from benchmarks.reranker.assembly import assemble, read_encoder, write_trained
+from benchmarks.reranker.assembly import WEIGHTS, assemble, read_encoder, write_trained
 from benchmarks.reranker.export import NAME, write_cross_encoder
 from benchmarks.reranker.sources import TrainingError
 from benchmarks.train_reranker import main
@@ -46,8 +47,6 @@ def weights():
 @pytest.fixture
 def installed(weights, tmp_path, monkeypatch):
     """The encoder, installed under another home as `assay model install` does."""
-    import hashlib
-
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "models" / "minilm"
     folder.mkdir(parents=True)
@@ -127,3 +126,11 @@ def test_a_missing_or_damaged_encoder_is_named(installed, trained, tmp_path):
 def test_the_command_needs_a_target():
     with pytest.raises(SystemExit, match="no target"):
         main(["assemble"])
+
+
+def test_the_committed_weights_are_the_described_file():
+    about = json.loads((WEIGHTS / f"{NAME}.json").read_text("utf-8"))
+    raw = (WEIGHTS / f"{NAME}.npz").read_bytes()
+    assert hashlib.sha256(raw).hexdigest() == about["sha256"]
+    assert len(raw) < 8_000_000
+    assert not {"conditionalqa", "wikiqa"} & set(about["questions"]["sources"])

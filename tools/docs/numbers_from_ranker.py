@@ -32,9 +32,13 @@ def ranker_left_out(receipt: Mapping[str, Any]) -> str:
         rows = []
         for system, mean in found["mean"].items():
             gain = over.get(system)
-            change = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})" if gain else ""
-            rows.append([system, *(f"{found['test'][system][name]:.3f}" for name in sets), f"{mean:.4f}", change])
-        parts.append(f"**{encoder}**\n\n" + _table(["", *sets, "mean", "over default"], rows))
+            changes = [""] * 3
+            if gain:
+                interval = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})"
+                changes = [interval, f"{gain['wins']}, {gain['losses']}", f"{gain['p']:.3f}"]
+            rows.append([system, *(f"{found['test'][system][name]:.3f}" for name in sets), f"{mean:.4f}", *changes])
+        head = ["", *sets, "mean", "over default", "won, lost", "p"]
+        parts.append(f"**{encoder}**\n\n" + _table(head, rows))
     return "\n".join(parts)
 
 

@@ -48,6 +48,8 @@ _DOCUMENTS = (
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/decisions/0037-a-trained-reranker.md",
     "docs/decisions/0048-term-sequences.md",
+    "docs/decisions/0049-the-default-stays.md",
+    "docs/decisions/0050-a-longer-run.md",
     "docs/router.md",
     "docs/hierarchy.md",
 )
@@ -324,6 +326,8 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "ranker_left_out": ("ranker_left_out", ranker_left_out),
     "reranker_quality": ("reranker", reranker_quality),
     "reranker_weights": ("reranker", reranker_weights),
+    "reranker_longer": ("reranker_longer", reranker_quality),
+    "reranker_longer_weights": ("reranker_longer", reranker_weights),
     "reranker_speed": ("reranker", reranker_speed),
     "postgres": ("postgres", postgres),
 }
