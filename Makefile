@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Real datasets for tests and benchmarks; tests that need one are skipped without it.
 export ASSAY_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test lint bench torture receipts replay eval-hybrid serve-hybrid docs model requirements clean help
+.PHONY: demo test lint bench torture receipts replay eval-hybrid serve-hybrid docs model requirements audit clean help
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -77,6 +77,13 @@ $(VENV)/.installed: pyproject.toml requirements/dev.txt
 requirements: ## Pin all dependencies with hashes, without the address of an index
 	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-trusted-host \
 	  --no-emit-find-links --no-annotate --extra all --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+
+AUDIT := artifacts/audit
+audit: ## Bandit, a bill of materials, and known vulnerabilities of the pinned packages (the last needs the network)
+	@test -x $(AUDIT)/bin/bandit || { $(PYTHON) -m venv $(AUDIT) && $(AUDIT)/bin/pip install --quiet bandit pip-audit cyclonedx-bom; }
+	$(AUDIT)/bin/bandit -q -r assay -f json | $(PYTHON) -m tools.check_bandit
+	$(AUDIT)/bin/cyclonedx-py requirements requirements/dev.txt --of JSON -o artifacts/sbom.json
+	$(AUDIT)/bin/pip-audit --disable-pip --require-hashes -r requirements/dev.txt
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

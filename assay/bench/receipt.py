@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,10 +79,10 @@ def write(receipt: Receipt, path: Path) -> None:
 def read(path: Path) -> Receipt:
     """Read a receipt and check its digest; schema 1 is upgraded in memory."""
     try:
-        content = json.loads(path.read_text("utf-8"), parse_constant=_reject_constant)
+        content = json.loads(path.read_text("utf-8"), parse_constant=_reject_constant, parse_float=_parse_finite)
     except (OSError, UnicodeDecodeError) as error:
         raise ReceiptError(f"{path} cannot be read: {error}", "name a receipt that `assay bench` wrote") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReceiptError(f"{path} is no JSON: {error}", "name a receipt that `assay bench` wrote") from error
     if not isinstance(content, dict) or not {"schema", "kind", "digest", "canonical"} <= content.keys():
         raise ReceiptError(f"{path} is no receipt of the lab", "make one: assay bench run")
@@ -113,6 +114,14 @@ def read(path: Path) -> Receipt:
 def _reject_constant(word: str) -> None:
     """NaN and infinity are not JSON, though Python's reader accepts them."""
     raise ValueError(f"{word} is no number")
+
+
+def _parse_finite(text: str) -> float:
+    """A number, but none so large that it becomes infinite."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:20]} is no number")
+    return number
 
 
 def _lines(value: Any, depth: int) -> str:

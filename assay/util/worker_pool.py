@@ -222,6 +222,10 @@ class _WorkerProcess:
         with contextlib.suppress(OSError):  # it has died; reading its result reports that
             _send(self._process.stdin, _PART, raw)
 
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
     def kill(self) -> None:
         if (process := self._process) is not None:
             process.kill()
@@ -263,6 +267,11 @@ class SingleWorker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._worker.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, while it runs."""
+        return self._worker.pid
 
     def run(self, task: Any) -> Iterator[Any]:
         """Yield the parts of a task's result; WorkerCrashed when the process dies, and the next task gets a new one."""
