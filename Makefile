@@ -18,7 +18,9 @@ help: ## List the targets
 demo: $(VENV)/.installed model ## Index the sample handbook, search it, explain the answer
 	@$(BIN)/python examples/demo.py
 
+# The tests of the workbench need Chromium: root installs Debian's package, others skip them (ASSAY_REQUIRE_CHROMIUM=1: fail).
 test: lint model ## Lint, types, import law, docs checks, then every test
+	@$(BIN)/python -m assay.testing.chromium
 	ASSAY_REQUIRE_POSTGRES=1 ASSAY_REQUIRE_QDRANT=1 $(BIN)/pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.installed ## Style, types, import law, generated docs up to date

@@ -90,6 +90,12 @@ def _parse_line(line: str, strict: bool) -> LoggedQuery:
     return LoggedQuery(" ".join(str(given_id).split()) or _id(text) if given_id is not None else _id(text), text)
 
 
+def name_query(text: str) -> LoggedQuery:
+    """A query under the id that depends on its text only."""
+    one_line = " ".join(text.split())
+    return LoggedQuery(_id(one_line), one_line)
+
+
 def _id(text: str) -> str:
     """An id that depends on the text only, not on the line."""
     return f"q-{blake2b(text.encode('utf-8', 'replace'), digest_size=5).hexdigest()}"

@@ -74,11 +74,12 @@ class Ledger:
         """The (query, document) pairs that this judge graded or skipped."""
         return {(one.query_id, one.doc_id) for one in self.judgements.values() if one.judge == judge}
 
-    def grade(self, item: PoolItem, judge: str, grade: int | None, at: str) -> None:
-        """Grade an item; the grade is on disk when this returns."""
+    def grade(self, item: PoolItem, judge: str, grade: int | None, at: str, shown_rank: int | None = None) -> None:
+        """Grade an item; the grade is on disk when this returns. `shown_rank` is the rank that the judge saw, which may
+        have swayed the grade."""
         entry = LedgerEntry(item.query.id, item.query.text, item.chunk.doc_id, item.chunk.id, judge, grade)
         fields = {name: getattr(entry, name) for name in ("query_id", "query", "doc_id", "chunk_id", "judge", "grade")}
-        self._append({**fields, "at": at})
+        self._append({**fields, "at": at, **({} if shown_rank is None else {"shown_rank": shown_rank})})
         self.judgements[entry.key] = entry
 
     def undo(self, item: PoolItem, judge: str, at: str) -> None:

@@ -30,6 +30,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--per-minute", type=click.IntRange(1), metavar="N", help="Requests of one key or address in a minute.")
 @click.option("--pipelines", type=_FOLDER, metavar="DIR", help="TOML files that requests may name, beside the presets.")
 @click.option("--receipts", type=_FOLDER, metavar="DIR", help="Receipts to show at /receipts.")
+@click.option("--judgements", type=_FILE, metavar="DIR", help="Where grades given in the workbench become a dataset.")
 @click.option("--keys", type=_FILE, metavar="FILE", envvar="ASSAY_KEYS", help="The file of keys.  [env ASSAY_KEYS]")
 @click.option("--require-keys", is_flag=True, help="Also on the loopback interface, e.g. behind a proxy.")
 @click.option(
@@ -52,6 +53,7 @@ def serve(
     per_minute: int | None,
     pipelines: Path | None,
     receipts: Path | None,
+    judgements: Path | None,
     keys: Path | None,
     require_keys: bool,
     hosts: tuple[str, ...],
@@ -103,6 +105,7 @@ def serve(
         origins=origins,
         pipelines=pipelines,
         receipts=receipts,
+        judgements=judgements,
     )
     install_logs(requests=not quiet)
     cascade = None if bank is None or index is None else _open_cascade(bank, index, model, val)

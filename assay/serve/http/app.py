@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
 
 from assay import __version__
 from assay.serve.http.authentication import Authenticator
@@ -20,9 +19,21 @@ from assay.serve.http.hybrid import CascadeServer
 from assay.serve.http.logs import log_request
 from assay.serve.http.problems import install_handlers
 from assay.serve.http.request_guard import RequestGuard
-from assay.serve.http.routes import documents, health, memories, models, pipelines, receipts, search, uploads
+from assay.serve.http.routes import (
+    documents,
+    health,
+    judgements,
+    memories,
+    models,
+    pipelines,
+    receipts,
+    search,
+    store_views,
+    uploads,
+)
 from assay.serve.http.routes.hybrid import add_hybrid_routes
 from assay.serve.http.schemas import PROBLEMS, Problem
+from assay.serve.http.workbench_files import WorkbenchFiles
 
 WORKBENCH = Path(__file__).resolve().parents[1] / "workbench"
 GZIP_BYTES = 1_024
@@ -35,6 +46,8 @@ ROUTERS = (
     documents.router,
     memories.router,
     receipts.router,
+    judgements.router,
+    store_views.router,
     models.router,
 )
 DESCRIPTION = """Search documents, keep memories, compare pipelines. Every answer has its trace.
@@ -94,7 +107,7 @@ def _mount_workbench(app: FastAPI, folder: Path) -> None:
     """The page at /workbench/, where its files are installed; / leads there."""
     if not (folder / "index.html").exists():
         return
-    app.mount("/workbench", StaticFiles(directory=folder, html=True), name="workbench")
+    app.mount("/workbench", WorkbenchFiles(directory=folder, html=True), name="workbench")
 
     @app.get("/", include_in_schema=False)
     async def home() -> Response:

@@ -18,7 +18,8 @@ class ServerSettings:
     """`workers` requests run and `waiting` wait; `per_minute` is the limit of one key or address, None for no limit.
 
     `hosts` are the names a request may call this server by, without ports; `origins` are pages of other sites that may
-    read its answers (CORS). `pipelines` is a folder of TOML files that requests may name, `receipts` one of receipts.
+    read its answers (CORS). `pipelines` is a folder of TOML files that requests may name, `receipts` one of receipts,
+    `judgements` one for the grades that people give in the workbench.
     """
 
     workers: int = 4
@@ -30,6 +31,7 @@ class ServerSettings:
     origins: tuple[str, ...] = ()
     pipelines: Path | None = None
     receipts: Path | None = None
+    judgements: Path | None = None
     workbench: Path | None = None
     keys_required: bool = False
     drain_seconds: int = 30

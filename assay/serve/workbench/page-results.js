@@ -1,0 +1,70 @@
+// Receipts of the lab: queries by metric, worst first, several runs and metrics at once, beside the best that was reached.
+
+import { errorBox, get } from "./api.js";
+import { bar } from "./charts.js";
+import { announce, h, replace } from "./dom.js";
+
+const PAGE = 200;
+
+export async function render(target, params, { goTo, setExport }) {
+  const { receipts, total } = await get("/receipts", { limit: 500 });
+  const runs = receipts.filter((one) => one.kind === "run" && !one.error);
+  const chosen = params.getAll("run").flatMap((one) => one.split("|")).filter(Boolean);
+  const boxes = runs.map((one) => h("input", { type: "checkbox", value: one.name, ...(chosen.includes(one.name) ? { checked: true } : {}) }));
+  const label = (one) => `${one.dataset?.name ?? "?"} ${one.dataset?.split ?? ""} · ${one.system ?? one.name}`;
+  const output = h("div", {});
+  replace(target, h("h1", {}, "Results of the lab"), runs.length === 0
+    ? h("p", { class: "empty" }, total ? "There are receipts, but none of a run." : "This server shows no receipts. Start it with ", total ? null : h("code", {}, "assay serve --receipts receipts/"), ".")
+    : h("form", { onsubmit: (event) => {
+      event.preventDefault();
+      goTo("results", { run: boxes.filter((box) => box.checked).map((box) => box.value).join("|"), metrics: params.get("metrics") });
+    } }, h("details", { open: chosen.length === 0 }, h("summary", {}, `Runs (${chosen.length} of ${runs.length} chosen)`),
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Runs" }, runs.map((one, place) => h("label", { class: "check" }, boxes[place], label(one))))),
+    h("button", { class: "primary" }, "Show these runs")), output);
+  if (!chosen.length) return;
+  try {
+    const read = await Promise.all(chosen.map((name) => get(`/receipts/${name.split("/").map(encodeURIComponent).join("/")}`)));
+    const digests = new Set(read.map((one) => one.canonical.dataset.digest));
+    if (digests.size > 1) {
+      replace(output, h("p", { class: "error" }, h("strong", {}, "These runs are of different datasets or splits"), ". Choose runs of one."));
+      return;
+    }
+    showTable(output, read, params, goTo);
+    setExport({ runs: read.map((one) => ({ system: one.canonical.system.name, digest: one.digest, aggregates: one.canonical.aggregates.all })) });
+  } catch (error) { replace(output, errorBox(error)); }
+}
+
+function showTable(output, read, params, goTo) {
+  const names = read.map((one) => one.canonical.system.name);
+  const all = Object.keys(read[0].canonical.scores);
+  const metrics = (params.get("metrics")?.split("|") ?? []).filter((name) => all.includes(name));
+  if (!metrics.length) metrics.push(all[0]);
+  const texts = read.map((one) => one.canonical.texts ?? one.measured?.texts).find(Boolean) ?? {};
+  const queries = read[0].canonical.queries;
+  const places = read.map((one) => new Map(one.canonical.queries.map((id, place) => [id, place])));
+  const score = (run, metric, id) => read[run].canonical.scores[metric]?.[places[run].get(id)] ?? null;
+  const rows = queries.map((id) => ({ id, scores: metrics.map((metric) => names.map((_, run) => score(run, metric, id))) }));
+  const worst = (row) => Math.min(...row.scores[0].filter((one) => one !== null));
+  rows.sort((x, y) => worst(x) - worst(y) || (x.id < y.id ? -1 : 1));
+  const boxes = all.map((name) => h("input", { type: "checkbox", value: name, ...(metrics.includes(name) ? { checked: true } : {}) }));
+  const heads = metrics.flatMap((metric) => [...names.map((name) => `${metric} ${name}`), `${metric} best of these`]);
+  const cells = (row) => metrics.flatMap((metric, place) => {
+    const found = row.scores[place].map((one) => h("td", { class: "number" }, one === null ? "–" : one.toFixed(3), one !== null && bar(one, 1, `${metric} ${one}`)));
+    const known = row.scores[place].filter((one) => one !== null);
+    return [...found, h("td", { class: "number soft" }, known.length ? Math.max(...known).toFixed(3) : "–")];
+  });
+  const mean = (place, run) => rows.reduce((sum, row) => sum + (row.scores[place][run] ?? 0), 0) / rows.length;
+  replace(output, h("form", { class: "row", onsubmit: (event) => {
+    event.preventDefault();
+    goTo("results", { run: params.get("run"), metrics: boxes.filter((box) => box.checked).map((box) => box.value).join("|") });
+  } }, h("fieldset", { class: "row" }, h("legend", { class: "small soft" }, "Metrics"), all.map((name, place) => h("label", { class: "check" }, boxes[place], name))), h("button", {}, "Show")),
+  h("p", { class: "soft" }, `${rows.length} queries, worst first by ${metrics[0]}. The ideal order scores 1; “best of these” is the best that one of the chosen runs reached. `,
+    "Add the receipt of the system oracle to see the best order of what was judged."),
+  h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores by query" }, h("table", {},
+    h("thead", {}, h("tr", {}, ["query", ...heads].map((text, place) => h("th", { scope: "col", class: place ? "number" : "" }, text)))),
+    h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, "mean"), metrics.flatMap((_, place) => [...names.map((__, run) => h("td", { class: "number" }, mean(place, run).toFixed(4))), h("td", {})])),
+      rows.slice(0, PAGE).map((row) => h("tr", {}, h("th", { scope: "row" }, texts[row.id] ?? row.id,
+        texts[row.id] && h("a", { class: "small", href: `#/compare?${new URLSearchParams({ q: texts[row.id] })}` }, " try it")), cells(row)))))),
+  rows.length > PAGE && h("p", { class: "soft" }, `The ${PAGE} worst of ${rows.length} are shown.`));
+  announce(`${rows.length} queries`);
+}
