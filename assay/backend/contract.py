@@ -18,6 +18,7 @@ from assay.protocols import Snapshot, StoreView
 from assay.store.contract import ChunkStore
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Progress, Vector
+from assay.where import Filter
 
 NO_GRAPH = Reason(
     "only stores in a folder or in PostgreSQL keep a graph of things and links", "copy it to one: assay copy ./kb"
@@ -34,6 +35,11 @@ class StoreSnapshot(Snapshot, StoreView, Protocol):
     def analyser(self) -> Analyser: ...
     def kinds(self) -> Mapping[str, set[str]]:
         """Every field a filter may name, with the kinds of its values: text, number, flag."""
+        ...
+
+    def within(self, where: Filter) -> StoreSnapshot:
+        """This snapshot as if it held only the rows that a filter keeps. Statistics (how rare a term is, how long a
+        chunk is, how many rows there are) are of these rows: no other row changes a score or a count."""
         ...
 
     @property

@@ -7,7 +7,6 @@ neighbour, as a successor, and in counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 
@@ -32,13 +31,12 @@ class ScopedView:
     """The memories of some scopes in the newest snapshot."""
 
     def __init__(self, kb: KnowledgeBase, scopes: Scopes) -> None:
-        self.snapshot: StoreSnapshot = kb.snapshot()
+        whole = kb.snapshot()
         self.scopes = scopes
         self._store = kb.store
-
-    @cached_property
-    def _kinds(self) -> Mapping[str, set[str]]:
-        return self.snapshot.kinds()
+        self._kinds: Mapping[str, set[str]] = whole.kinds()
+        self.snapshot: StoreSnapshot = whole.within(self.filter())
+        """Statistics are of these scopes: what another one holds must not show in a score."""
 
     # -- filters
 

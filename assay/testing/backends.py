@@ -123,6 +123,7 @@ def check_backend(
             backend = make()
         history.append((version, dict(alive)))
         compare(backend.snapshot(), alive, f"seed {seed}, round {step}", rng, (k1, b))
+    compare_parts(backend.snapshot(), alive, f"seed {seed}", random.Random(seed), (k1, b))
     if "graph" in backend.snapshot().capabilities:
         backend.compact()  # a graph's statistics may be those of the last index
         compare_walks(backend.snapshot(), alive, f"seed {seed}, compacted", rng)
@@ -186,6 +187,23 @@ def compare(
     for name in ("created", "importance", "tokens", "chars", "n"):
         same = np.array_equal(snapshot.numbers(name, rows), oracle.numbers(name, oracle.rows(ids)), equal_nan=True)
         _expect(same, f"{where}: numbers({name}) differ")
+
+
+def compare_parts(
+    snapshot: Snapshot,
+    alive: dict[str, tuple[Chunk, Vector | None]],
+    where: str,
+    rng: random.Random,
+    bm25: tuple[float, float],
+) -> None:
+    """Where a snapshot can be restricted (`within`), its parts answer as if no other chunk had ever been there."""
+    if not hasattr(snapshot, "within"):
+        return
+    for language in ("en", "de", "nowhere"):
+        part = snapshot.within(parse(f'lang = "{language}"'))
+        held = {name: pair for name, pair in alive.items() if pair[0].meta["lang"] == language}
+        if len(held) > 12 or not held:  # every field of the filters occurs, as in the whole, or nothing is found
+            compare(part, held, f"{where}, within {language}", rng, bm25)
 
 
 def compare_walks(

@@ -64,6 +64,8 @@ class LanceView:
 class LanceSnapshot(PostingsSnapshot):
     """Rows inserted up to a version and not deleted by it."""
 
+    store_wide = frozenset({"columns"})
+
     def __init__(
         self, store: LanceStore, version: int, known: LanceView, alive: Mask, analyser: Analyser, cache: RowCache
     ) -> None:
@@ -72,7 +74,7 @@ class LanceSnapshot(PostingsSnapshot):
         model = f"{settings['model']}|{store.known.entries['setting'].get('filled', '')}"
         live = LiveRows(known.seqs[alive], known.lengths[alive], Bm25Similarity.from_settings(settings))
         super().__init__(version, live, marks, analyser, model)
-        self._store, self._known, self._alive, self._cache = store, known, alive, cache
+        self._store, self._known, self._cache = store, known, cache
         self._dim = int(settings["dim"])
 
     @property
@@ -207,8 +209,8 @@ class LanceSnapshot(PostingsSnapshot):
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
-        places = np.flatnonzero(self._alive).tolist()
-        return {self._known.ids[place]: int(self._known.seqs[place]) for place in places}
+        seqs = self.live.seqs.tolist()
+        return dict(zip(self.read_ids(seqs), seqs, strict=True))
 
     def rows_by_id(self, ids: Sequence[str]) -> dict[str, int]:
         return {name: row for name in ids if (row := self._row_of.get(name)) is not None}

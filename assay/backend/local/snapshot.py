@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.backend.local.eligibility import EligibleRows
 from assay.backend.local.tree import LocalTreeSource, describe_settings, open_summaries, open_tree
 from assay.backend.shared.bm25 import LexicalView, score_rows, search
 from assay.backend.shared.entity_postings import GraphEntities
@@ -22,6 +23,7 @@ from assay.backend.shared.filters import SnapshotColumns
 from assay.backend.shared.graph_search import search_graph
 from assay.backend.shared.graph_view import GraphView
 from assay.backend.shared.query_terms import QueryTerms
+from assay.backend.shared.snapshot_copy import copy_without_cache
 from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.backend.shared.tree_view import SnapshotTree
 from assay.engine.chunk_columns import NUMBERS, number_of
@@ -76,7 +78,8 @@ class LocalSnapshot:
         self._similarity = similarity
         self._tree_settings = tree_settings
         self._start = generation.size if generation else 0
-        self._masks: FilterCache[tuple[Mask | None, Mask]] = FilterCache()
+        self._parts: FilterCache[LocalSnapshot] = FilterCache()
+        self._whole: tuple[LocalSnapshot, Filter] | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -84,6 +87,9 @@ class LocalSnapshot:
 
         Tail and dead enter as sums of their rows' digests, which no order of arrival can change.
         """
+        if self._whole is not None:
+            whole, where = self._whole
+            return hashlib.sha256(f"{whole.digest}|within {where}".encode()).hexdigest()
         live = [mark for mark, alive in zip(self._tail.digests, self._tail_live.tolist(), strict=False) if alive]
         new = sum(live)
         gone = sum(
@@ -242,47 +248,34 @@ class LocalSnapshot:
     # -- eligibility
 
     def _allowed(self, query: Query) -> tuple[Mask | None, Mask]:
-        return self._eligible(query.where, query.at, query.scope)
+        return self._eligible_rows.get(query.where, query.at, query.scope)
 
     def _visible(self, query: Query) -> Mask | None:
         """Live rows that the query may see; None for all rows."""
         old, new = self._allowed(query)
         return None if old is None and bool(new.all()) else np.concatenate([_all(old, self._start), new])
 
-    def _eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
-        if at is not None and at >= self._newest:
-            at = None  # hides nothing: most questions are as of now, and every now is another
-        return self._masks.get(where, at, scope, lambda: self._find_eligible(where, at, scope))
+    @cached_property
+    def _eligible_rows(self) -> EligibleRows:
+        return EligibleRows(lambda: self.columns, self._start, self._dead, self._tail_live, lambda: self._newest)
 
     @property
     def _newest(self) -> float:
         """No row was created later."""
         return max(self._tail.newest, self._generation.columns.newest if self._generation else -math.inf)
 
-    def _find_eligible(self, where: Filter | None, at: float | None, scope: str | None) -> tuple[Mask | None, Mask]:
-        """Live rows that the query may see: (generation, or None for all of it; tail)."""
-        total = self._start + self._tail_size
-        mask: Mask | None = None
-        if len(self._dead):
-            mask = np.ones(total, np.bool_)
-            mask[self._dead] = False
-        for chosen in self._conditions(where, at, scope):
-            mask = chosen if mask is None else mask & chosen
-        if mask is None:
-            return None, self._tail_live
-        return mask[: self._start], mask[self._start :] & self._tail_live
+    def within(self, where: Filter) -> LocalSnapshot:
+        """This snapshot as if it held only the rows that a filter keeps: no other row changes a score or a count."""
+        return self._parts.get(where, None, None, lambda: self._restrict(where))
 
-    def _conditions(self, where: Filter | None, at: float | None, scope: str | None) -> list[Mask]:
-        masks = []
-        if where is not None:
-            masks.append(where.mask(self.columns))
-        if at is not None:
-            masks.append(~self.columns.compare("created", ">", at))  # undated chunks are never hidden
-        if scope is not None:
-            known = "scope" in self.columns.kinds()
-            none = np.zeros(self._start + self._tail_size, np.bool_)
-            masks.append(self.columns.compare("scope", "=", scope) if known else none)
-        return masks
+    def _restrict(self, where: Filter) -> LocalSnapshot:
+        old, new = self._eligible_rows.get(where, None, None)
+        part = copy_without_cache(self, frozenset({"columns"}))
+        part._dead = self._dead if old is None else np.flatnonzero(~old)
+        part._tail_live = new
+        part._whole = (self, where)
+        part._parts = FilterCache()
+        return part
 
     def kinds(self) -> dict[str, set[str]]:
         return self.columns.kinds()
@@ -297,7 +290,7 @@ class LocalSnapshot:
 
     def live_rows(self, where: Filter | None) -> Rows:
         """Every live row, or those a filter keeps, in id order."""
-        old, new = self._eligible(where, None, None)
+        old, new = self._eligible_rows.get(where, None, None)
         known = np.arange(self._start) if old is None else np.flatnonzero(old)
         fresh = sorted(np.flatnonzero(new).tolist(), key=lambda place: self._tail.chunks[place].id)
         if self._generation is None or not fresh:

@@ -19,7 +19,9 @@ from assay.backend.postgres.graph_walk import GraphWalk
 from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.version_view import VersionView
 from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_keys
+from assay.backend.shared.filter_cache import FilterCache
 from assay.backend.shared.query_terms import QueryTerms
+from assay.backend.shared.snapshot_copy import copy_without_cache
 from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.engine.chunk_columns import NUMBERS, as_number
 from assay.errors import Reason, StoreError
@@ -56,11 +58,15 @@ class PostgresSnapshot:
         self.version = view.version
         self.analyser: Analyser = view.store.analyser
         self._dim: int = self._settings["dim"]
+        self._parts: FilterCache[PostgresSnapshot] = FilterCache()
+        self._whole: tuple[str, Filter] | None = None
 
     @cached_property
     def digest(self) -> str:
         """Covers store, version, analyser, model, the version whose statistics walks go by, and the vectors' index,
         whose graph is not canonical."""
+        if self._whole is not None:
+            return hashlib.sha256("|within ".join(map(str, self._whole)).encode()).hexdigest()
         made = (self.analyser.digest, self._settings["model"], self._index, self._base)
         return hashlib.sha256(
             json.dumps((self._settings["store"], self.version, *made, *self._view.similarity.settings.items())).encode()
@@ -180,6 +186,18 @@ class PostgresSnapshot:
 
     def kinds(self) -> dict[str, set[str]]:
         return {field: set(found) for field, found in self._view.kinds.items()}
+
+    def within(self, where: Filter) -> PostgresSnapshot:
+        """This snapshot as if it held only the rows that a filter keeps: no other row changes a score or a count. A
+        walk over the graph sees these rows only, but goes by the statistics of the whole store."""
+        return self._parts.get(where, None, None, lambda: self._restrict(where))
+
+    def _restrict(self, where: Filter) -> PostgresSnapshot:
+        part = copy_without_cache(self)
+        part._view = self._view.within(where)
+        part._parts = FilterCache()
+        part._whole = (self.digest, where)
+        return part
 
     def matches(self, expression: str, rows: Rows) -> Mask:
         held = self._view.visible(parse(expression), None, None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,9 +27,9 @@ MAX_ROWS_BY_SEQ = 20_000
 _CURRENT_HOLDING = """
 SELECT term, number, holding, (SELECT max(number) FROM version) FROM term WHERE term = ANY(%s)
 """
-_PAST_HOLDING = """
+_COUNT_HOLDING = """
 SELECT n, count(*) FROM unnest(%s::int[]) AS n JOIN chunk c ON c.terms OPERATOR(pg_catalog.@>) ARRAY[n]
-WHERE c.born <= %s AND (c.died IS NULL OR c.died > %s) GROUP BY n
+WHERE {alive} GROUP BY n
 """
 
 
@@ -66,6 +66,8 @@ class VersionView:
     names: IdCache
     textsearch: bool = False
     """Does pg_textsearch have an index here?"""
+    part: Condition | None = None
+    """The rows of which this is a view, if it is not the whole store."""
     _conditions: FilterCache[Condition] = field(default_factory=FilterCache)
     _holding: dict[str, tuple[int, int]] = field(default_factory=dict)
     """term → (its number, -1 where it has none; live chunks that hold it)"""
@@ -75,15 +77,22 @@ class VersionView:
     ) -> list[tuple[Any, ...]]:
         return self.store.read(lambda db: db.execute(statement, given, binary=binary).fetchall())
 
+    def within(self, where: Filter) -> VersionView:
+        """This view as if the store held only the rows that a filter keeps."""
+        part = self._materialise(self.visible(where, None, None))
+        return replace(self, part=part, textsearch=False, _conditions=FilterCache(), _holding={})
+
     @property
     def alive(self) -> Condition:
+        if self.part is not None:
+            return self.part
         return Condition("(c.born <= %s AND (c.died IS NULL OR c.died > %s))", (self.version, self.version), False)
 
     @cached_property
     def totals(self) -> tuple[int, int]:
         """Live chunks and the sum of their lengths in terms."""
         row = self.read("SELECT chunks, length FROM version WHERE number = %s", (self.version,))
-        if row and row[0][0] is not None and row[0][1] is not None:
+        if self.part is None and row and row[0][0] is not None and row[0][1] is not None:
             return row[0][0], row[0][1]
         alive = self.alive
         counted = self.read(
@@ -188,9 +197,10 @@ class VersionView:
     def _look_up(self, terms: list[str]) -> dict[str, tuple[int, int]]:
         found = self.read(_CURRENT_HOLDING, (terms,))
         known = {term: (number, holding) for term, number, holding, _ in found}
-        if any(newest != self.version for *_, newest in found):  # the counts are of a later version: count by hand
-            numbers = [number for number, _ in known.values()]
-            counted = dict(self.read(_PAST_HOLDING, (numbers, self.version, self.version)))
+        # The counts are of the whole store at its newest version; others are counted by hand.
+        if self.part is not None or any(newest != self.version for *_, newest in found):
+            numbers, alive = [number for number, _ in known.values()], self.alive
+            counted = dict(self.read(_COUNT_HOLDING.format(alive=alive.sql), (numbers, *alive.parameters)))
             known = {term: (number, counted.get(number, 0)) for term, (number, _) in known.items()}
         return {term: known.get(term, (-1, 0)) for term in terms}
 

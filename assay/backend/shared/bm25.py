@@ -83,7 +83,10 @@ class LexicalView:
             positions, _ = self.tail.postings(term, self.tail_size)
             count = int(np.count_nonzero(self.tail_live[positions]))
         if self.words and len(self.dead):
-            count -= int(np.count_nonzero(self.words.counts([number], self.dead.astype(np.int32))))
+            if len(self.dead) < self.words.frequency(number):
+                count -= int(np.count_nonzero(self.words.counts([number], self.dead.astype(np.int32))))
+            else:
+                count -= int(np.count_nonzero(self._is_dead[self.words.postings(number)[0]]))
         return count
 
     def rows_of(self, term: str) -> Rows:
@@ -97,6 +100,13 @@ class LexicalView:
         positions = self.tail.postings(term, self.tail_size)[0]
         new = np.sort(positions[self.tail_live[positions]]) + (self.words.size if self.words else 0)
         return np.concatenate([old, new])
+
+    @cached_property
+    def _is_dead(self) -> Mask:
+        """Which rows of the generation are dead."""
+        mask = np.zeros(self.words.size if self.words else 0, np.bool_)
+        mask[self.dead] = True
+        return mask
 
     @cached_property
     def unchanged(self) -> bool:
@@ -279,7 +289,7 @@ def _search_tantivy(
     if ratio > _USELESS_RATIO:
         return None
     for asked, wanted, unasked in _plan_fetches(view, words, query):
-        fetch = int(wanted / share) + len(view.dead)
+        fetch = int(wanted / share) + min(len(view.dead), wanted)
         terms = [query.terms[i] for i in asked]
         proposed, tantivy_scores = words.propose(terms, query.boosts[asked], fetch)
         rows = np.sort(proposed if eligible is None else proposed[eligible[proposed]])

@@ -10,6 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from assay.backend.shared.exact_match import MOST_KEYS, filter_exact, rank_by_ke
 from assay.backend.shared.filter_cache import FilterCache
 from assay.backend.shared.postings_bm25 import LiveRows, Posting, scan_postings, score_positions
 from assay.backend.shared.query_terms import QueryTerms
+from assay.backend.shared.snapshot_copy import copy_without_cache
 from assay.backend.shared.top_k import top_k
 from assay.engine.chunk_columns import number_of
 from assay.errors import Reason
@@ -60,6 +62,8 @@ class PostingsSnapshot(ABC):
 
     all_first = False
     """If k chunks hold all terms of a query, only such chunks are ranked."""
+    store_wide: ClassVar[frozenset[str]] = frozenset()
+    """Cached properties that are the same in every part of a snapshot."""
 
     def __init__(self, version: int, live: LiveRows, marks: bytes, analyser: Analyser, model: str) -> None:
         self.version = version
@@ -68,6 +72,7 @@ class PostingsSnapshot(ABC):
         self.analyser = analyser
         self._model = model
         self._masks: FilterCache[Mask] = FilterCache()
+        self._parts: FilterCache[Self] = FilterCache()
 
     # -- what a backend provides
 
@@ -200,6 +205,20 @@ class PostingsSnapshot(ABC):
             return None
         return self._masks.get(where, at, scope, lambda: self.live.mask(self.rows_passing(where, at, scope)))
 
+    def within(self, where: Filter) -> Self:
+        """This snapshot as if it held only the rows that a filter keeps: no other row changes a score or a count."""
+        return self._parts.get(where, None, None, lambda: self._restrict(where))
+
+    def _restrict(self, where: Filter) -> Self:
+        mask = self._eligible(where, None, None)
+        if mask is None:
+            return self
+        part = copy_without_cache(self, self.store_wide)
+        part.live = LiveRows(self.live.seqs[mask], self.live.lengths[mask], self.live.similarity)
+        part._marks = np.frombuffer(self._marks, "V16")[mask].tobytes()
+        part._masks, part._parts = FilterCache(), FilterCache()
+        return part
+
     def matches(self, expression: str, rows: Rows) -> Mask:
         return np.isin(rows, self.rows_passing(parse(expression), None, None))
 
@@ -220,8 +239,9 @@ class PostingsSnapshot(ABC):
 
     def rows(self, ids: Ids) -> Rows:
         wanted = [str(name) for name in ids]
-        rows = self.rows_by_id(wanted)
-        return np.array([rows.get(name, -1) for name in wanted], np.int64)
+        known = self.rows_by_id(wanted)
+        rows = np.array([known.get(name, -1) for name in wanted], np.int64)
+        return np.where(self.live.positions(rows)[1], rows, -1)
 
     def ids(self, rows: Rows) -> Ids:
         return np.array(self.read_ids(rows.tolist()), np.str_)

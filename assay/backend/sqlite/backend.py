@@ -55,6 +55,7 @@ class OneFileSnapshot(PostingsSnapshot):
     """Rows inserted up to a version and not deleted by it; later writes do not change it."""
 
     all_first = True
+    store_wide = frozenset({"_kinds"})
 
     def __init__(self, store: OneFileStore, version: int, known: _FileView, dead: Rows, cache: RowCache) -> None:
         alive = known.seqs <= store.last_seq(version)
