@@ -14,7 +14,7 @@ from assay.engine.context import PackCandidate, PackedContext, Packer
 from assay.engine.digests import normalise_vector, query_digest, ranking_digest
 from assay.engine.executor import CostExecutor, Executor, Job, leg_job, step_job
 from assay.engine.facts import chunks_of
-from assay.engine.foreign_chunks import SourceResult, attach
+from assay.engine.foreign_chunks import SourceResult, attach, base_snapshot
 from assay.engine.laws import (
     check_context,
     check_ranking,
@@ -99,6 +99,7 @@ class Pipeline:
         kept = run.abstain(judgement, chosen) if self.abstain else chosen
         abstained = len(kept) < len(chosen)
         context = run.pack(self.packer, query, ranking) if self.packer and not abstained else None
+        run.report_trouble()
         return Answer(
             query=query,
             chosen=kept,
@@ -277,6 +278,12 @@ class _Run:
             check_subset(before, after, plan.name)
         self._check_rows(after, plan.step, plan.name)
         return self._span(plan.name, kind, len(before), after, start)
+
+    def report_trouble(self) -> None:
+        """Put on the status what was wrong with the store's index, if something was: answers may be slower then."""
+        trouble: Reason | None = getattr(base_snapshot(self.snapshot), "trouble", None)
+        if trouble is not None:
+            self.problems.append(Degradation("index", trouble))
 
     def abstain(self, judgement: AnswerabilityJudgement | None, chosen: Ranking) -> Ranking:
         """Withhold the results of an impossible question; the trace names each of them with the reason. Where the

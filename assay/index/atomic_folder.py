@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from assay.index.checksums import DamagedIndex, check_manifest, write_checksums
+
 
 @contextlib.contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
@@ -28,13 +30,14 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest with every file of the folder and its length; it must be the last file written."""
-    manifest["files"] = _sizes(folder)
+    """Write the manifest with every file of the folder, its length and its checksum; it must be the last file
+    written."""
+    write_checksums(folder, manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
 
 
 def read_manifest(folder: Path, form: int, parts: frozenset[str]) -> dict[str, Any]:
-    """Return the manifest of a folder after checking that every file is there with its length.
+    """Return the manifest of a folder after checking its own checksum, and that every file is there with its length.
 
     OSError or ValueError when it is missing, incomplete, of another format, or lacks one of `parts`.
     """
@@ -45,13 +48,9 @@ def read_manifest(folder: Path, form: int, parts: frozenset[str]) -> dict[str, A
         raise ValueError(f"the manifest of {folder} lacks a part")
     for name, size in manifest["files"].items():
         if (folder / name).stat().st_size != size:
-            raise ValueError(f"{folder / name} is not {size} bytes long")
+            raise DamagedIndex(f"the index is damaged: {folder.name}/{name} is not {size:,} bytes long")
+    check_manifest(folder, manifest)
     return manifest
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    """Return every file under a folder by its relative name, with its bytes."""
-    return {str(p.relative_to(folder)): p.stat().st_size for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def _sync(folder: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.engine.chunk_columns import NUMBERS, kind_of
+from assay.index.checksums import FolderChecks
 from assay.index.strings import StringColumn
 from assay.types import Floats, Rows
 from assay.where import Mask, Value
@@ -33,13 +34,19 @@ _OPS: Mapping[str, Any] = {
 class FilterColumns:
     """Read-only filter columns in a generation's folder."""
 
-    def __init__(self, folder: Path, ids: StringColumn) -> None:
+    def __init__(self, folder: Path, ids: StringColumn, checks: FolderChecks | None = None) -> None:
         self._folder = folder
+        self._checks = checks
+        self._verify(*(f"number.{name}" for name in NUMBERS), "fields.json")
         self._ids = ids  # rows are in id order, so the ids are a sorted column
         self.size = len(ids)
         self.numbers: dict[str, Floats] = {name: np.fromfile(folder / f"number.{name}", "<f8") for name in NUMBERS}
         self._directory: dict[str, dict[str, int]] = json.loads((folder / "fields.json").read_text("utf-8"))
         self._open_columns: dict[str, Any] = {}
+
+    def _verify(self, *names: str) -> None:
+        if self._checks is not None:
+            self._checks.verify(*names)
 
     @cached_property
     def newest(self) -> float:
@@ -116,13 +123,17 @@ class FilterColumns:
     def _words(self, field: str) -> StringColumn:
         key = f"{field}/words"
         if key not in self._open_columns:
-            self._open_columns[key] = StringColumn(self._folder / str(self._directory[field]["text"]))
+            stem = str(self._directory[field]["text"])
+            self._verify(f"{stem}.blob", f"{stem}.offsets")
+            self._open_columns[key] = StringColumn(self._folder / stem)
         return self._open_columns[key]  # type: ignore[no-any-return]
 
     def _entries(self, field: str, kind: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
         key = f"{field}/{kind}"
         if key not in self._open_columns:
-            stem = self._folder / str(self._directory[field][kind])
+            name = str(self._directory[field][kind])
+            self._verify(f"{name}.rows", f"{name}.values")
+            stem = self._folder / name
             dtype = {"text": "<i4", "number": "<f8", "flag": "?"}[kind]
             self._open_columns[key] = (np.fromfile(f"{stem}.rows", "<i4"), np.fromfile(f"{stem}.values", dtype))
         return self._open_columns[key]  # type: ignore[no-any-return]

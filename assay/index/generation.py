@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from assay.index.atomic_folder import atomic_folder, read_manifest, write_manifest
+from assay.index.checksums import FolderChecks
 from assay.index.columns import FilterColumns
 from assay.index.columns_builder import ColumnsBuilder
 from assay.index.graph import GraphIndex
@@ -55,15 +56,18 @@ class Generation:
         self.last_seq: int = self.manifest["last_seq"]
         self.size: int = self.manifest["chunks"]
         self.digest: str = self.manifest["digest"]
+        self.checks = FolderChecks(folder, self.manifest)
         self._graph: LazyIndex[GraphIndex] = LazyIndex(folder / "graph")
         self._tree: LazyIndex[TreeIndex] = LazyIndex(folder / "tree")
 
     @cached_property
     def ids(self) -> StringColumn:
+        self.checks.verify("ids.blob", "ids.offsets")
         return StringColumn(self.folder / "ids")
 
     @cached_property
     def seqs(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        self.checks.verify("seqs")
         return np.fromfile(self.folder / "seqs", "<i8")
 
     def row_of(self, chunk_id: str, seq: int) -> int:
@@ -73,16 +77,16 @@ class Generation:
 
     @cached_property
     def words(self) -> WordIndex:
-        return WordIndex(self.folder)
+        return WordIndex(self.folder, self.checks)
 
     @cached_property
     def columns(self) -> FilterColumns:
-        return FilterColumns(self.folder, self.ids)
+        return FilterColumns(self.folder, self.ids, self.checks)
 
     @cached_property
     def vectors(self) -> VectorIndex | None:
         dim = self.manifest["dim"]
-        return VectorIndex(self.folder, self.size, dim) if dim else None
+        return VectorIndex(self.folder, self.size, dim, self.checks) if dim else None
 
     @property
     def graph_folder(self) -> Path:

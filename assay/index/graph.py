@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index.atomic_folder import read_manifest
+from assay.index.checksums import FolderChecks
 from assay.index.mentions import THING
 from assay.index.strings import StringColumn
 from assay.index.words import memory_map
@@ -27,7 +28,9 @@ class GraphIndex:
     """A read-only graph. OSError or ValueError when it is missing, incomplete, or of another format."""
 
     def __init__(self, folder: Path) -> None:
-        self.rows_total: int = read_manifest(folder, GRAPH_FORMAT, frozenset({"rows"}))["rows"]
+        manifest = read_manifest(folder, GRAPH_FORMAT, frozenset({"rows"}))
+        FolderChecks(folder, manifest).verify_all()
+        self.rows_total: int = manifest["rows"]
         self._keys = StringColumn(folder / "keys")
         self.size = len(self._keys)
         self.addresses = self._keys.bisect(THING)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.index.checksums import FolderChecks
 from assay.types import Floats, Rows, Vector, Vectors
 from assay.util.leg_threads import run_all
 from assay.where import Mask
@@ -38,11 +39,15 @@ _ONE_QUERY = 11
 class VectorIndex:
     """Read-only view of the vectors in a generation's folder."""
 
-    def __init__(self, folder: Path, size: int, dim: int) -> None:
+    def __init__(self, folder: Path, size: int, dim: int, checks: FolderChecks | None = None) -> None:
         self._folder = folder
+        self._checks = checks
+        if checks is not None:
+            checks.verify("vectors.has", "vectors.json")
+        self._row_checks = checks.blocks("vectors") if checks else None
         self.size, self.dim = size, dim
         shape = (size, dim)
-        self.matrix: Vectors = (
+        self._matrix: Vectors = (
             np.memmap(folder / "vectors", np.float32, "r", shape=shape).view(np.ndarray)
             if size
             else np.empty(shape, np.float32)
@@ -56,10 +61,30 @@ class VectorIndex:
         self.overfetch = float(facts["overfetch"])
         """Candidates to rescore for each wanted row."""
 
+    @property
+    def matrix(self) -> Vectors:
+        """The vectors of all rows."""
+        if self._row_checks is not None:
+            self._row_checks.verify_all()
+        return self._matrix
+
+    def take(self, rows: Rows) -> Vectors:
+        """The vectors of these rows."""
+        return self._verified(rows)[rows]
+
+    def _verified(self, rows: Rows) -> Vectors:
+        """The matrix, once the vectors of these rows are verified."""
+        if self._row_checks is not None:
+            self._row_checks.verify_rows(rows, 4 * self.dim)
+        return self._matrix
+
     @cached_property
     def inverted(self) -> Any:
         """FAISS's index of the rows that have a vector."""
         import faiss
+
+        if self._checks is not None:
+            self._checks.verify("vectors.ivf")
 
         index: Any = faiss.read_index(str(self._folder / "vectors.ivf"), faiss.IO_FLAG_MMAP_IFC)
         index.implem = _ONE_QUERY
@@ -88,16 +113,16 @@ class VectorIndex:
         else:
             rows = self._propose(query, k, allowed, count)
             if len(rows) > 2 * k:
-                rows = _prune(rows, self.matrix[rows] @ query, k)
-        return rows, exact_scores(self.matrix, query, rows)
+                rows = _prune(rows, self.take(rows) @ query, k)
+        return rows, exact_scores(self._verified(rows), query, rows)
 
     def _scan_all(self, query: Vector, allowed: Mask) -> tuple[Rows, Vector]:
         """Return every allowed row with its score in float32."""
-        rough = []
+        rough, matrix = [], self.matrix
         for start in range(0, self.size, _BLOCK):
             part = slice(start, start + _BLOCK)
             mask = allowed[part]
-            rough.append((self.matrix[part] if mask.all() else self.matrix[part][mask]) @ query)
+            rough.append((matrix[part] if mask.all() else matrix[part][mask]) @ query)
         return np.flatnonzero(allowed), np.concatenate(rough)
 
     def _propose(self, query: Vector, k: int, allowed: Mask, count: int) -> Rows:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.engine.term_hits import TermHits
+from assay.index.checksums import FolderChecks
 from assay.index.strings import StringColumn
 from assay.types import Floats, Rows
 
@@ -27,8 +28,14 @@ TANTIVY_FROM = 20_000
 class WordIndex:
     """Read-only view of the word index in a generation's folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, checks: FolderChecks | None = None) -> None:
         self._folder = folder
+        self._checks = checks
+        if checks is not None:
+            checks.verify("terms.blob", "terms.offsets", "postings.start", "lengths")
+        self._rows_checks = checks.blocks("postings.rows") if checks else None
+        self._counts_checks = checks.blocks("postings.counts") if checks else None
+        self._sequence_checks = checks.blocks("sequence") if checks else None
         self._terms = StringColumn(folder / "terms")
         self._start = np.fromfile(folder / "postings.start", "<i8")
         self._rows = memory_map(folder / "postings.rows", np.int32)
@@ -53,7 +60,17 @@ class WordIndex:
         return end - start
 
     def _find_span(self, term: int) -> tuple[int, int]:
-        return (0, 0) if term < 0 else (int(self._start[term]), int(self._start[term + 1]))
+        if term < 0:
+            return 0, 0
+        start, end = int(self._start[term]), int(self._start[term + 1])
+        self._verify(start, end)
+        return start, end
+
+    def _verify(self, start: int, end: int) -> None:
+        """Verify a range of postings."""
+        if self._rows_checks is not None and self._counts_checks is not None:
+            self._rows_checks.verify_bytes(4 * start, 4 * end)
+            self._counts_checks.verify_bytes(2 * start, 2 * end)
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         start, end = self._span(term)
@@ -75,6 +92,7 @@ class WordIndex:
         while first < len(self._terms):
             end = max(first + 1, int(np.searchsorted(self._start, self._start[first] + size, side="right")) - 1)
             span = slice(int(self._start[first]), int(self._start[end]))
+            self._verify(span.start, span.stop)
             yield first, self._start[first : end + 1] - self._start[first], self._rows[span], self._counts[span]
             first = end
 
@@ -114,6 +132,8 @@ class WordIndex:
         lengths = self.lengths[rows].astype(np.int64)
         ends = np.cumsum(lengths)
         places = np.arange(int(ends[-1]) if len(ends) else 0)
+        if self._sequence_checks is not None:
+            self._sequence_checks.verify_spans(4 * (self._ends[rows] - lengths), 4 * self._ends[rows])
         read = self._sequence.take(places + np.repeat(self._ends[rows] - ends, lengths))
         with self._borrow_term_table() as table:
             known = np.array(terms, np.int64)
@@ -149,6 +169,8 @@ class WordIndex:
     def _engine(self) -> tuple[Any, Any]:
         import tantivy
 
+        if self._checks is not None:
+            self._checks.verify_below("tantivy")
         index = tantivy.Index.open(str(self._folder / "tantivy"))
         return index, index.searcher()
 

@@ -19,7 +19,7 @@ def is_under(origin: str, folders: tuple[str, ...]) -> bool:
 
 def is_store_file(path: Path, own: Path) -> bool:
     """Is this the store, inside it, or the journal of one that is a single file?"""
-    journal = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal")
+    journal = path.parent == own.parent and path.name.removeprefix(own.name) in ("-wal", "-shm", "-journal", "-commits")
     return journal or own in (path, *path.parents)
 
 

@@ -56,8 +56,9 @@ def erase_rows(
     """Erase documents from a store, call `before`, rewrite the file; append what happened to the lists."""
     name = store.database(store.place).name
     store.db.execute("PRAGMA secure_delete = ON")
-    with store.write(note):
+    with store.write(note) as writer:
         gone = erase(store.db, doc_ids)
+        writer.erased = True
     before()
     lingers = rewrite(store.db)
     if lingers:

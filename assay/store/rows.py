@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as _text
 from math import isfinite
 
+import numpy as np
+
 from assay.errors import StoreError
-from assay.types import Chunk
+from assay.types import Chunk, Vector
 
 StoredRow = tuple[str, str, str, int, float | None, float, str, bytes]
 """A chunk as its row holds it: id, doc_id, text, tokens, created, importance, metadata as JSON, facts."""
@@ -77,6 +80,26 @@ def _digest_ascii(chunk: Chunk, created: float | None, meta: str) -> bytes:
     names = f"{_text(chunk.id)}, {_text(chunk.doc_id)}, {_text(chunk.text)}"
     moment = "null" if created is None else repr(created + 0.0)
     return _digest(f"[{names}, {chunk.tokens}, {moment}, {chunk.importance!r}, {meta}]")
+
+
+def verify_row(chunk: Chunk, created: float | None, meta: str, facts: bytes) -> None:
+    """ValueError for a chunk that is not what was written; `meta` is its metadata as stored."""
+    if _digest_ascii(chunk, created, meta) != facts:
+        raise ValueError(f"chunk {chunk.id!r} is not what was written")
+
+
+def encode_vector(vector: Vector) -> bytes:
+    """A vector as its row holds it: the numbers, then their CRC-32."""
+    raw = vector.tobytes()
+    return raw + zlib.crc32(raw).to_bytes(4, "little")
+
+
+def decode_vector(seq: int, raw: bytes, dim: int) -> Vector:
+    """A vector from its row; ValueError when it is not what was written. Rows of older releases have no checksum."""
+    numbers, crc = raw[: 4 * dim], raw[4 * dim :]
+    if len(numbers) != 4 * dim or (crc and zlib.crc32(numbers).to_bytes(4, "little") != crc):
+        raise ValueError(f"the vector of row {seq} is not what was written")
+    return np.frombuffer(numbers, "<f4")
 
 
 def _digest(content: str) -> bytes:

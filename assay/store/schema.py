@@ -1,10 +1,12 @@
 """The tables. Rows are append-only: born in one version, perhaps dead in a later one; an old moment is a mask.
 
 `chunk.seq` grows with every row and is never reused, so "everything since" is a range. `facts` is a digest of
-all that a chunk says except its vector: equal facts mean nothing to do.
+all that a chunk says except its vector: equal facts mean nothing to do, and a row that reads otherwise is damaged. A
+vector ends with the CRC-32 of its bytes. The settings hold `live`, the number of live chunks, and `journal`, the name
+of the store in its commit journal. A store of format 1 has neither; it gets both with its next write.
 """
 
-FORMAT = 1
+FORMAT = 2
 """Raised when an older Assay could no longer read what a newer one writes."""
 
 TABLES = """

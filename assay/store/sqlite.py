@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +15,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.errors import StoreError, install_hint
-from assay.store import statistics
+from assay.store import damage, statistics
 from assay.store.backup_file import write_backup
+from assay.store.commit_journal import SUFFIX, CommitJournal
 from assay.store.connections import READER_CACHE, WRITER_CACHE, SqliteConnections
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
 from assay.store.db_errors import DATABASE_ERRORS, to_store_error, translate_errors, translate_read_errors
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import lock_file
-from assay.store.rows import ChunkRow, FileState, digest_chunk
+from assay.store.rows import ChunkRow, FileState, decode_vector
 from assay.store.schema import FORMAT, TABLES
 from assay.store.staging import SqliteStaging
 from assay.store.statistics import COLUMNS, decode_row
@@ -32,7 +34,7 @@ from assay.types import Progress
 DATABASE = "assay.sqlite"
 SETTINGS = frozenset({"embedder", "model", "dim", "language", "profile"})
 """Settings that every store has."""
-_SUFFIXES = ("", "-wal", "-shm")
+_SUFFIXES = ("", "-wal", "-shm", SUFFIX)
 """Suffixes of a database's files."""
 
 
@@ -47,6 +49,7 @@ class SqliteStore(SqliteStaging):
         self.readonly = readonly
         self._connections = SqliteConnections(self.database(place), readonly, self.prepare)
         self.settings = self._check_format()
+        self._journal = self._open_journal()
 
     @staticmethod
     def database(place: Path) -> Path:
@@ -84,7 +87,8 @@ class SqliteStore(SqliteStaging):
             db = sqlite3.connect(draft)
             try:
                 db.executescript(cls.TABLES)
-                rows = [(key, json.dumps(value)) for key, value in {"format": FORMAT, **settings}.items()]
+                own = {"format": FORMAT, "journal": secrets.token_hex(8), "live": 0}
+                rows = [(key, json.dumps(value)) for key, value in {**own, **settings}.items()]
                 db.executemany("INSERT INTO setting VALUES (?, ?)", rows)
                 db.execute("INSERT INTO version VALUES (0, 'made')")
                 db.commit()
@@ -110,6 +114,17 @@ class SqliteStore(SqliteStaging):
 
     def close(self) -> None:
         self._connections.close()
+        if self._journal is not None:
+            self._journal.close()
+
+    def _open_journal(self) -> CommitJournal | None:
+        """The journal, after comparing the store with it. A store of an older release gets one with its next write."""
+        owner = self.setting("journal")
+        if owner is None:
+            return None
+        journal = CommitJournal(self.database(self.place), owner, self.readonly)
+        journal.check(self.version)
+        return journal
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -130,6 +145,8 @@ class SqliteStore(SqliteStaging):
             raise self._damaged_error(f"it says that it is a {settings.get('kind', SqliteStore.KIND)} store")
         if not settings.keys() >= SETTINGS:
             raise self._damaged_error(f"it does not say its {', '.join(sorted(SETTINGS - settings.keys()))}")
+        for own in ("journal", "live"):
+            settings.pop(own, None)
         return {"format": found, **settings}
 
     def _damaged_error(self, why: str) -> StoreError:
@@ -232,7 +249,7 @@ class SqliteStore(SqliteStaging):
             part = [int(s) for s in seqs[start : start + 500]]
             marks = ",".join("?" * len(part))
             for seq, value in self.db.execute(f"SELECT seq, value FROM vector WHERE seq IN ({marks})", part):
-                out[place[seq]] = np.frombuffer(value, "<f4")
+                out[place[seq]] = decode_vector(seq, value, dim)
         return out
 
     @translate_read_errors
@@ -306,16 +323,7 @@ class SqliteStore(SqliteStaging):
 
     def find_damage(self, deep: bool) -> str:
         """SQLite's own check of every page; `deep` adds its indexes and every chunk against the digest of its facts."""
-        try:
-            problems = [
-                row[0] for row in self.db.execute("PRAGMA integrity_check(5)" if deep else "PRAGMA quick_check(5)")
-            ]
-            if problems != ["ok"] or not deep:
-                return "" if problems == ["ok"] else f"it is damaged: {'; '.join(problems)}"
-            wrong = [row.chunk.id for row in self.rows_since(0) if digest_chunk(row.chunk) != row.facts]
-        except (sqlite3.DatabaseError, ValueError, StoreError) as error:
-            return f"it is damaged: {error}"
-        return f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}" if wrong else ""
+        return damage.find_damage(self, deep)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -356,7 +364,10 @@ class SqliteStore(SqliteStaging):
             yield writer
             if writer.changed:
                 db.execute("INSERT INTO version VALUES (?, ?)", (version, note))
+            self._count_live(writer)
             db.execute("COMMIT")
+            if self._journal is not None:
+                self._journal.add_commit(version if writer.changed else version - 1)
             self.settings.update(writer.settings)
         except BaseException as error:
             with contextlib.suppress(sqlite3.Error):
@@ -367,6 +378,21 @@ class SqliteStore(SqliteStaging):
         finally:
             with contextlib.suppress(sqlite3.Error):
                 db.execute(READER_CACHE)
+
+    def _count_live(self, writer: SqliteWriter) -> None:
+        """Write down how many chunks are live, within the transaction: a reader that finds another number knows that
+        rows were lost or came back."""
+        live = self.setting("live")
+        if live is None or writer.erased:
+            live = self.db.execute(damage.COUNT_LIVE).fetchone()[0]
+        else:
+            live += writer.inserted - writer.deleted
+        writer.save("live", live)
+        if self._journal is None:
+            owner = secrets.token_hex(8)
+            writer.save("journal", owner)
+            writer.save("format", FORMAT)
+            self._journal = CommitJournal(self.database(self.place), owner, readonly=False)
 
     def _check_model(self) -> None:
         """Vectors of two models never mix: a store opened before it was embedded anew must be opened again."""

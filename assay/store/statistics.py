@@ -8,13 +8,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
-from assay.store.rows import ChunkRow
+from assay.store.rows import ChunkRow, verify_row
 from assay.types import Chunk
 
 COLUMNS = "seq, id, doc_id, text, tokens, created, importance, meta"
 
 
 def decode_row(row: tuple[Any, ...]) -> ChunkRow:
+    """A row as stored; ValueError when its chunk is not what was written."""
+    decoded = decode_unchecked(row)
+    verify_row(decoded.chunk, row[5], row[7], decoded.facts)
+    return decoded
+
+
+def decode_unchecked(row: tuple[Any, ...]) -> ChunkRow:
     seq, name, doc_id, text, tokens, created, importance, meta, facts, born, died = row
     moment = float("nan") if created is None else created
     return ChunkRow(seq, Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta)), facts, born, died)

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assay.store.rows import FileState, StoredRow, encode_row
+from assay.store.rows import FileState, StoredRow, encode_row, encode_vector
 from assay.store.validation import check_vector, id_in_use_error
 from assay.types import Chunk, Vector
 
@@ -27,6 +27,8 @@ class SqliteWriter:
         self.inserted = 0
         self.deleted = 0
         self.unchanged = 0
+        self.erased = False
+        """Whether rows were deleted from every version, live ones perhaps."""
         self.settings: dict[str, Any] = {}
         """Settings changed here."""
         self._other_changes = False
@@ -166,9 +168,13 @@ class SqliteWriter:
 
     def set(self, key: str, value: Any) -> None:
         """Change a setting; settings have no versions."""
-        self._db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, json.dumps(value)))
+        self.save(key, value)
         self.settings[key] = value
         self._dim = int(value) if key == "dim" else self._dim
+
+    def save(self, key: str, value: Any) -> None:
+        """Write a value that belongs to the store and is no setting of its user."""
+        self._db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (key, json.dumps(value)))
 
     # -- rows
 
@@ -195,7 +201,7 @@ class SqliteWriter:
         if vector is None:
             return True
         row = self._db.execute("SELECT value FROM vector WHERE seq = ?", (seq,)).fetchone()
-        return row is not None and row[0] == self._bytes(f"chunk {name!r}", vector)
+        return row is not None and row[0][: 4 * self._dim] == self._bytes(f"chunk {name!r}", vector)[: 4 * self._dim]
 
     def _add_missing_vector(self, seq: int, name: str, vector: Vector) -> None:
         """Give a row its vector where it has none; a change, so that the index takes it in."""
@@ -213,7 +219,7 @@ class SqliteWriter:
     @staticmethod
     def raw(owner: str, vector: Vector, dim: int) -> bytes:
         """A vector as it is stored."""
-        return check_vector(owner, vector, dim).tobytes()
+        return encode_vector(check_vector(owner, vector, dim))
 
 
 def sweep_staged(db: sqlite3.Connection) -> None:

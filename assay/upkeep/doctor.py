@@ -10,11 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay import embed
-from assay.backend.addresses import open_backend
+from assay.backend.addresses import open_backend, parse_address
 from assay.backend.contract import Check, StoreBackend
+from assay.backend.local.backend import LocalBackend
+from assay.backend.local.health import find_index_damage
+from assay.backend.sqlite.store import OneFileStore
 from assay.embed.model_languages import ENGLISH_MODELS, FOREIGN_SHARE
-from assay.errors import AssayError, MissingExtra, ModelError
+from assay.errors import AssayError, MissingExtra, ModelError, StoreError
 from assay.store.contract import COPYING, STAGED, ChunkStore
+from assay.store.damage import accept_state
+from assay.store.sqlite import SqliteStore
 
 BETTER_MODEL = "gte-small finds better and embeds at a third of the speed"
 
@@ -33,6 +38,7 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
         checks.append(integrity)
         if integrity.state == "ok":
             own = [*backend.health(), *(check(backend) for check in CHECKS)]
+            own += [_index_files(backend)] if deep and isinstance(backend, LocalBackend) else []
             checks += sorted(own, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
         return checks
     except (sqlite3.DatabaseError, AssayError) as error:
@@ -41,6 +47,15 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
         backend.close()
 
 
+def accept(address: str | Path) -> int:
+    """Go on with the present state of a store that lost commits or was changed outside; its version."""
+    scheme, place = parse_address(address)
+    if scheme not in _ACCEPTING:
+        raise StoreError(f"a store of the kind {scheme} keeps no commit journal", "there is nothing to accept")
+    return accept_state(_ACCEPTING[scheme].database(Path(place)))
+
+
+_ACCEPTING = {"local": SqliteStore, "sqlite": OneFileStore}
 _RESTORE = "assay restore BACKUP --store NEW, or add the documents to a new store"
 
 
@@ -57,6 +72,17 @@ def _integrity(store: ChunkStore, deep: bool) -> Check:
         "ok",
         "its pages and indexes are sound, every chunk is what was written" if deep else "its pages are sound",
     )
+
+
+def _index_files(backend: LocalBackend) -> Check:
+    """Whether every file of the index is what was written."""
+    damage, unchecked = find_index_damage(backend.store)
+    if damage:
+        listed = "; ".join(map(str, damage[:20]))
+        return Check("index files", "fail", f"{len(damage)} damaged: {listed}", "assay optimize --force")
+    if unchecked:
+        return Check("index files", "warn", "the index was made without checksums", "assay optimize --force")
+    return Check("index files", "ok", "every file is what was written")
 
 
 def _vectors(backend: StoreBackend) -> Check:
@@ -144,5 +170,17 @@ def _folders(backend: StoreBackend) -> Check:
 
 CHECKS: tuple[Callable[[StoreBackend], Check], ...] = (_vectors, _model, _languages, _folders)
 """Checks of every store; a backend adds its own (`StoreBackend.health`)."""
-ORDER = ("server", "graph", "index", "tail", "vectors", "model", "languages", "disk", "folders", "leftovers")
+ORDER = (
+    "server",
+    "graph",
+    "index",
+    "index files",
+    "tail",
+    "vectors",
+    "model",
+    "languages",
+    "disk",
+    "folders",
+    "leftovers",
+)
 """The order in which checks are reported; others come last."""

@@ -103,7 +103,9 @@ def test_recovers_by_itself(folder: Path, damage: Callable[[Path], None]) -> Non
         assert not base.optimize()
     with assay.open(folder) as base:
         assert answers(base) == before
-        assert [path.name for path in (folder / "generations").iterdir()] == [named(folder).name]
+    left = {path.name for path in (folder / "generations").iterdir()}
+    assert named(folder).name in left
+    assert len(left) <= 2, "one that a process had open is swept by the next build, not more"
 
 
 def test_a_large_store_rebuilds_before_it_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

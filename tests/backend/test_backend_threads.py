@@ -136,14 +136,14 @@ def test_a_search_is_not_held_up_by_an_old_version(tmp_path: Path, monkeypatch: 
         base.backend.put((chunk, None) for chunk in version_text(version))
     base.optimize()
     building, go_on = threading.Event(), threading.Event()
-    index = base.backend._index
+    index = base.backend.build_index
 
     def slow(*given: object, **more: object) -> object:
         building.set()
         assert go_on.wait(30)
         return index(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(base.backend, "_index", slow)
+    monkeypatch.setattr(base.backend, "build_index", slow)
     thread = threading.Thread(target=lambda: base.search("gateway", snapshot="v1"))
     thread.start()
     assert building.wait(30)

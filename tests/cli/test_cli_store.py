@@ -139,6 +139,7 @@ def test_forgetting_is_for_good(run: Run, store: Path) -> None:
     with sqlite3.connect(store / "assay.sqlite") as db:
         db.execute("INSERT INTO tag VALUES ('then', 1)")
     db.close()
+    assert run("doctor", "--accept", "--store", store).exit_code == 0
     messages = run("optimize", "--forget-before", "v2", "--store", store).stdout
     assert "forgot 1 dead chunk; tags of older snapshots went with them: then" in messages
     assert run("search", "kitchen", "-q", "--snapshot", "v1", "--store", store).exit_code == 3

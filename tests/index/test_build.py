@@ -89,7 +89,8 @@ def test_tantivy_gets_the_same_rows(store: SqliteStore, monkeypatch: pytest.Monk
     in_pieces(monkeypatch)
     monkeypatch.setenv("ASSAY_WORKERS", "2")
     there = built(store, "there", tantivy_from=1)
-    assert {**files(here), "manifest.json": b""} == {**files(there), "manifest.json": b""}
+    varying = {"manifest.json": b"", "checksums": b""}  # tantivy draws the names of its files
+    assert {**files(here), **varying} == {**files(there), **varying}
     for built_generation in (here, there):
         import tantivy
 

@@ -18,7 +18,7 @@ from assay.text.analyser import Analyser
 from assay.types import Chunk, Vector
 
 SETTINGS = {"embedder": "test", "model": "m", "dim": DIM, "language": "english", "profile": "default"}
-OF_HISTORY = {"seqs", "manifest.json"}
+OF_HISTORY = {"seqs", "manifest.json", "checksums"}
 """Files that say where rows stand in the store, and as of which version."""
 
 

@@ -34,7 +34,7 @@ from assay.errors import StoreError
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import lock_file
-from assay.store.rows import ChunkRow, FileState, StoredRow, digest_chunk
+from assay.store.rows import ChunkRow, FileState, StoredRow, digest_chunk, verify_row
 from assay.store.sqlite import SETTINGS
 from assay.store.validation import model_changed_error, resolve_version, rows_forgotten_error
 from assay.text.analyser import Analyser
@@ -172,6 +172,8 @@ class LanceStore(LanceStaging):
                 moment = float("nan") if created is None else created
                 chunk = Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta))
                 found[seq] = ChunkRow(seq, chunk, facts, inserted_in, deleted_in.get(seq))
+                with translate_lance_errors(self.folder):
+                    verify_row(chunk, created, meta, facts)
         try:
             return [found[int(seq)] for seq in seqs]
         except KeyError as error:

@@ -129,10 +129,14 @@ def translate_lance_errors(folder: Path) -> Iterator[None]:
         raise StoreError(
             "a name or text holds lone surrogates, which no store can hold", "replace them, e.g. by U+FFFD"
         ) from error
-    except (OSError, RuntimeError, ValueError) as error:
+    except BaseException as error:
+        if not isinstance(error, OSError | RuntimeError | ValueError) and type(error).__name__ != "PanicException":
+            raise
         message = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if "not found" in message.lower():
             raise StoreError(
                 f"{folder} has lost a table or a file: {message[:200]}", "restore the folder from a copy, or add anew"
             ) from error
+        if "not what was written" in message or type(error).__name__ == "PanicException":
+            raise StoreError(f"{folder} is damaged: {message[:200]}", "restore the folder from a copy") from error
         raise StoreError(f"{folder}: {message[:200]}", "check the disk's space and the folder's permissions") from error

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
+import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,24 @@ import numpy as np
 from assay.backend.contract import Check, ErasureReport, SummaryReport
 from assay.backend.local import derived, tree_summaries
 from assay.backend.local import forget as local_forget
+from assay.backend.local.generation_folders import PastIndexes, remove_unused, translate_index_errors
 from assay.backend.local.health import health, sweep
+from assay.backend.local.recovery import DamagedGenerations, recovering
 from assay.backend.local.snapshot import LocalSnapshot
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
 from assay.embed.chat import ChatModel
 from assay.errors import Reason, StoreError
+from assay.index.checksums import DamagedIndex
 from assay.index.generation import Generation, build_generation
 from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
 from assay.index.tree.layout import TreeSettings
 from assay.index.vectors_builder import IVF_FROM
 from assay.index.words import TANTIVY_FROM
+from assay.store.damage import check_live
 from assay.store.db_errors import translate_errors
 from assay.store.disk_usage import count_bytes
-from assay.store.locks import lock_file, lock_if_unused, try_lock_file
+from assay.store.locks import try_lock_file
 from assay.store.rows import ChunkRow
 from assay.store.sqlite import SqliteStore
 from assay.store.validation import check_unit_vector, check_version, model_changed_error
@@ -38,7 +41,6 @@ from assay.where import Mask
 
 MAX_TAIL_ROWS = 100_000
 """The limit on tail rows beside a usable generation: a tail of so many rows takes some 500 MB."""
-_MAX_OLD_INDEXES = 2
 
 NO_VECTORS = Reason("this store holds no vectors")
 
@@ -65,8 +67,10 @@ class LocalBackend:
         self._lock = threading.RLock()
         self._current: LocalSnapshot | None = None
         self._stamp: tuple[int, str | None] = (-1, None)
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._past_indexes = PastIndexes(self)
         self._model_at_opening = store.settings["model"]
+        self._damaged = DamagedGenerations(self)
+        self._trouble: Reason | None = None
         self._reset_to(None)
 
     def _reset_to(self, generation: Generation | None) -> None:
@@ -86,6 +90,7 @@ class LocalBackend:
         # Compared with the snapshot, not with the store: another process may have written since.
         return newest if version in (None, newest.version) else self._past(version)
 
+    @recovering
     def _newest(self) -> LocalSnapshot:
         with self._lock:
             version_now, name, model = self.store.state()
@@ -96,6 +101,8 @@ class LocalBackend:
                 self._open_generation(name)
                 self._current = self._read_tail()
                 self._stamp = stamp
+                if self._generation is not None and self._generation.folder.parent == self.folder:
+                    self._trouble = None  # rebuilt for good: only the first answer tells of it
             return self._current
 
     def _open_generation(self, name: str | None) -> None:
@@ -108,6 +115,9 @@ class LocalBackend:
             if generation is not None:
                 self._reset_to(generation)
         most = MOST_TAIL if self._generation is None else MAX_TAIL_ROWS
+        if name is not None and self._generation is None and self._trouble and not self.store.readonly:
+            with contextlib.suppress(StoreError):  # the tail answers until it can be rebuilt
+                self._reset_to(self.rebuild(name))
         if len(self._tail) + self.store.count_since(self._seen_seq) > most and not self.store.readonly:
             # The index was lost, a killed process never built it, or much was added at once. The store is complete,
             # so build it now; where that fails (a full disk, another process builds) the tail answers, slowly.
@@ -116,14 +126,41 @@ class LocalBackend:
                 if built is not None:
                     self._reset_to(built)
 
+    def recover(self, error: BaseException) -> bool:
+        """Replace the current generation, if it is damaged."""
+        with self._lock:
+            if self._generation is None:
+                return False
+            replaced = self._damaged.replace(self._generation, error)
+            if replaced is not None:
+                self._generation, self._trouble = replaced
+                self._reset_to(self._generation)
+            return replaced is not None
+
+    def rebuild(self, name: str) -> Generation | None:
+        """The generation with this name, built anew for good; None when another process builds one."""
+        version = int(name.partition("-")[0])
+        with translate_errors(self.store.folder), try_lock_file(self.store.folder / ".compacting") as locked:
+            if not locked or self.store.setting("generation") != name:
+                return None
+            built = self.build_index(version, self._free_folder(version))
+            derived.build_as_before(self, self.folder / name, built, lambda *_: None)
+            with self.store.write("compact") as writer:
+                writer.set("generation", built.folder.name)
+            return built
+
     def _usable(self, name: str | None) -> Generation | None:
         """The named generation, if this backend can use it."""
-        return None if name is None else self._open_usable(self.folder / name)
+        return None if name is None else self.open_usable(self.folder / name)
 
-    def _open_usable(self, folder: Path) -> Generation | None:
+    def open_usable(self, folder: Path) -> Generation | None:
         """The generation in a folder, if it is there, whole, and made with this analyser and model."""
         with contextlib.suppress(OSError, ValueError):
-            generation = Generation(folder)
+            try:
+                generation = Generation(folder)
+            except DamagedIndex as error:
+                self._trouble = error.reason
+                raise
             made_with = (generation.manifest["analyser"], generation.manifest["model"], generation.manifest["dim"])
             if made_with == (self.analyser.digest, self._model, self._dim):
                 return generation
@@ -136,6 +173,7 @@ class LocalBackend:
             new_rows = self.store.rows_since(self._seen_seq)
             vectors = self.store.vectors([row.seq for row in new_rows], self._dim) if self._dim else None
             deaths = self.store.deaths_since(self._seen_version)
+            live_now = self.store.setting("live")
         try:
             self._extend_tail(new_rows, vectors, deaths)
         except BaseException:  # Ctrl-C too: half of it may be in the tail, so start over
@@ -144,6 +182,8 @@ class LocalBackend:
         self._seen_version = version
         live = np.ones(len(self._tail), np.bool_)
         live[sorted(self._tail_dead)] = False
+        indexed = self._generation.size - len(self._dead) if self._generation else 0
+        check_live(self.store, live_now, indexed + int(np.count_nonzero(live)))
         return self._view(self._generation, self._tail, version, np.array(sorted(self._dead), np.int64), live)
 
     def _extend_tail(
@@ -176,6 +216,8 @@ class LocalBackend:
             no_vectors=self._no_vectors,
             similarity=self._similarity,
             tree_settings=self.store.setting("tree") or {},
+            damaged=self._damaged,
+            trouble=self._trouble,
         )
 
     def _past(self, version: int) -> LocalSnapshot:
@@ -192,32 +234,7 @@ class LocalBackend:
                 return self._view(generation, self._tail, version, np.array(dead, np.int64), np.array(live, np.bool_))
         empty = np.empty(0, np.int64)  # without the lock: other threads search while this index is built
         tail = Tail(self.analyser, self._dim)
-        return self._view(self._index_of(version), tail, version, empty, empty.astype(np.bool_))
-
-    def _index_of(self, version: int) -> Generation:
-        """The index of an older version: built on demand and cached."""
-        parent = self._past_folder()
-        folder = parent / f"{version:08d}"
-        generation = self._open_usable(folder)
-        if generation is None:
-            with lock_file(parent / ".building"):
-                # Another process may have built it while we waited.
-                generation = self._open_usable(folder) or self._index(version, folder)
-                whole = [path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(".")]
-                _remove_unused(parent, [path.name for path in sorted(whole, key=_modified_at)[-_MAX_OLD_INDEXES:]])
-        return generation
-
-    def _past_folder(self) -> Path:
-        """The folder for indexes of older versions: in the store, or a temporary one if that is read-only."""
-        if not self.store.readonly:
-            parent = self.store.folder / "snapshots"
-            with translate_errors(self.store.folder):
-                parent.mkdir(exist_ok=True)
-            return parent
-        with self._lock:
-            if self._temporary is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="assay-")
-            return Path(self._temporary.name)
+        return self._view(self._past_indexes.get(version), tail, version, empty, empty.astype(np.bool_))
 
     # -- writing
 
@@ -280,7 +297,7 @@ class LocalBackend:
     def _is_behind(self) -> bool:
         """Whether rows were inserted or deleted since the current generation."""
         current = self._usable(self.store.setting("generation"))
-        return current is None or current.version < self.store.version()
+        return current is None or current.version < self.store.version() or not current.checks.known
 
     def _build(self, progress: Progress = lambda *_: None, force: bool = False) -> str | None:
         """Build the next generation and record its name; None when another process builds it, or none is needed."""
@@ -288,33 +305,38 @@ class LocalBackend:
             if not locked:
                 return None
             before = self.store.setting("generation")
-            _remove_unused(
+            remove_unused(
                 self.folder, [str(before)]
             )  # what killed processes left, and what no process has open any more
             if not force and not self._is_behind():
                 return None
             version = self.store.version()
-            name, times = f"{version:08d}", 1
-            while (self.folder / name).exists():  # never write into a folder that may be in use
-                name, times = f"{version:08d}-{times}", times + 1
-            built = self._index(version, self.folder / name, progress)
+            folder = self._free_folder(version)
+            name = folder.name
+            built = self.build_index(version, folder, progress)
             derived.build_as_before(self, None if before is None else self.folder / before, built, progress)
             with self.store.write("compact") as writer:
                 writer.set("generation", name)
-            _remove_unused(self.folder, [name])
+            remove_unused(self.folder, [name])
             return name
 
-    def _index(self, version: int, folder: Path, progress: Progress = lambda *_: None) -> Generation:
-        with _translate_index_errors():
+    def _free_folder(self, version: int) -> Path:
+        """Where to build a generation: never in a folder that may be in use."""
+        name, times = f"{version:08d}", 1
+        while (self.folder / name).exists():
+            name, times = f"{version:08d}-{times}", times + 1
+        return self.folder / name
+
+    def build_index(
+        self, version: int, folder: Path, progress: Progress = lambda *_: None, *, exact: bool = False
+    ) -> Generation:
+        """Build the generation of a version. An `exact` one is without tantivy and FAISS: built sooner, searched
+        slower."""
+        limits = (sys.maxsize, sys.maxsize) if exact else (self._tantivy_from, self._ivf_from)
+        model = (self._model, self._dim)
+        with translate_index_errors():
             return build_generation(
-                self.store,
-                version,
-                folder,
-                self.analyser,
-                (self._model, self._dim),
-                progress,
-                tantivy_from=self._tantivy_from,
-                ivf_from=self._ivf_from,
+                self.store, version, folder, self.analyser, model, progress, tantivy_from=limits[0], ivf_from=limits[1]
             )
 
     @property
@@ -325,7 +347,7 @@ class LocalBackend:
         return derived.build_graph_now(self, progress)
 
     def build_graph_of(self, generation: Generation, progress: Progress) -> None:
-        with _translate_index_errors():
+        with translate_index_errors():
             generation.graph(self.store, self.analyser, progress)
 
     @property
@@ -341,7 +363,7 @@ class LocalBackend:
         return derived.build_tree_now(self, settings or self.tree_settings, progress)
 
     def build_tree_of(self, generation: Generation, progress: Progress) -> None:
-        with _translate_index_errors():
+        with translate_index_errors():
             generation.tree(self.store, self.analyser, self._similarity, self.tree_settings, progress)
 
     def write_summaries(self, chat: ChatModel, progress: Progress = lambda *_: None) -> SummaryReport:
@@ -364,34 +386,9 @@ class LocalBackend:
         return sweep(self.store)
 
     def close(self) -> None:
+        self._damaged.close()
         self._current = None
         self._reset_to(None)
         self._stamp = (-1, None)
-        if self._temporary is not None:
-            self._temporary.cleanup()
-            self._temporary = None
+        self._past_indexes.close()
         self.store.close()
-
-
-@contextlib.contextmanager
-def _translate_index_errors() -> Iterator[None]:
-    """Translate errors of tantivy and FAISS, which report a full disk in their own ways."""
-    try:
-        yield
-    except (OSError, RuntimeError, ValueError) as error:
-        raise StoreError(
-            f"the index could not be written: {error}", "free some space; the chunks themselves are safe"
-        ) from error
-
-
-def _modified_at(path: Path) -> float:
-    return path.stat().st_mtime
-
-
-def _remove_unused(parent: Path, keep: list[str]) -> None:
-    """Remove generations that are not named in `keep` and that no process has open."""
-    for path in parent.iterdir() if parent.is_dir() else ():
-        if path.name not in keep and path.is_dir():
-            with lock_if_unused(path / "manifest.json") as free:
-                if free:
-                    shutil.rmtree(path, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from assay.backend.contract import Check, CheckState
 from assay.backend.shared.limits import COMPACT_FROM
+from assay.index.checksums import DamagedRange, FolderChecks, check_manifest
 from assay.index.generation import Generation
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import try_lock_file
@@ -51,6 +53,25 @@ def _index(store: SqliteStore) -> Check:
         return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
     hint = "" if generation.words.knows_positions else NO_POSITIONS
     return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}{hint}")
+
+
+def find_index_damage(store: SqliteStore) -> tuple[list[DamagedRange], bool]:
+    """Every damaged range of the index with its graph and tree, and whether some of it has no checksums."""
+    folder = store.folder / "generations" / str(store.setting("generation"))
+    damage: list[DamagedRange] = []
+    unchecked = False
+    for path in (folder, folder / "graph", folder / "tree"):
+        try:
+            manifest = json.loads((path / "manifest.json").read_bytes())
+            check_manifest(path, manifest)
+            checks = FolderChecks(path, manifest)
+            damage += checks.find_damage()
+            unchecked = unchecked or not checks.known
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, KeyError, TypeError):
+            damage.append(DamagedRange(path / "manifest.json", 0, (path / "manifest.json").stat().st_size))
+    return damage, unchecked
 
 
 def _tail(store: SqliteStore) -> Check:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from assay.backend.local.eligibility import EligibleRows
+from assay.backend.local.recovery import DamagedGenerations, recovering
+from assay.backend.local.row_names import RowNames
 from assay.backend.local.tree import LocalTreeSource, describe_settings, open_summaries, open_tree
 from assay.backend.shared.bm25 import LexicalView, score_rows, search
 from assay.backend.shared.entity_postings import GraphEntities
@@ -23,7 +25,7 @@ from assay.backend.shared.filters import SnapshotColumns
 from assay.backend.shared.graph_search import search_graph
 from assay.backend.shared.graph_view import GraphView
 from assay.backend.shared.query_terms import QueryTerms
-from assay.backend.shared.snapshot_copy import copy_without_cache
+from assay.backend.shared.snapshot_copy import copy_without_cache, drop_cache
 from assay.backend.shared.top_k import require_query_vector, top_k
 from assay.backend.shared.tree_view import SnapshotTree
 from assay.engine.chunk_columns import NUMBERS, number_of
@@ -63,6 +65,8 @@ class LocalSnapshot:
         no_vectors: Reason,
         similarity: Bm25Similarity,
         tree_settings: Mapping[str, Any],
+        damaged: DamagedGenerations,
+        trouble: Reason | None = None,
     ) -> None:
         self._store = store
         self._generation = generation
@@ -77,11 +81,24 @@ class LocalSnapshot:
         self._no_vectors = no_vectors
         self._similarity = similarity
         self._tree_settings = tree_settings
+        self._damaged = damaged
+        self.trouble = trouble
+        """What was wrong with the index; the answers are right all the same."""
         self._start = generation.size if generation else 0
         self._parts: FilterCache[LocalSnapshot] = FilterCache()
         self._whole: tuple[LocalSnapshot, Filter] | None = None
 
+    def recover(self, error: BaseException) -> bool:
+        """Replace the generation, if it is damaged, by one with the same rows."""
+        replaced = None if self._generation is None else self._damaged.replace(self._generation, error)
+        if replaced is None:
+            return False
+        self._generation, self.trouble = replaced
+        drop_cache(self)
+        return True
+
     @cached_property
+    @recovering
     def digest(self) -> str:
         """Covers the generation, the tail, the dead, the analyser and the model.
 
@@ -115,6 +132,7 @@ class LocalSnapshot:
         return self._no_vectors if capability == "dense" else Reason(f"this store cannot do {capability!r}")
 
     @property
+    @recovering
     def size(self) -> int:
         return self._view.size
 
@@ -125,6 +143,7 @@ class LocalSnapshot:
 
     # -- finding
 
+    @recovering
     def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         weighted, notes = self._query_terms(query, weighting)
         terms = weighted.terms
@@ -136,6 +155,7 @@ class LocalSnapshot:
         parts = tuple(Part(t, "add", line) for t, line in zip(terms, scored.contributions[:, place], strict=True))
         return Matches(scored.rows[place], parts, scored.ideal, notes)
 
+    @recovering
     def lexical_at(self, query: Query, rows: Rows, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         weighted, notes = self._query_terms(query, weighting)
         terms = weighted.terms
@@ -151,6 +171,7 @@ class LocalSnapshot:
         places, notes = terms.select_heaviest(lambda: self._view.idf(terms.terms))
         return terms.take(places) if notes else terms, notes
 
+    @recovering
     def nearest(self, query: Query, k: int) -> Matches:
         vector = require_query_vector(query, self._dim, self._no_vectors)
         old, new = self._allowed(query)
@@ -165,6 +186,7 @@ class LocalSnapshot:
         place = self._best(rows, scores, k)
         return Matches(rows[place], (Part("cosine", "add", scores[place]),), ideal=1.0)
 
+    @recovering
     def exact(self, query: Query, k: int) -> Matches:
         """Chunks that hold the query's identifiers and quoted phrases letter for letter.
 
@@ -183,6 +205,7 @@ class LocalSnapshot:
     def spelling(self, text: str, key: str) -> str:
         return find_spelling(text, key)
 
+    @recovering
     def related(self, query: Query, k: int, walk: WalkSettings) -> Matches:
         """Rows that a walk over names, identifiers, word pairs and links reaches (backend/shared/graph_search.py)."""
         allowed = self._visible(query)
@@ -194,9 +217,11 @@ class LocalSnapshot:
         tail = self._tail.graph(graph)
         return GraphView(graph, tail, self._tail.chunks, self._dead, self._tail_live, self.analyser.language)
 
+    @recovering
     def entities(self) -> GraphEntities:
         return GraphEntities(self._graph_view, self._view, self._visible)
 
+    @recovering
     def tree(self) -> SnapshotTree:
         """The tree of these rows; the first call builds it, unless it was built ahead."""
         return self._tree
@@ -264,6 +289,7 @@ class LocalSnapshot:
         """No row was created later."""
         return max(self._tail.newest, self._generation.columns.newest if self._generation else -math.inf)
 
+    @recovering
     def within(self, where: Filter) -> LocalSnapshot:
         """This snapshot as if it held only the rows that a filter keeps: no other row changes a score or a count."""
         return self._parts.get(where, None, None, lambda: self._restrict(where))
@@ -277,6 +303,7 @@ class LocalSnapshot:
         part._parts = FilterCache()
         return part
 
+    @recovering
     def kinds(self) -> dict[str, set[str]]:
         return self.columns.kinds()
 
@@ -285,38 +312,27 @@ class LocalSnapshot:
         old = self._generation.columns if self._generation else None
         return SnapshotColumns(old, self._tail.columns, self._tail_size)
 
+    @recovering
     def matches(self, expression: str, rows: Rows) -> Mask:
         return parse(expression).mask(self.columns)[rows]
 
+    @recovering
     def live_rows(self, where: Filter | None) -> Rows:
         """Every live row, or those a filter keeps, in id order."""
         old, new = self._eligible_rows.get(where, None, None)
         known = np.arange(self._start) if old is None else np.flatnonzero(old)
-        fresh = sorted(np.flatnonzero(new).tolist(), key=lambda place: self._tail.chunks[place].id)
-        if self._generation is None or not fresh:
-            return np.array(fresh, np.int64) if self._generation is None else known
-        ids = self._generation.ids
-        among = np.searchsorted(known, [ids.bisect(self._tail.chunks[place].id) for place in fresh])
-        return np.insert(known, among, np.array(fresh, np.int64) + self._start)
+        return self._row_names.insert_tail(known, new)
 
     def excerpt(self, text: str, query: str, width: int) -> Excerpt:
         return find_excerpt(text, self.analyser.query_terms(query), self.analyser, width)
 
+    @recovering
     def ids_with_prefix(self, prefix: str, most: int = 20) -> list[str]:
         """Ids of live chunks with this prefix, in order, at most `most`."""
-        ids = [name for name in self._tail_places if name.startswith(prefix)]
-        if self._generation is not None:
-            row = self._generation.ids.bisect(prefix)
-            while row < self._start and len(ids) < most:
-                name = self._generation.ids.at(row)
-                if not name.startswith(prefix):
-                    break
-                if self._row(name) == row:
-                    ids.append(name)
-                row += 1
-        return sorted(ids)[:most]
+        return self._row_names.with_prefix(prefix, most)
 
     @cached_property
+    @recovering
     def foreign_share(self) -> float:
         """The share of live chunks known to be in another language than English."""
         if not self.size or "text" not in self.columns.kinds().get("lang", ()):
@@ -325,34 +341,20 @@ class LocalSnapshot:
 
     # -- facts by row
 
+    @recovering
     def rows(self, ids: Ids) -> Rows:
-        return np.array([self._row(str(name)) for name in ids], np.int64)
+        return np.array([self._row_names.row(str(name)) for name in ids], np.int64)
 
-    def _row(self, name: str) -> int:
-        place = self._tail_places.get(name)
-        if place is not None:
-            return self._start + place
-        row = self._generation.ids.find(name) if self._generation else -1
-        if row >= 0 and len(self._dead):
-            at = int(np.searchsorted(self._dead, row))
-            if at < len(self._dead) and self._dead[at] == row:
-                return -1
-        return row
+    @recovering
+    def ids(self, rows: Rows) -> Ids:
+        return self._row_names.ids(rows)
 
     @cached_property
-    def _tail_places(self) -> dict[str, int]:
-        return {self._tail.chunks[i].id: i for i in np.flatnonzero(self._tail_live).tolist()}
+    def _row_names(self) -> RowNames:
+        ids = self._generation.ids if self._generation else None
+        return RowNames(ids, self._start, self._dead, self._tail, self._tail_live)
 
-    def ids(self, rows: Rows) -> Ids:
-        if self._generation is not None and (not self._tail_size or not (rows >= self._start).any()):
-            return self._generation.ids.array(rows)
-        return np.array([self._id(row) for row in rows.tolist()], np.str_)
-
-    def _id(self, row: int) -> str:
-        if row >= self._start or self._generation is None:
-            return self._tail.chunks[row - self._start].id
-        return self._generation.ids.at(row)
-
+    @recovering
     def chunks(self, rows: Rows) -> list[Chunk]:
         old = [row for row in rows.tolist() if row < self._start]
         read: dict[int, Chunk] = {}
@@ -361,6 +363,7 @@ class LocalSnapshot:
             read = {row: stored.chunk for row, stored in zip(old, self._store.rows(seqs), strict=True)}
         return [read[row] if row < self._start else self._tail.chunks[row - self._start] for row in rows.tolist()]
 
+    @recovering
     def vectors(self, rows: Rows) -> Vectors:
         matrix = None if self._generation is None else self._generation.vectors
         if not self._tail_size and matrix is not None:
@@ -369,11 +372,12 @@ class LocalSnapshot:
         out = np.zeros((len(rows), max(self._dim, 1)), np.float32)
         old = rows < self._start
         if self._generation is not None and self._generation.vectors is not None:
-            out[old] = self._generation.vectors.matrix[rows[old]]
+            out[old] = self._generation.vectors.take(rows[old])
         if self._dim:
             out[~old] = self._tail.vectors(self._tail_size)[rows[~old] - self._start]
         return out
 
+    @recovering
     def find_terms(self, rows: Rows, terms: Sequence[str]) -> TermHits:
         """Where these terms are in these rows; a generation without positions has its texts read."""
         words, old = self._view.words, rows < self._start
@@ -389,6 +393,7 @@ class LocalSnapshot:
             [(np.flatnonzero(old), words.find_terms(rows[old], numbers)), (np.flatnonzero(~old), fresh)]
         )
 
+    @recovering
     def documents(self, rows: Rows) -> Rows:
         """A number per row, equal for chunks of one document; documents of the tail alone are numbered behind."""
         columns, old = self._generation.columns if self._generation else None, rows < self._start
@@ -403,6 +408,7 @@ class LocalSnapshot:
                 out[place] = number if number >= 0 else unknown.setdefault(name, self._start + len(unknown))
         return out
 
+    @recovering
     def numbers(self, name: str, rows: Rows) -> Floats:
         out = np.full(len(rows), np.nan)
         old = rows < self._start
@@ -416,6 +422,7 @@ class LocalSnapshot:
     def terms(self, text: str) -> list[str]:
         return self.analyser.terms(text)
 
+    @recovering
     def term_weights(self, text: str) -> Mapping[str, float]:
         terms = self.analyser.query_terms(text)
         return dict(zip(terms, self._view.idf(terms).tolist(), strict=True))

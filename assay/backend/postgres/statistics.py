@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from assay.errors import StoreError
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
-from assay.store.rows import ChunkRow, digest_chunk
+from assay.store.rows import ChunkRow, verify_row
 from assay.types import Chunk
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ COLUMNS = "seq, id, doc_id, text, tokens, created, importance, meta, facts, born
 def decode_row(row: tuple[Any, ...]) -> ChunkRow:
     seq, name, doc_id, text, tokens, created, importance, meta, facts, born, died = row
     moment = float("nan") if created is None else created
-    return ChunkRow(seq, Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta)), facts, born, died)
+    chunk = Chunk(name, doc_id, text, tokens, moment, importance, json.loads(meta))
+    try:
+        verify_row(chunk, created, meta, facts)
+    except ValueError as error:
+        raise StoreError(f"the database is damaged: {error}", "restore a dump of the database") from error
+    return ChunkRow(seq, chunk, facts, born, died)
 
 
 def count_chunks(db: psycopg.Connection[Any]) -> StoreCounts:
@@ -106,10 +112,11 @@ def find_damage(db: psycopg.Connection[Any], deep: bool) -> str:
         return f"{lost[0]} chunks have lost their text"
     if not deep:
         return ""
-    rows = map(decode_row, db.execute(f"SELECT {COLUMNS} FROM chunk JOIN body USING (seq) ORDER BY seq"))
-    wrong = [row.chunk.id for row in rows if digest_chunk(row.chunk) != row.facts]
-    if wrong:
-        return f"{len(wrong)} chunks are not what was written: {', '.join(wrong[:3])}"
+    try:
+        for row in db.execute(f"SELECT {COLUMNS} FROM chunk JOIN body USING (seq) ORDER BY seq"):
+            decode_row(row)
+    except StoreError as error:
+        return error.message
     miscounted = db.execute(
         "SELECT count(*) FROM term LEFT JOIN (SELECT t, count(*) AS n FROM chunk, unnest(terms) AS t "
         "WHERE died IS NULL GROUP BY t) AS live ON t = number WHERE holding <> coalesce(n, 0)"

@@ -12,8 +12,13 @@ T = TypeVar("T")
 def copy_without_cache(value: T, keep: frozenset[str] = frozenset()) -> T:
     """A shallow copy without the values of cached properties, except for those named."""
     copied = copy.copy(value)
+    drop_cache(copied, keep)
+    return copied
+
+
+def drop_cache(value: object, keep: frozenset[str] = frozenset()) -> None:
+    """Drop the values of cached properties, except for those named."""
     for kind in type(value).__mro__:
         for name, attribute in vars(kind).items():
             if isinstance(attribute, cached_property) and name not in keep:
-                copied.__dict__.pop(name, None)
-    return copied
+                value.__dict__.pop(name, None)

@@ -20,6 +20,7 @@ from assay.errors import Reason, StoreError
 from assay.index.similarity import Bm25Similarity
 from assay.protocols import Matches
 from assay.store.backup_file import restore_backup
+from assay.store.damage import check_live
 from assay.store.db_errors import translate_errors
 from assay.store.erase import erase_rows, shrink
 from assay.store.rows import ChunkRow
@@ -204,7 +205,9 @@ class OneFileBackend:
             with self._store.reading():
                 version = self._store.version()
                 self._known = self._refresh()
-                self._current = self._view(version, self._known)
+                current = self._view(version, self._known)
+                check_live(self._store, self._store.setting("live"), current.size)
+                self._current = current
         return self._current
 
     def _refresh(self) -> _FileView:

@@ -12,17 +12,29 @@ _MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red"
 
 
 @click.command()
-@click.option("--deep", is_flag=True, help="Read every page and every chunk; takes a while on a large store.")
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Read every page, every chunk and every file of the index; takes a while on a large store.",
+)
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="Go on with what is there, after commits were lost or the database was changed outside; then check.",
+)
 @store_option
 @json_option
-def doctor(deep: bool, store: str, as_data: bool) -> None:
+def doctor(deep: bool, accept: bool, store: str, as_data: bool) -> None:
     """Check a store and its model; every finding says what cures it.
 
     Exits with 1 when something is broken. A warning (slower or poorer answers, but right ones) does not.
     """
     from assay.cli.terminal import format_count, format_json, sanitize
+    from assay.upkeep.doctor import accept as accept_state
     from assay.upkeep.doctor import examine
 
+    if accept:
+        accept_state(store)
     checks = examine(store, deep=deep)
     if as_data:
         click.echo(format_json([asdict(check) for check in checks], indent=2))
