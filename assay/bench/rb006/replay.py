@@ -40,6 +40,7 @@ def read_settings(receipt: Receipt) -> RunSettings:
         systems=tuple(stored["systems"]),
         rerank=stored["rerank"],
         quick=stored["quick"],
+        queries=stored["queries"],
     )
     if settings.describe() != stored:
         raise ReceiptError(

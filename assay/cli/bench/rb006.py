@@ -12,7 +12,9 @@ from assay.cli.failures import CommandGroup
 from assay.cli.options import json_option
 
 if TYPE_CHECKING:
+    from assay.bench.rb006.verification import Judgement
     from assay.bench.rb006.world import Base, World
+    from assay.bench.rb006.world.queries import WorldQuery
     from assay.types import Progress
 
 RB006_COMMANDS: Mapping[str, str] = {
@@ -44,6 +46,14 @@ WORLD_OPTION = click.option(
 SCALE_OPTION = click.option(
     "--scale", type=click.Choice(list(SCALES)), default="10k", show_default=True, help="Chunks."
 )
+SIZE_OPTION = click.option(
+    "--queries",
+    "size",
+    type=click.Choice(["300", "500"]),
+    default="300",
+    show_default=True,
+    help="Of the suite; 500 has every stratum times 5/3. The frozen suite has 300.",
+)
 SEED_OPTION = click.option(
     "--seed",
     type=int,
@@ -57,6 +67,7 @@ BASE_OPTION = click.option(
     help="real: handbook, mail, changelog and proposal text from $ASSAY_DATA around the documents that queries need.",
 )
 _DEFAULT_SEED = 6
+SUITE_SIZE = 300
 
 
 @click.command()
@@ -64,6 +75,7 @@ _DEFAULT_SEED = 6
 @SCALE_OPTION
 @SEED_OPTION
 @BASE_OPTION
+@SIZE_OPTION
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -71,8 +83,8 @@ _DEFAULT_SEED = 6
     help="The dataset.  [default: WORLD-SCALE]",
 )
 @json_option
-def build(templates: str, scale: str, seed: int | None, base: Base, out: Path | None, as_data: bool) -> None:
-    """Write a simulated organisation as a dataset: documents, 300 queries, and the sentences that answer them.
+def build(templates: str, scale: str, seed: int | None, base: Base, size: str, out: Path | None, as_data: bool) -> None:
+    """Write a simulated organisation as a dataset: documents, queries, and the sentences that answer them.
 
     Facts come from a state machine over 24 months, and the text is a rendering of them, so the answer to every query is
     known to the sentence. A larger scale contains the smaller ones unchanged; the same seed gives the same bytes. In
@@ -87,7 +99,7 @@ def build(templates: str, scale: str, seed: int | None, base: Base, out: Path | 
 
     folder = out or Path(f"{templates}-{scale}" + ("-real" if base == "real" else ""))
     with progress_bars() as bar:
-        world = _build(templates, SCALES[scale], seed, bar.step, base)
+        world = _build(templates, SCALES[scale], seed, bar.step, base, int(size))
         faults = verify(world, corpus=False)
         if faults:
             raise AssayError(f"the world breaks {len(faults)} of its rules, first: {faults[0]}", "take another --seed")
@@ -107,31 +119,78 @@ def build(templates: str, scale: str, seed: int | None, base: Base, out: Path | 
 @SCALE_OPTION
 @SEED_OPTION
 @click.option("--queries", "count", type=click.IntRange(1), default=10, show_default=True, help="How many to print.")
-def sample(templates: str, scale: str, seed: int | None, count: int) -> None:
-    """Print queries with the sentences that answer them, for a person to verify."""
+@click.option("--by", default="", metavar="NAME", help="Ask after each query whether the gold is right, and record it.")
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    default=Path("rb006-verified.jsonl"),
+    show_default=True,
+    metavar="FILE",
+    help="Who verified what.",
+)
+def sample(templates: str, scale: str, seed: int | None, count: int, by: str, ledger: Path) -> None:
+    """Print queries with the sentences that answer them, for a person to verify.
+
+    With --by, each judgement is written to the ledger at once; queries that this person has judged as they are now are
+    not shown again.
+    """
+    from datetime import UTC, datetime
+
+    from assay.bench.rb006.verification import (
+        Verification,
+        append_entry,
+        digest_shown,
+        list_open,
+        read_ledger,
+        summarise_ledger,
+    )
     from assay.cli.progress import progress_bars
 
+    entries = read_ledger(ledger)
     with progress_bars() as bar:
         world = _build(templates, SCALES[scale], seed, bar.step)
     scoped = [query for query in world.queries if world.is_in_scope(query)]
-    for query in scoped[:: max(1, len(scoped) // count)][:count]:
-        kind = f"impossible: {query.kind}" if query.kind else "answerable"
-        click.echo(f"{query.id}  {query.text}\n      {kind} · {', '.join(query.tags)} · {query.template_split}")
-        for group in query.groups[:6]:
-            click.echo(f"      hop {group.hop}  {group.sentences[0].text}  [{group.sentences[0].chunk_id}]")
-        if len(query.groups) > 6:
-            click.echo(f"      and {len(query.groups) - 6} more facts, {query.evidence_tokens} tokens in all")
+    left = list_open(scoped, entries, by) if by else scoped
+    for query in left[:: max(1, len(left) // count)][:count]:
+        _show_query(query)
+        if not by:
+            continue
+        said = click.prompt("      right?", type=click.Choice(["right", "wrong", "skip"]), default="right")
+        if said != "skip":
+            judgement: Judgement = "right" if said == "right" else "wrong"
+            note = click.prompt("      why", default="") if said == "wrong" else ""
+            today = datetime.now(UTC).date().isoformat()
+            append_entry(ledger, Verification(query.id, digest_shown(query), by, judgement, today, note))
+    if by or entries:
+        found = summarise_ledger(scoped, read_ledger(ledger))
+        people = ", ".join(f"{name} {number}" for name, number in found["by"].items()) or "nobody"
+        click.echo(
+            f"{found['verified']} of {found['queries']} queries verified ({people}), "
+            f"{len(found['wrong'])} called wrong: {ledger}"
+        )
 
 
-def _build(templates: str, scale: int, seed: int | None, progress: Progress, base: Base = "simulated") -> World:
+def _show_query(query: WorldQuery) -> None:
+    kind = f"impossible: {query.kind}" if query.kind else "answerable"
+    click.echo(f"{query.id}  {query.text}\n      {kind} · {', '.join(query.tags)} · {query.template_split}")
+    for group in query.groups[:6]:
+        click.echo(f"      hop {group.hop}  {group.sentences[0].text}  [{group.sentences[0].chunk_id}]")
+    if len(query.groups) > 6:
+        click.echo(f"      and {len(query.groups) - 6} more facts, {query.evidence_tokens} tokens in all")
+
+
+def _build(
+    templates: str, scale: int, seed: int | None, progress: Progress, base: Base = "simulated", size: int = 300
+) -> World:
     """Build a world: with its frozen suite where it has one and no other seed is asked for."""
     from assay.bench.rb006.frozen_suite import build_suite_world, read_suite
     from assay.bench.rb006.world import build_world
 
     suite = read_suite(templates)
-    if suite is not None and seed in (None, suite.seed):
+    if suite is not None and seed in (None, suite.seed) and size == SUITE_SIZE:
         return build_suite_world(suite, scale, base=base, progress=progress)
-    return build_world(_DEFAULT_SEED if seed is None else seed, templates, scale, base=base, progress=progress)
+    seed = _DEFAULT_SEED if seed is None else seed
+    return build_world(seed, templates, scale, base=base, queries=size, progress=progress)
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

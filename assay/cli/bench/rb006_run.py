@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.bench.rb006 import BASE_OPTION, SCALES, SEED_OPTION, WORLD_OPTION
+from assay.cli.bench.rb006 import BASE_OPTION, SCALES, SEED_OPTION, SIZE_OPTION, WORLD_OPTION
 from assay.cli.options import json_option
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "wh
     help="The largest corpus; smaller ones are measured too.",
 )
 @SEED_OPTION
+@SIZE_OPTION
 @click.option(
     "--systems",
     default="main",
@@ -59,6 +60,7 @@ def run(
     base: Base,
     scale: str,
     seed: int | None,
+    size: str,
     systems: str,
     rerank: str,
     go_on: bool,
@@ -99,6 +101,7 @@ def run(
         systems=tuple(name.strip() for name in systems.split(",") if name.strip()),
         rerank=rerank,
         quick=quick,
+        queries=int(size),
     )
     folder = out or Path(f"rb006-{templates}-{base}" + ("-quick" if quick else ""))
     with progress_bars() as bar:

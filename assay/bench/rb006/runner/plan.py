@@ -36,6 +36,7 @@ class RunSettings:
     rerank: str = DEFAULT_RERANK
     quick: bool = False
     embedder: str = "auto"
+    queries: int = 300
     thresholds: Thresholds = field(default_factory=load_thresholds)
 
     def __post_init__(self) -> None:
@@ -76,6 +77,7 @@ class RunSettings:
             "systems": list(self.systems),
             "rerank": self.rerank,
             "quick": self.quick,
+            "queries": self.queries,
             "thresholds": self.thresholds.digest,
             "race": self.thresholds.declared.race,
         }

@@ -82,7 +82,7 @@ def run_benchmark(
 def check_folder(settings: RunSettings, out: Path) -> None:
     """A folder holds records of one run: another world, base or seed would mix them up."""
     path = out / "run.json"
-    keys = ("templates", "base", "seed", "quick", "rerank", "race", "thresholds")
+    keys = ("templates", "base", "seed", "quick", "queries", "rerank", "race", "thresholds")
     if path.exists():
         try:
             before = json.loads(path.read_text("utf-8"))

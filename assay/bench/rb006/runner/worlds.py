@@ -16,6 +16,7 @@ from assay.bench.rb006.runner.plan import QUICK_QUERIES, RunSettings
 from assay.bench.rb006.subject import Subject, load_world
 from assay.bench.rb006.systems import BenchmarkSystem
 from assay.bench.rb006.world import World, build_world, verify, write_world
+from assay.bench.rb006.world.allocation import SIZES
 from assay.bench.workspace import IndexSettings, prepare
 from assay.embed.cache_home import cache_home
 from assay.errors import AssayError, ConfigError
@@ -41,11 +42,22 @@ def make_world(settings: RunSettings, scale: int, progress: Progress = lambda *_
             f"the suite {settings.templates!r} was frozen with the seed {suite.seed}, not {settings.seed}",
             f"run it with --seed {suite.seed}, or take the world dev",
         )
+    if suite is not None and settings.queries != SIZES[0]:
+        raise ConfigError(
+            f"the suite {settings.templates!r} was frozen with {SIZES[0]} queries, not {settings.queries}",
+            "leave --queries out, or take the world dev",
+        )
     if suite is not None and not settings.quick:
         return build_suite_world(suite, scale, base=settings.base, progress=progress)
     seed = DEFAULT_SEED if settings.seed is None else settings.seed
     return build_world(
-        seed, settings.templates, scale, stages=settings.world_stages, base=settings.base, progress=progress
+        seed,
+        settings.templates,
+        scale,
+        stages=settings.world_stages,
+        base=settings.base,
+        queries=settings.queries,
+        progress=progress,
     )
 
 

@@ -10,7 +10,7 @@ documents      sentences, chunks and plans of documents
 plans          which documents a department writes and which facts they state
 renderer       plans into chunks of 40 to 90 tokens
 library        departments on demand, indexed from fact to sentence
-queries        queries, evidence groups and the allocation of a suite
+queries        queries, evidence groups and the allocation of a suite; `allocation` scales it to 500
 binders        facts and words for feasible queries; `binders_impossible` for impossible ones
 query_rules    the rules that each query obeys
 real_text      real text as the body of a corpus; `carriers` finds the documents that are mixed into it

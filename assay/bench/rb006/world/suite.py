@@ -56,10 +56,11 @@ class SuiteBuilder:
 
     library: DepartmentLibrary
     stages: tuple[WorldStage, ...]
+    slots: tuple[QuerySlot, ...] = ALLOCATION
 
     def build(self, progress: Progress | None = None) -> tuple[WorldQuery, ...]:
         """Build all queries of the allocation; ConfigError if the first stage is too small for one of them."""
-        total = sum(slot.number for slot in ALLOCATION)
+        total = sum(slot.number for slot in self.slots)
         queries: list[WorldQuery] = []
         asked: set[object] = set()
         numbers: dict[str, int] = {}
@@ -72,7 +73,7 @@ class SuiteBuilder:
 
     def _places(self) -> Iterator[tuple[QuerySlot, int]]:
         """Every query of the allocation with the stage that its evidence needs, late stages spread evenly."""
-        present = sum(slot.number for slot in ALLOCATION if slot.is_present)
+        present = sum(slot.number for slot in self.slots if slot.is_present)
         shares = LATE_SHARES[: len(self.stages) - 1]
         late = round(sum(shares) * present)
         pattern = [
@@ -80,7 +81,7 @@ class SuiteBuilder:
             for place in range(late)
         ]
         seen = 0
-        for slot in ALLOCATION:
+        for slot in self.slots:
             for _ in range(slot.number):
                 if not slot.is_present:
                     yield slot, 0
