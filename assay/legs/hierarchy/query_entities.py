@@ -10,9 +10,6 @@ import numpy as np
 from assay.protocols import EntityPostings, EntitySnapshot, Snapshot, TreeView
 from assay.types import Floats, Query, Rows
 
-_NO_ROWS = np.empty(0, np.int64)
-
-
 MOST_ROWS, LEAST_MOST, SHARE = 4_000, 16, 0.02
 """A compound word in more rows than min(4,000, max(16, 2 % of all)) names nothing, as in the graph."""
 _COMPOUND = re.compile(r"\b\w+(?:-\w+)+\b")
@@ -23,14 +20,10 @@ class QueryEntities:
     """The rows that hold an entity of the query, ascending, with the share of the entities' weight that each holds.
 
     Entities are those of the graph, and compound words (sable-loader, tkt-5320), which the graph does not read as names
-    or leaves out because one row holds them. An entity weighs ln(1 + N / df). `names` has them all, `owners` and `rows`
-    their postings.
+    or leaves out because one row holds them. An entity weighs ln(1 + N / df). `names` has them all.
     """
 
     names: tuple[str, ...]
-    weights: Floats
-    owners: Rows
-    rows: Rows
     shared_rows: Rows
     shares: Floats
 
@@ -58,7 +51,7 @@ class QueryEntities:
         return shares
 
 
-_NONE = QueryEntities((), np.empty(0), _NO_ROWS, _NO_ROWS, _NO_ROWS, np.empty(0))
+_NONE = QueryEntities((), np.empty(0, np.int64), np.empty(0))
 
 
 def _look_up(query: Query, size: int, links: EntityPostings) -> QueryEntities:
@@ -83,7 +76,7 @@ def _look_up(query: Query, size: int, links: EntityPostings) -> QueryEntities:
     weights = weights / weights.sum()
     shared_rows, places = np.unique(rows, return_inverse=True)
     shares = np.minimum(np.bincount(places, weights[owners], minlength=len(shared_rows)), 1.0)
-    return QueryEntities(tuple(names), weights, owners, rows, shared_rows, shares)
+    return QueryEntities(tuple(names), shared_rows, shares)
 
 
 def find_compounds(text: str) -> list[str]:
