@@ -28,6 +28,8 @@ _OWN_STYLE = """
 .card li.fail b { color: #d55e00; } .card li.pass b { color: #009e73; }
 .first li { color: var(--ink); margin-bottom: .25rem; }
 svg text.cell { font-size: 11px; fill: #fff; font-weight: 600; } svg text.name { font-size: 12px; stroke: none; }
+svg .interval.win { stroke: #009e73; } svg .interval.loss { stroke: #d55e00; }
+svg .interval.tie { stroke: var(--soft); }
 svg .heat0 { fill: var(--line); } svg .heat1 { fill: #f0b27a; } svg .heat2 { fill: #e67e22; }
 svg .heat3 { fill: #ca5a12; } svg .heat4 { fill: #8e3206; }
 @media (prefers-color-scheme: dark) { .nogo .word { color: #e69f00; } }
