@@ -73,6 +73,14 @@ class StoreError(AssayError):
     exit_code = 3
 
 
+class MissingStore(StoreError):
+    """There is no store at an address."""
+
+    def __init__(self, place: object) -> None:
+        super().__init__(f"there is no store at {place}", f"make one: assay add ./my-docs --store {place}")
+        self.place = place
+
+
 class StoreBusy(StoreError):
     """Another process holds the write lock for longer than we were willing to wait."""
 

@@ -28,7 +28,7 @@ from assay.engine.explanation import Explanation
 from assay.engine.foreign_chunks import base_snapshot
 from assay.engine.missing_reasons import missing_reasons
 from assay.engine.pipeline import Pipeline
-from assay.errors import AssayError, ConfigError, ModelError, StoreError, nearest
+from assay.errors import AssayError, ConfigError, MissingStore, ModelError, StoreError, nearest
 from assay.index.tree.layout import TreeSettings
 from assay.ingest.add_report import AddReport, Event
 from assay.ingest.chunker import PROFILES, Profile
@@ -89,7 +89,7 @@ def open(
         return kb
     if not create:
         shown = redact_password(str(path))
-        raise StoreError(f"there is no store at {shown}", f"make one: assay add ./my-docs --store {shown}")
+        raise MissingStore(shown)
     return KnowledgeBase(factory.create(address, requested.of_new_store(str(path), factory.no_vectors)), path)
 
 

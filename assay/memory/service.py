@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay import kb as knowledge
 from assay.engine.pipeline import Pipeline
-from assay.errors import QueryError
+from assay.errors import MissingStore, QueryError, StoreError
 from assay.ingest.date_bounds import resolve_range
 from assay.kb import KnowledgeBase
 from assay.memory import PRESET
@@ -67,7 +67,12 @@ def open(
     `secrets` says what happens to texts with keys, tokens and passwords; `limits` are those of every scope.
     """
     policy = check_secret_policy(secrets)
-    return MemoryService(knowledge.open(path, embedder=embedder, create=create), clock, pipeline, policy, limits)
+    try:
+        kb = knowledge.open(path, embedder=embedder, create=create)
+    except MissingStore as error:
+        example = f'make one: assay memory store "Ada lives in Lisbon." --store {error.place}'
+        raise StoreError(error.message, example) from None
+    return MemoryService(kb, clock, pipeline, policy, limits)
 
 
 class MemoryService(Closeable):

@@ -68,7 +68,7 @@ class Currency:
         scores = np.full(len(ranking), np.nan)
         scores[order] = ranking.score[places]
         first = str(ranking.ids[order[0]])
-        note = Note("info", f"{first} is first of {len(versions)} versions: {asked.describe()}", (first,))
+        note = Note("info", f"{asked.describe()} of {len(versions)} versions is first", (first,))
         return arrange(ranking.scored(Part("currency", "set", scores))).noted(note)
 
     def gives(self, scores: Range) -> Range:

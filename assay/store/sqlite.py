@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.errors import StoreError, install_hint
+from assay.errors import MissingStore, StoreError, install_hint
 from assay.store import damage, statistics
 from assay.store.backup_file import write_backup
 from assay.store.commit_journal import SUFFIX, CommitJournal
@@ -107,7 +107,7 @@ class SqliteStore(SqliteStaging):
     @classmethod
     def open(cls, place: Path) -> Self:
         if not cls.exists(place):
-            raise StoreError(f"there is no store at {place}", f"make one: assay add ./my-docs --store {place}")
+            raise MissingStore(place)
         path = cls.database(place)
         writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
         return cls(place, readonly=not writable)

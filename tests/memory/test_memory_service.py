@@ -510,3 +510,11 @@ def test_a_budget_packs_the_memories_that_are_served(mem: MemoryService) -> None
     with pytest.raises(ConfigError, match="budget = 0"):
         mem.recall("where is the vault?", budget=0, **ASK)
     assert mem.recall("thanks!", scope="global", budget=40).context is None
+
+
+def test_a_memory_that_does_not_exist_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        memory.open(tmp_path / "none", create=False)
+    assert "there is no store" in caught.value.message
+    assert caught.value.cure.startswith("make one: assay memory store ")
+    assert not (tmp_path / "none").exists()

@@ -30,7 +30,7 @@ from assay.backend.lance.tables import (
     vector_schema,
 )
 from assay.backend.lance.writer import LanceWriter
-from assay.errors import StoreError
+from assay.errors import MissingStore, StoreError
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import lock_file
@@ -97,7 +97,7 @@ class LanceStore(LanceStaging):
     @staticmethod
     def open(folder: Path) -> LanceStore:
         if not LanceStore.exists(folder):
-            raise StoreError(f"there is no store at {folder}", f"make one: assay add ./my-docs --store {folder}")
+            raise MissingStore(folder)
         return LanceStore(folder, readonly=not os.access(folder, os.W_OK))
 
     @property

@@ -29,7 +29,7 @@ from assay.backend.postgres.schema import (
 from assay.backend.postgres.staging import PostgresStaging
 from assay.backend.postgres.vector_type import unpack_vector
 from assay.backend.postgres.writer import PostgresWriter
-from assay.errors import Reason, StoreError
+from assay.errors import MissingStore, Reason, StoreError
 from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreState
 from assay.store.rows import ChunkRow, FileState
 from assay.store.validation import model_changed_error, resolve_version, rows_forgotten_error
@@ -95,7 +95,7 @@ class PostgresStore(PostgresStaging):
         """Open an existing store; an older format is migrated, a newer one is refused."""
         with connect_once(address) as db:
             if not _is_store(db, address.schema):
-                raise StoreError(f"there is no store at {address}", f"make one: assay add ./my-docs --store {address}")
+                raise MissingStore(address)
             settings = _settings(db)
             if not settings.keys() >= SETTINGS:
                 raise StoreError(f"the tables at {address} are not Assay's, or are damaged", "name another schema")
