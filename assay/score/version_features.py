@@ -2,16 +2,14 @@
 
 The lead is the first candidate about the subject of the question; a version is a candidate about the same subject.
 
-    subject   it has the names of the question that the lead has; of a question without names, 4/5 of the weight (idf)
+    subject   it has the names of the question that the lead has; of a question without names, half of the weight (idf)
               of its noun phrases that the lead has; without either, a share of the lead's query terms
 
-    likeness  cos(i, lead)                      change   it says that something changed: "moved", "no longer"
-    relevance cos(query, i) / cos(query, lead)  hint     it has "now", "new", "not", …
-    score     score(i) / score(lead)            present  it is in the present tense
-    kinds     share of the lead's kinds of      mention  it tells that something was talked about
-              values (number, date, name)       cover    share of the query's other terms, by idf
-    answer    it has what is asked for (a name  overlap  share of the lead's other terms, by idf
-              for "who"); ½ if that is unknown
+    likeness  cos(i, lead)                          change   it says that something changed: "moved", "no longer"
+    relevance cos(query, i) / cos(query, lead)      hint     it has "now", "new", "not", …
+    score     score(i) / score(lead)                mention  it tells that something was talked about
+    kinds     share of the lead's kinds of values   answer   it has what is asked for (a name for "who");
+              (number, date, name)                           ½ if that is unknown
 
 `WEIGHTS` come from benchmarks/train_currency.py, fitted on the dev split of changing_facts.
 """
@@ -33,28 +31,24 @@ from assay.text.statements import (
     find_value_kinds,
     hints_at_change,
     is_mention,
-    is_present_tense,
     states_change,
 )
-from assay.types import Floats, Query, Ranking
+from assay.types import Floats, Query, Ranking, Vectors
 
 WEIGHTS: Mapping[str, float] = {
-    "likeness": 10.88,
-    "relevance": 9.63,
-    "score": 0.65,
-    "kinds": 2.52,
-    "answer": 2.3,
-    "change": 5.09,
-    "hint": 3.0,
-    "present": 1.11,
-    "mention": -4.98,
-    "cover": -1.43,
-    "overlap": 6.38,
+    "likeness": 11.99,
+    "relevance": 8.73,
+    "score": 4.28,
+    "kinds": 3.11,
+    "answer": 2.63,
+    "change": 3.66,
+    "hint": 2.41,
+    "mention": -3.47,
 }
-BIAS = -17.79
+BIAS = -20.19
 MOST = 0.97
 """The highest probability that a candidate states the fact, and that of the lead."""
-PHRASE_SHARE, TERM_SHARE = 0.8, 0.3
+PHRASE_SHARE, TERM_SHARE = 0.5, 0.3
 """The shares of the lead's weight in noun phrases and in query terms that make a candidate one about its subject."""
 
 
@@ -82,7 +76,7 @@ def find_versions(query: Query, top: Ranking, snapshot: Snapshot, max_characters
     about = eligible & subject.about
     if not about[subject.lead] or about.sum() < 2 or not top.score[subject.lead] > 0.0:
         return None
-    features = compute_features(query, top, texts, subject, snapshot)
+    features = compute_features(query, top, texts, vectors_of(top, snapshot), subject.lead)
     chance = compute_chance(features, np.array(list(WEIGHTS.values())), BIAS, subject.lead)
     return VersionCandidates(np.where(about, chance, 0.0), created, subject.lead, features)
 
@@ -96,11 +90,8 @@ def compute_chance(features: Floats, weights: Floats, bias: float, lead: int) ->
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a question is about. `terms`: the terms of each text; `own`: those of the subject; `lead`: the place of the
-    first text about it; `about`: which texts are."""
+    """What a question is about. `lead`: the place of the first text about it; `about`: which texts are."""
 
-    terms: Sequence[set[str]]
-    own: set[str]
     lead: int
     about: NDArray[np.bool_]
 
@@ -110,24 +101,23 @@ class _Subject:
         named = [len(names & held) for held in terms]
         if max(named) > 0:
             lead = named.index(max(named))
-            return cls(terms, names, lead, np.array([names & terms[lead] <= held for held in terms]))
+            return cls(lead, np.array([names & terms[lead] <= held for held in terms]))
         weights = snapshot.term_weights(question)
         phrase = {term for word in find_subject_words(question) for term in snapshot.terms(word)} & weights.keys()
         mass = _weigh(phrase, terms, weights)
         if mass.max() > 0.0:
             lead = int(np.argmax(mass >= mass.max() - 1e-9))
             shares = _weigh(phrase & terms[lead], terms, weights) / mass[lead]
-            return cls(terms, phrase, lead, shares >= PHRASE_SHARE)
+            return cls(lead, shares >= PHRASE_SHARE)
         matched = terms[0] & weights.keys()
         total = float(_weigh(matched, terms[:1], weights)[0])
         shares = _weigh(matched, terms, weights) / total if total > 0.0 else np.zeros(len(terms))
-        return cls(terms, set(), 0, shares >= TERM_SHARE)
+        return cls(0, shares >= TERM_SHARE)
 
 
-def compute_features(query: Query, top: Ranking, texts: Sequence[str], subject: _Subject, snapshot: Snapshot) -> Floats:
+def compute_features(query: Query, top: Ranking, texts: Sequence[str], vectors: Vectors, lead: int) -> Floats:
     """One row per candidate, one column per name of `WEIGHTS`."""
-    lead = subject.lead
-    vectors = vectors_of(top, snapshot).astype(np.float64)
+    vectors = vectors.astype(np.float64)
     to_query = np.einsum("ij,j->i", vectors, np.asarray(query.vector, np.float64))
     known = {name.lower() for name in find_names(query.text)}
     value_kinds = [find_value_kinds(text, known) for text in texts]
@@ -142,20 +132,9 @@ def compute_features(query: Query, top: Ranking, texts: Sequence[str], subject: 
         ],
         "change": [states_change(text) for text in texts],
         "hint": [hints_at_change(text) for text in texts],
-        "present": [is_present_tense(text) for text in texts],
         "mention": [is_mention(text) for text in texts],
-        "cover": _share(snapshot.term_weights(query.text), subject),
-        "overlap": _share(snapshot.term_weights(texts[lead]), subject, of_lead=True),
     }
     return np.stack([np.asarray(columns[name], np.float64) for name in WEIGHTS], axis=1)
-
-
-def _share(weights: Mapping[str, float], subject: _Subject, of_lead: bool = False) -> Floats:
-    """The share of the weight of these terms, without those of the subject, that each text has."""
-    wanted = weights.keys() - subject.own
-    wanted = wanted & subject.terms[subject.lead] if of_lead else wanted
-    total = sum(weights[term] for term in sorted(wanted))
-    return _weigh(wanted, subject.terms, weights) / total if total > 0.0 else np.zeros(len(subject.terms))
 
 
 def _weigh(wanted: set[str], terms: Sequence[set[str]], weights: Mapping[str, float]) -> Floats:

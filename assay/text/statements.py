@@ -31,10 +31,6 @@ _CHANGE_HINT = re.compile(
     re.IGNORECASE,
 )
 _MENTION = re.compile(r"\b(?:about|regarding|concerning|mention(?:ed|s)?)\b", re.IGNORECASE)
-_PRESENT_TENSE = re.compile(
-    r"\b(?:is|are|has|have|does|do|can|must|goes)\b|\b\w{2,}s(?= (?:in|at|to|for|on|from|the|a|only|with|under|by)\b)",
-    re.IGNORECASE,
-)
 _SPEAKER = r"([^\W\d_][\w.'-]{0,30}(?: [\w.'-]{1,30})?):\s"  # one or two words
 _TURN = re.compile(r"\s*" + _SPEAKER)
 _NEXT_TURN = re.compile(r"\n" + _SPEAKER)
@@ -69,11 +65,6 @@ def has_change_word(text: str) -> bool:
 def is_mention(text: str) -> bool:
     """Whether a text tells that something was talked about: "asked about", "mentioned"."""
     return _MENTION.search(text[:MAX_READ]) is not None
-
-
-def is_present_tense(text: str) -> bool:
-    """Whether a statement says how things are: it has "is", "has", or a verb as in "lives in"."""
-    return _PRESENT_TENSE.search(text[:MAX_READ]) is not None
 
 
 def find_names(text: str) -> list[str]:
