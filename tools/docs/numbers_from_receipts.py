@@ -306,6 +306,21 @@ def recall(receipt: dict[str, Any]) -> str:
     return f"{receipt['memories']:,} memories.\n\n" + table(head, rows)
 
 
+def memory_side_by_side(receipt: dict[str, Any]) -> str:
+    """`recall` and other memories on conversations: nDCG@10, and what `recall` gains, with its interval."""
+    rows = [
+        [system, *(cell for entry in receipt.values() for cell in _side_by_side_cells(entry["systems"][system]))]
+        for system in next(iter(receipt.values()))["systems"]
+    ]
+    head = [f"{name}{what}" for name in ("LoCoMo", "BEAM") for what in (": nDCG@10", ": recall minus it (95 %)")]
+    return table(["memory", *head], rows)
+
+
+def _side_by_side_cells(entry: dict[str, Any]) -> list[str]:
+    difference, low, high = entry["recall minus it"]
+    return [f"{entry['nDCG@10']:.3f}", f"{difference:+.3f} ({low:+.3f} … {high:+.3f})" if low or high else "–"]
+
+
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "graph": ("graph", graph),
@@ -319,6 +334,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "statistics": ("statistics", statistics),
     "mcp": ("mcp", mcp),
     "recall": ("recall", recall),
+    "memory_side_by_side": ("memory_side_by_side", memory_side_by_side),
     "backends": ("backends", backends),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),
