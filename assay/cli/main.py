@@ -12,6 +12,7 @@ from assay.cli.options import STORE_HELP
 from assay.cli.terminal import replace_unencodable
 
 COMMANDS: Mapping[str, str] = {
+    "init": "assay.cli.commands.init:init",
     "add": "assay.cli.commands.add:add",
     "search": "assay.cli.commands.search:search",
     "explain": "assay.cli.commands.explain:explain",
