@@ -116,6 +116,10 @@ def connect(folder: Path) -> Any:
     return lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
 
 
+_PANICS = ("PanicException", "RustPanic")
+"""How Rust code that meets damage it does not expect ends in Python: not as ordinary exceptions."""
+
+
 @contextlib.contextmanager
 def translate_lance_errors(folder: Path) -> Iterator[None]:
     """Translate errors of Lance into StoreErrors with a cure."""
@@ -130,13 +134,13 @@ def translate_lance_errors(folder: Path) -> Iterator[None]:
             "a name or text holds lone surrogates, which no store can hold", "replace them, e.g. by U+FFFD"
         ) from error
     except BaseException as error:
-        if not isinstance(error, OSError | RuntimeError | ValueError) and type(error).__name__ != "PanicException":
+        if not isinstance(error, OSError | RuntimeError | ValueError) and type(error).__name__ not in _PANICS:
             raise
         message = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if "not found" in message.lower():
             raise StoreError(
                 f"{folder} has lost a table or a file: {message[:200]}", "restore the folder from a copy, or add anew"
             ) from error
-        if "not what was written" in message or type(error).__name__ == "PanicException":
+        if "not what was written" in message or type(error).__name__ in _PANICS:
             raise StoreError(f"{folder} is damaged: {message[:200]}", "restore the folder from a copy") from error
         raise StoreError(f"{folder}: {message[:200]}", "check the disk's space and the folder's permissions") from error

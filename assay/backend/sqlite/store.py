@@ -172,9 +172,13 @@ def _damaged_error(place: Path, why: str) -> StoreError:
 
 def _check_database(place: Path) -> None:
     """Look before opening: a connection that may write already changes another program's database."""
-    with place.open("rb") as file:
-        if file.read(16) != b"SQLite format 3\0":
-            raise _damaged_error(place, "it is no SQLite database")
+    try:
+        with place.open("rb") as file:
+            head = file.read(16)
+    except OSError as error:
+        raise StoreError(f"{place} cannot be read: {error.strerror}", "check the file's permissions") from error
+    if head != b"SQLite format 3\0":
+        raise _damaged_error(place, "it is no SQLite database")
     try:
         with contextlib.closing(sqlite3.connect(f"file:{quote(str(place.resolve()))}?mode=ro", uri=True)) as db:
             found = db.execute("SELECT value FROM setting WHERE key = 'kind'").fetchone()
