@@ -11,6 +11,7 @@ interruption, goes on where it was stopped. `task.count(full, short)` says how m
 
     python -m benchmarks.torture --list
     python -m benchmarks.torture corruption kill      # some campaigns; without names all of them
+    python -m benchmarks.torture kill --minutes 60    # a campaign ends after 12 minutes unless told otherwise
     python -m benchmarks.torture --short              # a fixed sample of each, in seconds; writes no receipt
 
 Each campaign writes `receipts/torture/NAME.json`.

@@ -21,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="campaigns to run; without names all of them")
     parser.add_argument("--short", action="store_true", help="a fixed sample of each, in seconds; writes no receipt")
+    parser.add_argument("--minutes", type=float, default=12.0, help="most minutes for each campaign (12)")
     parser.add_argument("--anew", action="store_true", help="forget the results of interrupted runs")
     parser.add_argument("--list", action="store_true", help="list the campaigns")
     options = parser.parse_args()
@@ -33,11 +34,11 @@ def main() -> int:
         parser.error(f"no campaign is called {', '.join(unknown)}; there are {', '.join(campaigns)}")
     failed = False
     for name in options.names or campaigns:
-        failed |= _run(name, options.short, options.anew)
+        failed |= _run(name, options.short, options.anew, options.minutes)
     return int(failed)
 
 
-def _run(name: str, short: bool, anew: bool) -> bool:
+def _run(name: str, short: bool, anew: bool, minutes: float) -> bool:
     """Run one campaign, print its report, write its receipt; whether it failed."""
     module = list_campaigns()[name]
     scratch = Path(tempfile.mkdtemp(prefix=f"torture-{name}-")) if short else SCRATCH / name
@@ -45,7 +46,7 @@ def _run(name: str, short: bool, anew: bool) -> bool:
         shutil.rmtree(scratch, ignore_errors=True)
     began = time.monotonic()
     try:
-        report = module.campaign(Task(name, short, scratch))
+        report = module.campaign(Task(name, short, scratch, deadline=began + 60.0 * minutes))
     except KeyboardInterrupt:
         again = f"python -m benchmarks.torture {name}"
         print(f"\n{name} was stopped; what is done is stored, and this goes on with it: {again}", file=sys.stderr)

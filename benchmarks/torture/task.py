@@ -27,12 +27,16 @@ class Task:
     scratch: Path
     """An empty or half-used folder of this campaign; its results so far are in `trials.jsonl`."""
     quiet: bool = False
+    deadline: float | None = None
+    """When no further trial is begun, by `time.monotonic`; what was done counts."""
 
     def count(self, full: int, short: int) -> int:
         return short if self.short else full
 
     def each(self, count: int, trial: Callable[[int], Mapping[str, Any]], name: str = "trials") -> list[dict[str, Any]]:
-        """Run `trial(0)` to `trial(count - 1)`; a result that an interrupted run stored is not computed again."""
+        """Run `trial(0)` to `trial(count - 1)`; a result that an interrupted run stored is not computed again.
+
+        Fewer are returned when the time is over."""
         self.scratch.mkdir(parents=True, exist_ok=True)
         path = self.scratch / f"{name}.jsonl"
         done = _read_results(path)
@@ -41,11 +45,13 @@ class Task:
             log.write("\n")  # a killed process may have left half a line
             for number in range(count):
                 if number not in done:
+                    if self.deadline is not None and time.monotonic() > self.deadline:
+                        break
                     done[number] = dict(trial(number))
                     log.write(json.dumps({"trial": number, **done[number]}) + "\n")
                     log.flush()
                 self._show(name, number + 1, count, began, first)
-        return [done[number] for number in range(count)]
+        return [done[number] for number in range(count) if number in done]
 
     def _show(self, name: str, done: int, count: int, began: float, first: int) -> None:
         if self.quiet:
