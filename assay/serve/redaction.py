@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from assay.text.secrets import mask_secrets
@@ -17,14 +16,3 @@ def redact(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [redact(inner) for inner in value]
     return value
-
-
-class RedactingFilter(logging.Filter):
-    """Masks secrets in log records, also in those of other packages."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        masked = mask_secrets(message)
-        if masked != message:
-            record.msg, record.args = masked, ()
-        return True

@@ -51,9 +51,11 @@ def _serving():
             thread.join()
 
 
-@pytest.fixture
-def impatient(monkeypatch):
+@pytest.fixture(params=["httptools", "h11"])
+def impatient(request, monkeypatch):
     """A server whose limits are a fraction of a second; clients wait without a limit for what it does."""
+    if request.param == "h11":
+        monkeypatch.setattr(connection_limits, "fastest_protocol", lambda: connection_limits.LimitedProtocol)
     for name in ("HEADER_SECONDS", "BODY_SECONDS", "WRITE_SECONDS"):
         monkeypatch.setattr(connection_limits, name, 0.3)
     monkeypatch.setattr(connection_limits, "IDLE_SECONDS", 1)

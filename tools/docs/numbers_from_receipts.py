@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tools.docs.numbers_from_answerability import WRITERS as ANSWERABILITY
@@ -132,6 +133,26 @@ def mcp(receipt: dict[str, Any]) -> str:
         for what, spent in entry.items():
             rows.append([case, what, spent["fastest_ms"], spent["median_ms"]])
     return table(["case", "what", "fastest ms", "median ms"], rows)
+
+
+def serve(receipt: dict[str, Any]) -> str:
+    """Latency of one client and throughput of sixteen, served and in the process itself."""
+    times, ratios, rates = receipt["one client"], receipt["ratios"], receipt["throughput"]
+    rows = [
+        [f"one client, {name} ms", times["served"][p], times["in process"][p], ratios[f"served / in process, {p}"]]
+        for name, p in (("p50", "p50_ms"), ("p95", "p95_ms"))
+    ]
+    rows.append(
+        [
+            f"{rates['clients']} clients, {rates['workers']} workers, searches a second (median of blocks)",
+            median(rates["served"]),
+            median(rates["in process"]),
+            ratios["throughput, served / in process"],
+        ]
+    )
+    count = f"{receipt['chunks']:,} chunks; {rates['failed']} requests failed; "
+    grown = f"the server grew by {receipt['server_mb_grown']} MB under load.\n\n"
+    return count + grown + table(["what", "served", "in process", "ratio"], rows)
 
 
 def rerank_quality(receipt: dict[str, Any]) -> str:
@@ -335,6 +356,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "mcp": ("mcp", mcp),
     "recall": ("recall", recall),
     "memory_side_by_side": ("memory_side_by_side", memory_side_by_side),
+    "serve": ("serve", serve),
     "backends": ("backends", backends),
     "rerank_quality": ("rerank", rerank_quality),
     "rerank_times": ("rerank", rerank_times),

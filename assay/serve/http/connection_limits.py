@@ -39,7 +39,7 @@ def make_server_config(
     """The settings of a uvicorn server with these limits."""
     return uvicorn.Config(
         app,
-        http=LimitedProtocol,
+        http=fastest_protocol(),
         log_level="warning",
         access_log=False,
         timeout_keep_alive=IDLE_SECONDS,
@@ -48,42 +48,59 @@ def make_server_config(
     )
 
 
-class LimitedProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol with limits on the time for headers and for reading an answer."""
+class ConnectionTimers:
+    """Timers of one connection, for a protocol of uvicorn: for headers, and for a client that does not read."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)  # type: ignore[misc]
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._start_timer("headers", HEADER_SECONDS)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE:  # the next request has begun; more bytes do not prolong its time
-            self._start_timer("headers", HEADER_SECONDS)
-        else:
-            self._cancel_timer("headers")
+        self._expect_headers()
 
     def pause_writing(self) -> None:
-        super().pause_writing()
+        super().pause_writing()  # type: ignore[misc]
         self._start_timer("write", WRITE_SECONDS)
 
     def resume_writing(self) -> None:
-        super().resume_writing()
+        super().resume_writing()  # type: ignore[misc]
         self._cancel_timer("write")
 
     def connection_lost(self, exc: Exception | None) -> None:
         for name in tuple(self._timers):
             self._cancel_timer(name)
-        super().connection_lost(exc)
+        super().connection_lost(exc)  # type: ignore[misc]
+
+    def _expect_headers(self) -> None:
+        self._start_timer("headers", HEADER_SECONDS)
 
     def _start_timer(self, name: str, seconds: float) -> None:
         """Abort the connection after some seconds, unless the timer runs already or is cancelled."""
         if name not in self._timers:
-            self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
+            self._timers[name] = self.loop.call_later(seconds, self.transport.abort)  # type: ignore[attr-defined]
 
     def _cancel_timer(self, name: str) -> None:
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
+
+
+class LimitedProtocol(ConnectionTimers, H11Protocol):
+    """uvicorn's HTTP/1.1 protocol in Python with these limits."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:  # the next request has begun; more bytes do not prolong its time
+            self._expect_headers()
+        else:
+            self._cancel_timer("headers")
+
+
+def fastest_protocol() -> type[asyncio.Protocol]:
+    """The protocol in C where httptools is installed (the extra `serve`), else the one in Python: a server shares its
+    interpreter with the search, and the one in Python takes four times as long."""
+    try:
+        from assay.serve.http.httptools_protocol import LimitedHttptoolsProtocol
+    except ModuleNotFoundError:
+        return LimitedProtocol
+    return LimitedHttptoolsProtocol
 
 
 class SameOriginMiddleware:

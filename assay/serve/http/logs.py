@@ -9,13 +9,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from assay.serve.redaction import RedactingFilter
+from assay.serve.redaction import redact
 
 _requests = logging.getLogger("assay.serve.requests")
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as a line of JSON: time, level, logger, message, and the fields of a request."""
+    """A record as a line of JSON: time, level, logger, message, the fields of a request; secrets are masked, in
+    tracebacks too."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -27,14 +28,13 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return json.dumps(redact(line), ensure_ascii=False, default=str)
 
 
 def install_logs(requests: bool) -> None:
     """Send the logs of Assay and of the server to standard error; `requests` adds a line for each request."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    handler.addFilter(RedactingFilter())
     for name in ("assay", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
