@@ -21,7 +21,7 @@ h3 { font-size: 1rem; margin-bottom: .3rem; } p.about, li, summary, .caption { c
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .87rem; }
 th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; } tr.lead { background: var(--lead); font-weight: 600; }
-svg { width: 100%; height: auto; max-width: 46rem; display: block; margin: .3rem 0 1.2rem; }
+svg { width: 100%; height: auto; min-width: 36rem; max-width: 46rem; display: block; margin: .3rem 0 1.2rem; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink); }
 svg .tick, svg .label { fill: var(--soft); font-size: 11px; }
 svg .axis { stroke: var(--soft); } svg .grid { stroke: var(--line); stroke-width: .7; }
@@ -93,7 +93,7 @@ def _render_board(board: Board) -> str:
         f'<p class="about">{escape(sentences.describe_dataset(board))}</p>',
         f"<p>{escape(sentences.describe_leader(board))}</p>",
         render_table(tables.system_table(board)),
-        *(f"<h3>{escape(title)}</h3>{svg}" for title, svg in charts_by_title if svg),
+        *(f'<h3>{escape(title)}</h3><div class="scroll">{svg}</div>' for title, svg in charts_by_title if svg),
     ]
     if len(board.best.scopes()) > 1:
         parts += [f"<h3>{escape(board.metric)} by stratum</h3>", render_table(tables.stratum_table(board))]
