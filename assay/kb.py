@@ -34,6 +34,7 @@ from assay.ingest.add_report import AddReport, Event
 from assay.ingest.chunker import PROFILES, Profile
 from assay.ingest.date_bounds import resolve_range
 from assay.ingest.dates import parse_moment
+from assay.ingest.folder_part import FolderPart
 from assay.ingest.records import parse_record
 from assay.ingest.triples import load_annotator
 from assay.protocols import Embedder
@@ -173,6 +174,7 @@ class KnowledgeBase(Closeable):
         name: str | None = None,
         moved: bool = False,
         exclude: Sequence[str] = (),
+        part: str = "1/1",
         on_event: Callable[[Event], None] = lambda _: None,
         progress: Progress = lambda *_: None,
         compact: bool | Literal["auto"] = "auto",
@@ -182,7 +184,7 @@ class KnowledgeBase(Closeable):
         A folder is kept in step as a whole: files that vanished from it vanish from the store. Records are
         mappings with `text` (and `id`, `title`, `created`, `importance`, any metadata) or plain strings.
         `exclude` has patterns in gitignore's syntax for paths to pass over; lasting ones belong into a file
-        `.assayignore`.
+        `.assayignore`. `part="3/8"` takes the third of eight parts of a folder, so that eight processes can add it.
         `compact="auto"` builds the index of a folder or file before it returns, if enough has changed
         (`refresh_index`, as `assay add` does); records, which often come one by one, are indexed in the background.
         `True` always builds it, `False` leaves it to a later `optimize`.
@@ -192,7 +194,7 @@ class KnowledgeBase(Closeable):
             root = Path(what)
             if not root.exists():
                 raise StoreError(f"{root} does not exist", "name a folder or a file that is there")
-            report = sync.add_folder(root, name or default_name(root), moved, exclude)
+            report = sync.add_folder(root, name or default_name(root), moved, exclude, FolderPart.parse(part))
         else:
             several = [what] if isinstance(what, Mapping) else what
             records = ({"text": r} if isinstance(r, str) else r for r in several)

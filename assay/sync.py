@@ -22,6 +22,7 @@ from assay.ingest.chunk_worker import ChunkSetup, FileTask
 from assay.ingest.chunker import Profile, chunk_document
 from assay.ingest.discovery import FoundFile, SkippedFile, classify_path, discover, normalise_name
 from assay.ingest.file_reader import FileEvents, read_files
+from assay.ingest.folder_part import WHOLE, FolderPart
 from assay.ingest.ignore_rules import reason_along
 from assay.ingest.origins import is_gone, is_store_file, is_under, origin_of
 from assay.ingest.triples import ChunkAnnotator
@@ -77,15 +78,19 @@ class Sync:
         self._pending_chunks = 0
         self.report = AddReport()
 
-    def add_folder(self, root: Path, name: str, moved: bool = False, exclude: Sequence[str] = ()) -> AddReport:
+    def add_folder(
+        self, root: Path, name: str, moved: bool = False, exclude: Sequence[str] = (), part: FolderPart = WHOLE
+    ) -> AddReport:
         """Make the store hold what a folder (or one file) holds: new, changed and vanished files alike. Files that
-        match a pattern of `exclude`, or of an .assayignore file, are passed over."""
+        match a pattern of `exclude`, or of an .assayignore file, are passed over, those of other parts left alone."""
         self._claim(name, str(root.resolve()), moved)
         known = self._store.files(name)
         files: list[FoundFile] = []
         own = self._store_place(root)
         for found in discover(root, exclude):
             if own is not None and is_store_file(found.path, own):
+                continue
+            if not part.holds(origin_of(name, found.name)):
                 continue
             if isinstance(found, SkippedFile):
                 self._pass_over(found)
@@ -102,7 +107,7 @@ class Sync:
         self._commit()
         seen = {origin_of(name, file.name) for file in files}
         unreadable = tuple(origin_of(name, problem) for problem, _ in self.report.problems)
-        gone = [o for o in known if o not in seen and not is_under(o, unreadable)]
+        gone = [o for o in known if part.holds(o) and o not in seen and not is_under(o, unreadable)]
         if gone:
             with self._store.write(f"remove {len(gone)} files of {name}") as writer:
                 for origin in gone:

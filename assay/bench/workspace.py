@@ -102,7 +102,7 @@ class Workspace(Closeable):
     def documents(self) -> Ids:
         """The document of every row of the snapshot."""
         rows = self.snapshot.live_rows(None)
-        names = np.empty(len(rows), object)
+        names = np.full(int(rows.max(initial=-1)) + 1, "", object)  # rows of a server have gaps
         for start in range(0, len(rows), 1_000):
             part = rows[start : start + 1_000]
             names[part] = [chunk.doc_id for chunk in self.snapshot.chunks(part)]
@@ -135,16 +135,55 @@ def prepare(
     return Workspace(open_kb(folder, create=False), chosen)
 
 
+def prepare_store(
+    dataset: Dataset, address: str, settings: IndexSettings | None = None, progress: Progress = lambda *_: None
+) -> Workspace:
+    """Open the dataset's corpus in a store of your choice, on a server too; a new store is filled first.
+
+    An interrupted filling goes on. A store that holds anything else is refused: the lab writes into its own only.
+    """
+    chosen = (settings or IndexSettings()).resolve()
+    key = _key(dataset, chosen)
+    kb = open_kb(address, **asdict(chosen))
+    try:
+        state = kb.store.setting(_CORPUS)
+        is_other = state not in (None, key, f"{key} filling")
+        if is_other or (state is None and kb.store.count_chunks().chunks):
+            what = "another corpus, or this one with other settings" if is_other else "other documents"
+            raise StoreError(f"{kb.store.address} holds {what}", "name a store that does not exist yet")
+        if state != key:
+            _note_corpus(kb, f"{key} filling")
+            _fill(kb, dataset, progress)
+            _note_corpus(kb, key)
+    except BaseException:
+        kb.close()
+        raise
+    return Workspace(kb, chosen)
+
+
+_CORPUS = "corpus"
+"""The setting of a store that `prepare_store` fills: the digest of corpus and settings."""
+
+
+def _note_corpus(kb: KnowledgeBase, state: str) -> None:
+    with kb.store.write("corpus of the lab") as writer:
+        writer.set(_CORPUS, state)
+
+
 def _build(dataset: Dataset, settings: IndexSettings, folder: Path, progress: Progress) -> None:
     with open_kb(folder, **asdict(settings)) as kb:
-        report = kb.add(_report_progress(dataset, progress), compact=False)
-        if report.problems:
-            name, reason = report.problems[0]
-            raise StoreError(
-                f"{len(report.problems)} documents of {dataset.name} could not be added, first {name}: {reason}",
-                "mend the corpus; the lab leaves no document out silently",
-            )
-        kb.optimize(progress, force=True)
+        _fill(kb, dataset, progress)
+
+
+def _fill(kb: KnowledgeBase, dataset: Dataset, progress: Progress) -> None:
+    report = kb.add(_report_progress(dataset, progress), compact=False)
+    if report.problems:
+        name, reason = report.problems[0]
+        raise StoreError(
+            f"{len(report.problems)} documents of {dataset.name} could not be added, first {name}: {reason}",
+            "mend the corpus; the lab leaves no document out silently",
+        )
+    kb.optimize(progress, force=True)
 
 
 def _report_progress(dataset: Dataset, progress: Progress) -> Iterator[Mapping[str, Any]]:

@@ -117,6 +117,41 @@ class PostgresServer(Closeable):
                 raise StoreError(f"the server did not start: {log_end}", "see the message")
             time.sleep(0.05)
 
+    def start_standby(self) -> PostgresServer:
+        """Start a second server that follows this one. From then on a commit returns when both have it."""
+        folder = open_folder("assay-postgres-")
+        try:
+            binaries = _runnable_binaries(self.binaries, folder)
+            standby = PostgresServer(folder, binaries, free_port(), dict(self.settings), self.password)
+            copied = standby._call(
+                [
+                    *standby._tool("pg_basebackup"),
+                    *("-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-D", str(folder / "data")),
+                    *("--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"),
+                ]
+            )
+            if copied.returncode:
+                raise StoreError(f"pg_basebackup failed: {copied.stderr.decode(errors='replace')}", "see the message")
+            standby.run()
+            self._sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            self._sql("SELECT pg_reload_conf()")
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return standby
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        done = self._call([*self._tool("pg_ctl"), "promote", "-w", "-D", str(self.folder / "data")])
+        if done.returncode:
+            raise StoreError(f"the standby was not promoted: {done.stdout.decode(errors='replace')}", "see its log")
+
+    def _sql(self, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.address(), autocommit=True) as db:
+            db.execute(statement)
+
     def stop(self) -> None:
         """Shut down fast: connections are cut, commits are written."""
         self._end(signal.SIGINT)

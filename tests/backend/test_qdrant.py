@@ -143,6 +143,21 @@ def test_a_lost_index_is_noticed_and_rebuilt(indexed: str) -> None:
     again.close()
 
 
+def test_a_rebuilt_collection_never_has_an_old_name(indexed: str) -> None:
+    """A snapshot that was taken before must not read a collection that is just being filled."""
+    backend = opener(indexed)()
+    backend.put(corpus(60))
+    backend.compact()
+    before, old = _manifest(backend), backend.snapshot()
+    backend._cluster.ask(lambda client: client.delete_collection(before.collection))
+    backend.compact()
+    assert _manifest(backend).collection != before.collection
+    found = old.lexical(asked(), 20)
+    assert found.notes[0].kind == "degraded"
+    assert old.ids(found.rows).tolist() == backend.snapshot().ids(backend.snapshot().lexical(asked(), 20).rows).tolist()
+    backend.close()
+
+
 def test_an_index_that_lost_rows_does_not_serve(indexed: str) -> None:
     """A short collection would give short lists without a word."""
     backend = opener(indexed)()
@@ -225,7 +240,7 @@ def test_somebody_elses_collection_is_left_alone(database: str, qdrant: QdrantNo
     backend = opener(f"{database}&index={qdrant.address}/theirs&index_vectors=exact")()
     backend.put(corpus(30))
     backend.compact()
-    assert _manifest(backend).collection == "theirs_2"
+    assert _manifest(backend).collection not in ("theirs_1", "")
     assert client.count("theirs_1").count == 1
     with backend.store.derived_transaction() as db:  # as after a copy of the database beside another cluster
         IndexManifest("theirs_1", 30, 1, 1, 1.0, "m", backend.store.settings["analyser"], {}).write(db)

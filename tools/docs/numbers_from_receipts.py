@@ -39,6 +39,7 @@ _DOCUMENTS = (
     "docs/context.md",
     "docs/memory.md",
     "docs/postgres.md",
+    "docs/qdrant.md",
     "docs/fusion.md",
     "docs/graph.md",
     "docs/tree.md",
@@ -342,6 +343,30 @@ def _side_by_side_cells(entry: dict[str, Any]) -> list[str]:
     return [f"{entry['nDCG@10']:.3f}", f"{difference:+.3f} ({low:+.3f} … {high:+.3f})" if low or high else "–"]
 
 
+def cluster_faults(receipt: dict[str, Any]) -> str:
+    """Every fault with the searches around it; seconds until the first answer, and until the index served again."""
+    rows = [
+        [
+            name,
+            len(fault["seconds_to_answer"]),
+            f"{fault['searches']:,}",
+            fault["failed_searches"],
+            f"{fault['searches_by_index']:,}",
+            f"{fault['degraded_searches']:,}",
+            max(fault["seconds_to_answer"]),
+            max(fault["seconds_to_index"]),
+        ]
+        for name, fault in receipt["by_fault"].items()
+    ]
+    head = ["fault", "trials", "searches", "operations that failed", "by the index", "degraded"]
+    kept, wrong = receipt["outcomes"].get("kept", 0), len(receipt["wrong"])
+    return (
+        table([*head, "s to an answer, most", "s to the index, most"], rows)
+        + f"\n{kept} of {receipt['trials']} trials kept every promise; {receipt['writes']:,} acknowledged writes, "
+        + f"{receipt['searches']:,} searches, {wrong} wrong answers.\n"
+    )
+
+
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "search": ("search", search),
     "graph": ("graph", graph),
@@ -368,6 +393,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "reranker_longer_weights": ("reranker_longer", reranker_weights),
     "reranker_speed": ("reranker", reranker_speed),
     "postgres": ("postgres", postgres),
+    "cluster_faults": ("torture/cluster", cluster_faults),
 }
 """Block → its receipt, and what writes it."""
 

@@ -184,13 +184,17 @@ class PostgresBackend:
         outdated = upkeep.is_outdated(self.store)
         if outdated:
             upkeep.reanalyse(self.store, progress)
-        built = upkeep.build_index(self.store, self._index_from, progress)
-        with self.store.autocommit() as db:
-            built = textsearch.build(db) or built
+        built = self._build_indexes(progress, force)
         built = self._refresh_graph(progress, force) or built
         if outdated or built or force:
             upkeep.refresh_statistics(self.store)
         return outdated or built or force
+
+    def _build_indexes(self, progress: Progress, force: bool) -> bool:
+        """Build what searches look up, but the graph; False when nothing was missing."""
+        built = upkeep.build_index(self.store, self._index_from, progress)
+        with self.store.autocommit() as db:
+            return textsearch.build(db) or built
 
     def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
         """Erase rows deleted at or before a version; older snapshots can no longer be read. Returns how many rows.

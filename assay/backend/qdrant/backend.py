@@ -15,7 +15,7 @@ from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.version_view import VersionView
 from assay.backend.qdrant.manifest import KEY, IndexManifest
 from assay.backend.qdrant.reader import IndexReader, MissingIndex
-from assay.backend.qdrant.settings import IndexSettings
+from assay.backend.qdrant.settings import QdrantSettings
 from assay.backend.qdrant.snapshot import IndexedSnapshot
 from assay.backend.qdrant.synchroniser import IndexSynchroniser
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
@@ -46,7 +46,7 @@ class IndexedBackend(PostgresBackend):
     """Implements `contract.StoreBackend`. One per process and store; safe for threads."""
 
     def __init__(
-        self, store: PostgresStore, no_vectors: Reason, address: QdrantAddress, settings: IndexSettings
+        self, store: PostgresStore, no_vectors: Reason, address: QdrantAddress, settings: QdrantSettings
     ) -> None:
         super().__init__(store, no_vectors)
         self._cluster = QdrantCluster(address, settings.timeout)
@@ -167,19 +167,11 @@ class IndexedBackend(PostgresBackend):
             "waiting": "; ".join([*([f"{behind:,} to be indexed"] if behind else []), self.describe_graph()]),
         }
 
-    def compact(self, progress: Progress = lambda *_: None, force: bool = False) -> bool:
-        """Bring the collection in step; False when nothing was to be done."""
-        if self.store.readonly:
-            return False
-        outdated = upkeep.is_outdated(self.store)
-        if outdated:
-            upkeep.reanalyse(self.store, progress)
+    def _build_indexes(self, progress: Progress, force: bool) -> bool:
+        """Bring the collection in step."""
         built = self._synchroniser.synchronise(progress, force)
         self._checked = None  # what was wrong with the index may be right now
-        built = self._refresh_graph(progress, force) or built
-        if outdated or built or force:
-            upkeep.refresh_statistics(self.store)
-        return outdated or built or force
+        return built
 
     def forget(self, version: int, progress: Progress = lambda *_: None) -> int:
         gone = self._seqs("died <= %s", version)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.backend.qdrant.settings import IndexSettings
+from assay.backend.qdrant.settings import QdrantSettings
 from assay.errors import StoreError
 from assay.types import Floats, Rows, Vector
 from assay.util.qdrant_cluster import IndexUnavailable, QdrantCluster
@@ -67,7 +67,7 @@ class Proposals:
 class PointCollection:
     """A collection of one store. Safe for threads."""
 
-    def __init__(self, cluster: QdrantCluster, name: str, settings: IndexSettings) -> None:
+    def __init__(self, cluster: QdrantCluster, name: str, settings: QdrantSettings) -> None:
         self.cluster, self.name, self._settings = cluster, name, settings
 
     # -- making

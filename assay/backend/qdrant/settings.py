@@ -19,7 +19,7 @@ VectorSearch = Literal["exact", "hnsw", "int8"]
 
 
 @dataclass(frozen=True, slots=True)
-class IndexSettings:
+class QdrantSettings:
     """How a collection is made, and how it is searched."""
 
     vectors: VectorSearch = "hnsw"
@@ -32,28 +32,28 @@ class IndexSettings:
     """Whether an answer may lack the rows of shards that do not answer. Otherwise PostgreSQL answers instead."""
 
     @staticmethod
-    def parse(options: Mapping[str, str]) -> IndexSettings:
+    def parse(options: Mapping[str, str]) -> QdrantSettings:
         """Read `index_vectors`, `index_shards`, `index_replicas`, `index_timeout` and `index_partial` of an address."""
-        known = {f"{OPTION}_{name}": name for name in IndexSettings.__slots__}
+        known = {f"{OPTION}_{name}": name for name in QdrantSettings.__slots__}
         for option in options:
             if option not in known:
                 raise ConfigError(f"an index has no setting {option!r}", f"known: {', '.join(sorted(known))}")
         values: dict[str, Any] = {}
         for option, text in options.items():
             values[known[option]] = _READERS[known[option]](option, text)
-        return IndexSettings(**values)
+        return QdrantSettings(**values)
 
     def layout(self) -> dict[str, Any]:
         """What a collection is made with; a collection with another layout must be built anew."""
         return {key: value for key, value in asdict(self).items() if key in ("vectors", "shards", "replicas")}
 
 
-def parse_options(options: Mapping[str, str]) -> tuple[QdrantAddress, IndexSettings]:
+def parse_options(options: Mapping[str, str]) -> tuple[QdrantAddress, QdrantSettings]:
     """The index that the options of a PostgreSQL address name; ConfigError for what cannot be read."""
     if OPTION not in options:
         raise ConfigError(f"the address has {', '.join(sorted(options))}, but names no index", HOW_TO_WRITE)
     settings = {key: value for key, value in options.items() if key not in (OPTION, f"{OPTION}_key")}
-    return QdrantAddress.parse(options[OPTION], options.get(f"{OPTION}_key", "")), IndexSettings.parse(settings)
+    return QdrantAddress.parse(options[OPTION], options.get(f"{OPTION}_key", "")), QdrantSettings.parse(settings)
 
 
 def _read_search(option: str, text: str) -> VectorSearch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.vector_type import unpack_vector
 from assay.backend.qdrant.collection import IndexPoint, PointCollection
 from assay.backend.qdrant.manifest import KEY, IndexManifest
-from assay.backend.qdrant.settings import IndexSettings
+from assay.backend.qdrant.settings import QdrantSettings
 from assay.errors import StoreError
 from assay.index.similarity import Bm25Similarity
 from assay.types import Progress
@@ -41,7 +42,7 @@ SELECT coalesce((SELECT max(seq) FROM chunk), 0), (SELECT max(number) FROM versi
 class IndexSynchroniser:
     """Writes the collections of one store. One process at a time does; the others wait."""
 
-    def __init__(self, store: PostgresStore, cluster: QdrantCluster, settings: IndexSettings) -> None:
+    def __init__(self, store: PostgresStore, cluster: QdrantCluster, settings: QdrantSettings) -> None:
         self._store, self._cluster, self._settings = store, cluster, settings
 
     def collection(self, manifest: IndexManifest) -> PointCollection:
@@ -104,15 +105,14 @@ class IndexSynchroniser:
             self._drop(old.collection)
 
     def _next_name(self) -> str:
-        """A name that no collection has: one of ours may be left by a killed process, and is dropped."""
+        """A name that no collection ever had: who still reads by an older manifest must not find a half-filled one
+        under its name. Collections of ours that a killed process left are dropped."""
         prefix = self._cluster.address.name or f"assay_{self._store.settings['store'].replace('-', '')}"
-        known = {c.name for c in self._cluster.ask(lambda client: client.get_collections()).collections}
         current = IndexManifest.decode(self._read_manifest())
-        for name in sorted(known):
-            if name.startswith(f"{prefix}_") and (current is None or name != current.collection):
-                self._drop(name)
-        known = {c.name for c in self._cluster.ask(lambda client: client.get_collections()).collections}
-        return next(name for name in (f"{prefix}_{n}" for n in range(1, len(known) + 2)) if name not in known)
+        for found in self._cluster.ask(lambda client: client.get_collections()).collections:
+            if found.name.startswith(f"{prefix}_") and (current is None or found.name != current.collection):
+                self._drop(found.name)
+        return f"{prefix}_{secrets.token_hex(6)}"
 
     def _read_manifest(self) -> str | None:
         found = self._store.read(lambda db: db.execute("SELECT value FROM setting WHERE key = %s", (KEY,)).fetchone())

@@ -25,6 +25,9 @@ from assay.cli.options import json_option, split_names
 @click.option("--embedder", default="auto", metavar="NAME", help="The embedding model.  [default: the installed one]")
 @click.option("--language", default="english", metavar="NAME", help="Stemming of the words.  [default: english]")
 @click.option("--profile", default="default", metavar="NAME", help="How documents are cut: default or fine.")
+@click.option(
+    "--store", metavar="ADDRESS", help="Index the corpus in this new store, e.g. on a server.  [default: the cache]"
+)
 @click.option("--seed", default=0, help="For the random baseline.")
 @click.option("--strict", is_flag=True, help="Defects of the data are errors, not remarks; see `bench repair`.")
 @json_option
@@ -44,6 +47,7 @@ def run(
     embedder: str,
     language: str,
     profile: str,
+    store: str | None,
     seed: int,
     strict: bool,
     as_data: bool,
@@ -54,15 +58,15 @@ def run(
     assay bench run tiny --systems bm25,dense,default
     assay bench run scifact --split dev --systems default,mine.toml --out receipts/
 
-    The corpus is indexed once and kept. Every system answers every query from that one index; a document is ranked by
-    its best chunk. A receipt is written per system; an interrupted run continues. Exits with 1 when a result is
-    impossible (worse than random, better than the oracle).
+    The corpus is indexed once and kept, in the cache or in a store of yours (--store postgres://…). Every system
+    answers every query from that one index; a document is ranked by its best chunk. A receipt is written per system;
+    an interrupted run continues. Exits with 1 when a result is impossible (worse than random, better than the oracle).
     """
     from assay.bench import lab
     from assay.bench.datasets import load
     from assay.bench.runner import RunPlan
     from assay.bench.systems import BASELINES, load_systems
-    from assay.bench.workspace import IndexSettings, prepare
+    from assay.bench.workspace import IndexSettings, prepare, prepare_store
     from assay.cli.progress import progress_bars
     from assay.cli.terminal import format_json
     from assay.cli.views.run import show
@@ -71,7 +75,11 @@ def run(
     plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
     data = load(dataset, _with_date(split, at), strict=strict)
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
-    with progress_bars() as bar, prepare(data, IndexSettings(embedder, language, profile), bar.step) as workspace:
+    settings = IndexSettings(embedder, language, profile)
+    with (
+        progress_bars() as bar,
+        prepare_store(data, store, settings, bar.step) if store else prepare(data, settings, bar.step) as workspace,
+    ):
         options = {"again": again, "timed": timing, "with_text": with_text, "with_rankings": with_rankings}
         outcome = lab.run(data, chosen, workspace, plan, out=out, progress=bar.step, **options)
     if as_data:

@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     metavar="PATTERN",
     help="Pass over what matches, in gitignore's syntax; several times. Lasting ones: a file .assayignore.",
 )
+@click.option(
+    "--part",
+    default="1/1",
+    metavar="N/M",
+    help="Take the N-th of M parts of each folder, so that M processes or machines can add it at once.",
+)
 @click.option("--passed-over", is_flag=True, help="List every file that was passed over, with the reason.")
 @click.option("--no-index", is_flag=True, help="Do not build the index now; searches still see everything.")
 @json_option
@@ -60,6 +66,7 @@ def add(
     k1: float | None,
     b: float | None,
     exclude: tuple[str, ...],
+    part: str,
     passed_over: bool,
     no_index: bool,
     as_data: bool,
@@ -77,9 +84,11 @@ def add(
     from assay.cli.progress import progress_bars
     from assay.errors import ConfigError, StoreError
     from assay.ingest.add_report import AddReport
+    from assay.ingest.folder_part import FolderPart
 
     if name is not None and len(paths) > 1:
         raise ConfigError("--as names one folder or file, but several are given", "add them one by one")
+    FolderPart.parse(part)  # before a store is made
     for path in paths:
         if not path.exists():
             raise StoreError(f"{path} does not exist", "name folders and files that are there; nothing was added")
@@ -88,7 +97,9 @@ def add(
     with kb.open(store, embedder=embedder, language=language, profile=profile, triples=triples, k1=k1, b=b) as base:
         with progress_bars() as bar:
             for path in paths:
-                report += base.add(path, name=name, moved=moved, exclude=exclude, on_event=bar.file, compact=False)
+                report += base.add(
+                    path, name=name, moved=moved, exclude=exclude, part=part, on_event=bar.file, compact=False
+                )
             if not no_index:
                 base.refresh_index(bar.step)
         _show(report, base, time.perf_counter() - start, as_data, passed_over)
