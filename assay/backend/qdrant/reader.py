@@ -8,8 +8,8 @@ more is fetched. Rows after the manifest's, and rows that died, are PostgreSQL's
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from assay.backend.qdrant.settings import VectorSearch
 from assay.backend.shared.bm25 import ScoredRows
 from assay.errors import Reason
 from assay.types import Floats, Note, Query, Rows
+from assay.where import And, Filter
+
+if TYPE_CHECKING:
+    from qdrant_client import models
 
 _SPARE = 16
 _MOST = 20_000
@@ -45,7 +49,18 @@ class IndexReader:
     search: VectorSearch
     tail: bool
     """Whether the version has rows that the collection lacks."""
+    part: Filter | None = None
+    """The filter of the part of the store that `view` is of; None for the whole."""
     exact_below: int = INDEX_FROM
+
+    def restrict(self, view: VersionView, where: Filter) -> IndexReader:
+        """The reader of a part of the store; scores go by the statistics of the part."""
+        return replace(self, view=view, part=where if self.part is None else And((self.part, where)))
+
+    def _visible(self, query: Query) -> models.Filter:
+        parts = tuple(part for part in (self.part, query.where) if part is not None)
+        where = And(parts) if len(parts) == 2 else parts[0] if parts else None
+        return visible_filter(self.view.version, where, self.view.moment(query), query.scope)
 
     def best_terms(self, query: Query, lookup: TermLookup, k: int) -> tuple[ScoredRows, Note] | None:
         """The best k rows by BM25 with a note on what served; None where it cannot be proven."""
@@ -54,7 +69,7 @@ class IndexReader:
         weights = lookup.weights[known].tolist()
         moved = self.view.average / self.manifest.average
         slack = max(1.0, moved) * (1.0 + _ROUNDING)
-        visible = visible_filter(self.view.version, query.where, self.view.moment(query), query.scope)
+        visible = self._visible(query)
         holding = Condition("c.terms OPERATOR(pg_catalog.&&) %s::int[]", (numbers,))
         fetch = 2 * k + _SPARE
         while fetch <= _MOST:
@@ -71,7 +86,7 @@ class IndexReader:
     def nearest(self, query: Query, near: NearestRows) -> tuple[Rows, Floats, Note] | None:
         """The best k rows by cosine, in any order, and a note; None where it cannot be proven."""
         exact = self.search == "exact" or self.view.size < self.exact_below
-        visible = visible_filter(self.view.version, query.where, self.view.moment(query), query.scope)
+        visible = self._visible(query)
         tail = self._tail_rows(near) if self.tail else []
         fetch = near.k + _SPARE if exact else 2 * near.k + _SPARE
         while fetch <= _MOST:

@@ -18,6 +18,7 @@ from assay.backend.shared.top_k import require_query_vector
 from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting
 from assay.types import Note, Part, Query
 from assay.util.qdrant_cluster import IndexUnavailable
+from assay.where import Filter
 
 
 class IndexedSnapshot(PostgresSnapshot):
@@ -28,6 +29,13 @@ class IndexedSnapshot(PostgresSnapshot):
     def __init__(self, *given: Any, reader: IndexReader | MissingIndex, **named: Any) -> None:
         super().__init__(*given, **named)
         self._reader = reader
+
+    def _restrict(self, where: Filter) -> IndexedSnapshot:
+        part = super()._restrict(where)
+        assert isinstance(part, IndexedSnapshot)
+        if isinstance(self._reader, IndexReader):
+            part._reader = self._reader.restrict(part._view, where)
+        return part
 
     def lexical(self, query: Query, k: int, weighting: TermWeighting = DEFAULT_WEIGHTING) -> Matches:
         weighted, notes = self._query_terms(query, weighting)
