@@ -159,6 +159,22 @@ class RestoringFactory(BackendFactory, Protocol):
 
 
 @runtime_checkable
+class AcceptingFactory(BackendFactory, Protocol):
+    """A factory whose stores have a commit journal."""
+
+    def accept(self, address: str) -> int:
+        """Take the present state of a store as right, though commits are gone or it was changed; its version."""
+        ...
+
+
+@runtime_checkable
+class DeepBackend(Protocol):
+    """A backend with checks that read every file of its index."""
+
+    def deep_health(self) -> list[Check]: ...
+
+
+@runtime_checkable
 class GraphBackend(Protocol):
     """A backend that can build the graph that a graph leg searches."""
 

@@ -10,16 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay import embed
-from assay.backend.addresses import open_backend, parse_address
-from assay.backend.contract import Check, StoreBackend
-from assay.backend.local.backend import LocalBackend
-from assay.backend.local.health import find_index_damage
-from assay.backend.sqlite.store import OneFileStore
+from assay.backend.addresses import open_backend, resolve_factory
+from assay.backend.contract import AcceptingFactory, Check, DeepBackend, StoreBackend
 from assay.embed.model_languages import ENGLISH_MODELS, FOREIGN_SHARE
 from assay.errors import AssayError, MissingExtra, ModelError, StoreError
 from assay.store.contract import COPYING, STAGED, ChunkStore
-from assay.store.damage import accept_state
-from assay.store.sqlite import SqliteStore
 
 BETTER_MODEL = "gte-small finds better and embeds at a third of the speed"
 
@@ -38,7 +33,7 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
         checks.append(integrity)
         if integrity.state == "ok":
             own = [*backend.health(), *(check(backend) for check in CHECKS)]
-            own += [_index_files(backend)] if deep and isinstance(backend, LocalBackend) else []
+            own += backend.deep_health() if deep and isinstance(backend, DeepBackend) else []
             checks += sorted(own, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
         return checks
     except (sqlite3.DatabaseError, AssayError) as error:
@@ -49,13 +44,12 @@ def examine(address: str | Path, *, deep: bool = False) -> list[Check]:
 
 def accept(address: str | Path) -> int:
     """Go on with the present state of a store that lost commits or was changed outside; its version."""
-    scheme, place = parse_address(address)
-    if scheme not in _ACCEPTING:
-        raise StoreError(f"a store of the kind {scheme} keeps no commit journal", "there is nothing to accept")
-    return accept_state(_ACCEPTING[scheme].database(Path(place)))
+    factory, place = resolve_factory(address)
+    if not isinstance(factory, AcceptingFactory):
+        raise StoreError("a store of this kind keeps no commit journal", "there is nothing to accept")
+    return factory.accept(place)
 
 
-_ACCEPTING = {"local": SqliteStore, "sqlite": OneFileStore}
 _RESTORE = "assay restore BACKUP --store NEW, or add the documents to a new store"
 
 
@@ -72,17 +66,6 @@ def _integrity(store: ChunkStore, deep: bool) -> Check:
         "ok",
         "its pages and indexes are sound, every chunk is what was written" if deep else "its pages are sound",
     )
-
-
-def _index_files(backend: LocalBackend) -> Check:
-    """Whether every file of the index is what was written."""
-    damage, unchecked = find_index_damage(backend.store)
-    if damage:
-        listed = "; ".join(map(str, damage[:20]))
-        return Check("index files", "fail", f"{len(damage)} damaged: {listed}", "assay optimize --force")
-    if unchecked:
-        return Check("index files", "warn", "the index was made without checksums", "assay optimize --force")
-    return Check("index files", "ok", "every file is what was written")
 
 
 def _vectors(backend: StoreBackend) -> Check:

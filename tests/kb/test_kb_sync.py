@@ -371,7 +371,12 @@ def test_a_file_of_many_chunks(base: KnowledgeBase, tmp_path: Path) -> None:
     fill("portal", 50)
     report = base.add(path, compact=False)
     assert (report.chunks_added, report.chunks_removed) == (50, count)
-    assert {p.name for p in base.store.folder.iterdir()} <= {"assay.sqlite", "assay.sqlite-wal", "assay.sqlite-shm"}
+    assert {p.name for p in base.store.folder.iterdir()} <= {
+        "assay.sqlite",
+        "assay.sqlite-wal",
+        "assay.sqlite-shm",
+        "assay.sqlite-commits",
+    }
 
 
 # -- what is embedded

@@ -15,7 +15,7 @@ from assay.backend.contract import Check, ErasureReport, SummaryReport
 from assay.backend.local import derived, tree_summaries
 from assay.backend.local import forget as local_forget
 from assay.backend.local.generation_folders import PastIndexes, remove_unused, translate_index_errors
-from assay.backend.local.health import health, sweep
+from assay.backend.local.health import check_index_files, health, sweep
 from assay.backend.local.recovery import DamagedGenerations, recovering
 from assay.backend.local.snapshot import LocalSnapshot
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
@@ -381,6 +381,9 @@ class LocalBackend:
 
     def health(self) -> list[Check]:
         return health(self.store)
+
+    def deep_health(self) -> list[Check]:
+        return [check_index_files(self.store)]
 
     def sweep(self) -> int:
         return sweep(self.store)

@@ -9,6 +9,7 @@ from typing import Any
 from assay.backend.local.backend import LocalBackend
 from assay.errors import Reason, StoreError
 from assay.store.backup_file import restore_backup
+from assay.store.damage import accept_state
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
 from assay.types import Progress
@@ -33,6 +34,9 @@ class LocalFactory:
 
     def restore(self, source: Path, address: str, progress: Progress) -> LocalBackend:
         return _make_backend(restore_backup(SqliteStore, source, Path(address), progress))
+
+    def accept(self, address: str) -> int:
+        return accept_state(SqliteStore.database(Path(address)))
 
     def open(self, address: str) -> LocalBackend:
         return _make_backend(SqliteStore.open(Path(address)))

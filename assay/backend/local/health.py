@@ -74,6 +74,17 @@ def find_index_damage(store: SqliteStore) -> tuple[list[DamagedRange], bool]:
     return damage, unchecked
 
 
+def check_index_files(store: SqliteStore) -> Check:
+    """Whether every file of the index is what was written."""
+    damage, unchecked = find_index_damage(store)
+    if damage:
+        listed = "; ".join(map(str, damage[:20]))
+        return Check("index files", "fail", f"{len(damage)} damaged: {listed}", "assay optimize --force")
+    if unchecked:
+        return Check("index files", "warn", "the index was made without checksums", "assay optimize --force")
+    return Check("index files", "ok", "every file is what was written")
+
+
 def _tail(store: SqliteStore) -> Check:
     """How much has changed since the index was built."""
     generation = _generation(store)

@@ -20,7 +20,7 @@ from assay.errors import Reason, StoreError
 from assay.index.similarity import Bm25Similarity
 from assay.protocols import Matches
 from assay.store.backup_file import restore_backup
-from assay.store.damage import check_live
+from assay.store.damage import accept_state, check_live
 from assay.store.db_errors import translate_errors
 from assay.store.erase import erase_rows, shrink
 from assay.store.rows import ChunkRow
@@ -314,6 +314,9 @@ class OneFileFactory:
 
     def restore(self, source: Path, address: str, progress: Progress) -> OneFileBackend:
         return OneFileBackend(restore_backup(OneFileStore, source, Path(address), progress))
+
+    def accept(self, address: str) -> int:
+        return accept_state(OneFileStore.database(Path(address)))
 
     def open(self, address: str) -> OneFileBackend:
         return OneFileBackend(OneFileStore.open(Path(address)))
