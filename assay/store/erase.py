@@ -28,6 +28,8 @@ def erase(db: sqlite3.Connection, doc_ids: Iterable[str]) -> int:
         db.execute("DELETE FROM file WHERE origin IN (SELECT origin FROM chunk WHERE doc_id = ?)", (name,))
         gone += db.execute("DELETE FROM chunk WHERE doc_id = ?", (name,)).rowcount
     sweep_staged(db)
+    live = "SELECT count(*) FROM chunk WHERE died IS NULL"  # a backup may hold them alive
+    db.execute(f"UPDATE setting SET value = ({live}) WHERE key = 'live'")
     return gone
 
 
