@@ -93,7 +93,7 @@ class Sync:
             if not part.holds(origin_of(name, found.name)):
                 continue
             if isinstance(found, SkippedFile):
-                self._pass_over(found)
+                self._pass_over(found, origin_of(name, found.name) in known)
             else:
                 files.append(found)
         tasks = [_task(file, origin_of(name, file.name), known) for file in files]
@@ -122,9 +122,10 @@ class Sync:
         chunks = self.report.chunks_added + self._pending_chunks + unqueued
         self._on_event(replace(self._state, done=self._state.done + finished, chunks=chunks))
 
-    def _pass_over(self, file: SkippedFile) -> None:
-        """Report a file that is not read: a problem where it should have been, else one that was ignored."""
-        if file.unreadable:
+    def _pass_over(self, file: SkippedFile, is_known: bool) -> None:
+        """Report a file that is not read: a problem where it should have been, else one that was ignored. A known file
+        that became a link in a circle may still be there, so its chunks stay."""
+        if file.unreadable or (file.is_loop and is_known):
             self.report.problems.append((file.name, Reason(file.reason)))
         else:
             self.report.ignored.append((file.name, file.reason))
@@ -137,7 +138,7 @@ class Sync:
         found = SkippedFile(path, origin, why) if why else classify_path(path, origin, root.resolve())
         if isinstance(found, FoundFile):
             self._add_alone(found, path, origin, folder, known)
-        elif isinstance(found, SkippedFile) and found.unreadable and not is_gone(path):
+        elif isinstance(found, SkippedFile) and (found.unreadable or found.is_loop) and not is_gone(path):
             self.report.problems.append((found.name, Reason(found.reason)))
         elif known is not None:
             with self._store.write(f"remove {origin}") as writer:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assay.answerability.evidence import weigh_terms
 from assay.answerability.heads import LogisticHead
-from assay.answerability.judge import DEFAULT_BUDGET, Measurements, best_cosine, measure
+from assay.answerability.judge import DEFAULT_BUDGET, EvidenceMeasures, best_cosine, measure
 from assay.bench.datasets import load
 from assay.bench.workspace import prepare
 from assay.config.resolve import resolve
@@ -57,7 +57,7 @@ class Example:
     template: str
     type: str
     query: Query
-    measured: Measurements
+    measured: EvidenceMeasures
     score: float
 
     @property

@@ -33,7 +33,7 @@ Values = dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
+class EvidenceMeasures:
     """Everything that was measured about a question; `demand` is None where it asks for one passage."""
 
     question: Question
@@ -61,7 +61,7 @@ class AnswerabilityJudge:
         return decide(query, measured, heads, self.budget)
 
 
-def decide(query: Query, measured: Measurements, heads: JudgeModel, budget: int) -> Answerability:
+def decide(query: Query, measured: EvidenceMeasures, heads: JudgeModel, budget: int) -> Answerability:
     """The judgement that heads make of measurements. What the store does not know needs no estimate of its size."""
     demand = _judge_demand(measured, heads.demand, budget)
     scope = _judge_scope(measured, heads, query)
@@ -78,14 +78,14 @@ def decide(query: Query, measured: Measurements, heads: JudgeModel, budget: int)
 
 def measure(
     query: Query, weights: dict[str, float], snapshot: Snapshot, trace: Sequence[Span], budget: int
-) -> Measurements:
+) -> EvidenceMeasures:
     """Measure the features of both heads."""
     question = read_question(query, snapshot, weights)
     evidence = collect_evidence(query, question, weights, snapshot, trace)
     demand = None
     if _asks_for_much(question):
         demand = estimate_demand(query, question, dict(evidence.table.weights), snapshot)
-    return Measurements(
+    return EvidenceMeasures(
         question, evidence, demand, _demand_values(question, demand, budget), _scope_values(question, evidence)
     )
 
@@ -126,7 +126,7 @@ def _demand_values(question: Question, demand: Demand | None, budget: int) -> Va
 
 
 def _judge_demand(
-    measured: Measurements, head: LogisticHead, budget: int
+    measured: EvidenceMeasures, head: LogisticHead, budget: int
 ) -> tuple[AnswerabilityKind | None, float, str]:
     demand = measured.demand
     if demand is None:
@@ -192,7 +192,7 @@ def _scope_values(question: Question, evidence: FoundEvidence) -> Values:
 
 
 def _judge_scope(
-    measured: Measurements, heads: JudgeModel, query: Query
+    measured: EvidenceMeasures, heads: JudgeModel, query: Query
 ) -> tuple[AnswerabilityKind | None, float, str]:
     values, head = measured.scope_values, heads.scope
     probability = head.probability(values)
@@ -213,7 +213,7 @@ def _are_ordinary(words: Sequence[QuestionWord]) -> bool:
     return all(count_pieces(word.text) == 1 for word in words)
 
 
-def _describe_scope(measured: Measurements, heads: JudgeModel, query: Query) -> str:
+def _describe_scope(measured: EvidenceMeasures, heads: JudgeModel, query: Query) -> str:
     """The strongest reason as a sentence."""
     evidence, values = measured.evidence, measured.scope_values
     where = "the store does not" if _sees_all(query) else "nothing that the query may see does"

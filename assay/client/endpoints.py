@@ -1,7 +1,7 @@
-"""The one definition of both clients: each function makes a `Call`, and `Endpoint` turns it into a method.
+"""The one definition of both clients: each function makes a `Call`, and `ClientMethod` turns it into a method.
 
-`Endpoint` is a descriptor: on a `Client` it is a method that returns the result, on an `AsyncClient` one that returns a
-coroutine. The signature is the function's own in both.
+`ClientMethod` is a descriptor: on a `Client` it is a method that returns the result, on an `AsyncClient` one that
+returns a coroutine. The signature is the function's own in both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Call(Generic[T]):
     on_event: OnEvent | None = None
 
 
-class Endpoint(Generic[P, T]):
+class ClientMethod(Generic[P, T]):
     """A method of both clients."""
 
     def __init__(self, build: Callable[P, Call[T]]) -> None:
@@ -48,7 +48,7 @@ class Endpoint(Generic[P, T]):
     @overload
     def __get__(self, client: AsyncClient, owner: type[AsyncClient]) -> Callable[P, Coroutine[Any, Any, T]]: ...
     @overload
-    def __get__(self, client: None, owner: type[Any]) -> Endpoint[P, T]: ...
+    def __get__(self, client: None, owner: type[Any]) -> ClientMethod[P, T]: ...
     def __get__(self, client: Any, owner: Any) -> Any:
         if client is None:
             return self
@@ -182,22 +182,22 @@ def _ready() -> Call[Mapping[str, Any]]:
 class Endpoints:
     """Every method of the clients."""
 
-    search = Endpoint(_search)
-    search_many = Endpoint(_search_many)
-    explain = Endpoint(_explain)
-    compare = Endpoint(_compare)
-    pipelines = Endpoint(_pipelines)
-    preflight = Endpoint(_preflight)
-    documents = Endpoint(_documents)
-    document = Endpoint(_document)
-    add = Endpoint(_add)
-    upload = Endpoint(_upload)
-    remove = Endpoint(_remove)
-    remember = Endpoint(_remember)
-    recall = Endpoint(_recall)
-    memories = Endpoint(_memories)
-    update_memory = Endpoint(_update_memory)
-    forget = Endpoint(_forget)
-    rerank = Endpoint(_rerank)
-    embed = Endpoint(_embed)
-    ready = Endpoint(_ready)
+    search = ClientMethod(_search)
+    search_many = ClientMethod(_search_many)
+    explain = ClientMethod(_explain)
+    compare = ClientMethod(_compare)
+    pipelines = ClientMethod(_pipelines)
+    preflight = ClientMethod(_preflight)
+    documents = ClientMethod(_documents)
+    document = ClientMethod(_document)
+    add = ClientMethod(_add)
+    upload = ClientMethod(_upload)
+    remove = ClientMethod(_remove)
+    remember = ClientMethod(_remember)
+    recall = ClientMethod(_recall)
+    memories = ClientMethod(_memories)
+    update_memory = ClientMethod(_update_memory)
+    forget = ClientMethod(_forget)
+    rerank = ClientMethod(_rerank)
+    embed = ClientMethod(_embed)
+    ready = ClientMethod(_ready)

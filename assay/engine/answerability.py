@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from assay.engine.trace import Degradation, Span, Status
-from assay.errors import AssayError, LawBroken, QueryError
+from assay.errors import AssayError, LawBroken
 from assay.protocols import Snapshot
 from assay.types import Query
 
@@ -90,7 +90,7 @@ class AnswerabilityJudgement:
         if self._outcome is None:
             try:
                 self._outcome = self._judge(self._query, self._snapshot, self._trace), None
-            except (LawBroken, QueryError):
+            except LawBroken:
                 raise
             except AssayError as error:
                 self._outcome = None, Degradation("answerability", error.reason, skipped=True)

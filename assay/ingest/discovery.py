@@ -47,6 +47,8 @@ class SkippedFile:
     reason: str
     unreadable: bool = False
     """The path could not be read, so its content is unknown; else it is of no supported kind."""
+    is_loop: bool = False
+    """A link that leads to itself."""
 
 
 FoundFolder = tuple[Path, str]
@@ -118,7 +120,7 @@ def classify_path(path: Path, name: str, root: Path | None = None) -> FoundFile 
         facts = path.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return SkippedFile(path, name, "a link that leads to itself")
+            return SkippedFile(path, name, "a link that leads to itself", is_loop=True)
         return SkippedFile(path, name, f"cannot be opened: {error.strerror}", unreadable=True)
     if stat.S_ISDIR(facts.st_mode):
         return SkippedFile(path, name, "a link to a folder; add the folder itself") if is_link else (path, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.integrations.passages import Passage, PassageSearch
+from assay.integrations.passages import PassageSearch, RetrievedPassage
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -74,5 +74,5 @@ class AssayDocumentRetriever:
         return made
 
 
-def _document(passage: Passage) -> Document:
+def _document(passage: RetrievedPassage) -> Document:
     return Document(id=passage.id, content=passage.text, score=passage.score, meta=passage.metadata)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.integrations.passages import Passage, PassageSearch
+from assay.integrations.passages import PassageSearch, RetrievedPassage
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -56,5 +56,5 @@ class AssayRetriever(BaseRetriever):
         return [_document(passage) for passage in found]
 
 
-def _document(passage: Passage) -> Document:
+def _document(passage: RetrievedPassage) -> Document:
     return Document(id=passage.id, page_content=passage.text, metadata=passage.metadata)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.integrations.passages import Passage, PassageSearch
+from assay.integrations.passages import PassageSearch, RetrievedPassage
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -46,7 +46,7 @@ class AssayNodeRetriever(BaseRetriever):
         return [_node(passage) for passage in found]
 
 
-def _node(passage: Passage) -> NodeWithScore:
+def _node(passage: RetrievedPassage) -> NodeWithScore:
     source = RelatedNodeInfo(node_id=passage.metadata["doc_id"])
     node = TextNode(
         id_=passage.id, text=passage.text, metadata=passage.metadata, relationships={NodeRelationship.SOURCE: source}

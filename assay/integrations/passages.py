@@ -20,7 +20,7 @@ OPTIONS = ("pipeline", "where", "at", "since", "until", "scope", "snapshot", "so
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RetrievedPassage:
     """One result. `metadata` has the chunk's own, and `doc_id`, `title`, `section`, `rank`."""
 
     id: str
@@ -42,7 +42,7 @@ class PassageSearch:
         self._client: Client | None = None
         self._lock = threading.Lock()
 
-    def search(self, text: str, k: int, **options: Any) -> list[Passage]:
+    def search(self, text: str, k: int, **options: Any) -> list[RetrievedPassage]:
         """The best k passages for a text."""
         unknown = sorted(options.keys() - set(OPTIONS))
         if unknown:
@@ -55,7 +55,7 @@ class PassageSearch:
         found = self._open_store().search(text, k, **given)
         return [_passage(h.rank, h.score, h.chunk, h.chunk.title, h.chunk.section, h.chunk.meta) for h in found]
 
-    async def asearch(self, text: str, k: int, **options: Any) -> list[Passage]:
+    async def asearch(self, text: str, k: int, **options: Any) -> list[RetrievedPassage]:
         """The same without blocking the event loop."""
         return await asyncio.to_thread(self.search, text, k, **options)
 
@@ -78,6 +78,6 @@ class PassageSearch:
             return self._kb
 
 
-def _passage(rank: int, score: float, chunk: Any, title: str, section: str, meta: Any) -> Passage:
+def _passage(rank: int, score: float, chunk: Any, title: str, section: str, meta: Any) -> RetrievedPassage:
     own = {"doc_id": chunk.doc_id, "title": title, "section": section, "rank": rank, "score": score}
-    return Passage(chunk.id, chunk.text, score, {**meta, **own})
+    return RetrievedPassage(chunk.id, chunk.text, score, {**meta, **own})

@@ -103,7 +103,7 @@ def _recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, limit: in
         executor=kb.executor(request.pipeline),
         judge=kb.judge(request.pipeline),
     )
-    candidates = _Candidates(view, request, answer)
+    candidates = _RecallCandidates(view, request, answer)
     hits = tuple(replace(hit, rank=place) for place, hit in enumerate(islice(candidates.serve(), limit), start=1))
     return RecallAnswer(
         request.text,
@@ -142,7 +142,7 @@ def _lazy_embedder(kb: KnowledgeBase) -> Callable[[str], Vector]:
     return embed
 
 
-class _Candidates:
+class _RecallCandidates:
     """The candidates of an answer, from the best on, as memories: read in batches, and only as far as they are wanted.
 
     `read` is how many were looked at, `notes` what happened to those that are not served as they are.

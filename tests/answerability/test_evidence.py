@@ -11,7 +11,7 @@ import pytest
 from assay import kb
 from assay.answerability.demand import estimate_demand
 from assay.answerability.evidence import TermTable, collect_evidence, weigh_terms
-from assay.answerability.judge import Measurements, measure
+from assay.answerability.judge import EvidenceMeasures, measure
 from assay.answerability.question import read_question
 from assay.answerability.speakers import read_labels
 from assay.text.token_count import count_tokens
@@ -34,7 +34,7 @@ def test_rows_that_hold_all_terms() -> None:
     assert table().find_rows(frozenset({"key", "absent"})).tolist() == [False, False, False]
 
 
-def measured(texts: Sequence[str], question: str, folder: Path) -> Measurements:
+def measured(texts: Sequence[str], question: str, folder: Path) -> EvidenceMeasures:
     with kb.open(folder / "kb", embedder="none") as base:
         base.add(texts)
         answer = base.search(question, pipeline="bm25")

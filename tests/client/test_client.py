@@ -8,7 +8,7 @@ import time
 import pytest
 
 from assay.client import AsyncClient, Client, ServerError
-from assay.client.endpoints import Endpoint, Endpoints
+from assay.client.endpoints import ClientMethod, Endpoints
 from assay.serve.http.settings import ServerSettings
 from assay.serve.keys import KeyStore
 from tests.serve.server_fixtures import make_store, serving
@@ -147,11 +147,11 @@ def test_refused_requests_are_sent_again(kb):
 
 
 def test_every_method_is_in_both_clients_with_the_signature_of_its_definition():
-    names = [name for name, value in vars(Endpoints).items() if isinstance(value, Endpoint)]
+    names = [name for name, value in vars(Endpoints).items() if isinstance(value, ClientMethod)]
     assert len(names) == 19
     for name in names:
         endpoint = getattr(Client, name)
-        assert isinstance(endpoint, Endpoint)
+        assert isinstance(endpoint, ClientMethod)
         assert endpoint is getattr(AsyncClient, name)
         assert endpoint.__doc__
         assert inspect.signature(endpoint.__wrapped__).parameters is not None

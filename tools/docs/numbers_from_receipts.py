@@ -49,9 +49,9 @@ _DOCUMENTS = (
     "docs/decisions/0026-which-next-vector-model.md",
     "docs/decisions/0014-token-vectors-are-signs.md",
     "docs/decisions/0037-a-trained-reranker.md",
-    "docs/decisions/0048-term-sequences.md",
-    "docs/decisions/0049-the-default-stays.md",
-    "docs/decisions/0050-a-longer-run.md",
+    "docs/decisions/0046-term-sequences.md",
+    "docs/decisions/0047-the-default-stays.md",
+    "docs/decisions/0048-a-longer-run.md",
     "docs/router.md",
     "docs/hierarchy.md",
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -282,7 +283,9 @@ class LocalSnapshot:
 
     @cached_property
     def _eligible_rows(self) -> EligibleRows:
-        return EligibleRows(lambda: self.columns, self._start, self._dead, self._tail_live, lambda: self._newest)
+        # Weak: a circle of references would hold the generation's files open until the next garbage collection.
+        own = weakref.proxy(self)
+        return EligibleRows(lambda: own.columns, self._start, self._dead, self._tail_live, lambda: own._newest)
 
     @property
     def _newest(self) -> float:

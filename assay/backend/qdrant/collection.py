@@ -38,7 +38,7 @@ class IndexPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class ShardCoverage:
     """Which shards answered one request, and the share of the indexed rows that they hold."""
 
     shards: int
@@ -61,7 +61,7 @@ class Proposals:
 
     rows: Rows
     scores: Floats
-    coverage: Coverage
+    coverage: ShardCoverage
 
 
 class PointCollection:
@@ -222,7 +222,7 @@ class PointCollection:
 
         keys = self._shard_keys
         try:
-            return _proposals(ask(None), Coverage(max(1, len(keys)), max(1, len(keys))), k)
+            return _proposals(ask(None), ShardCoverage(max(1, len(keys)), max(1, len(keys))), k)
         except IndexUnavailable:
             if not keys or not self._settings.partial:
                 raise
@@ -243,10 +243,10 @@ class PointCollection:
                 f"none of the {len(keys)} shards at {self.cluster.address} answers", "start its nodes"
             )
         share = 1.0 - len(failed) / len(keys)
-        return _proposals(found, Coverage(len(keys), len(keys) - len(failed), tuple(failed), share), k)
+        return _proposals(found, ShardCoverage(len(keys), len(keys) - len(failed), tuple(failed), share), k)
 
 
-def _proposals(found: Sequence[tuple[int, float]], coverage: Coverage, k: int) -> Proposals:
+def _proposals(found: Sequence[tuple[int, float]], coverage: ShardCoverage, k: int) -> Proposals:
     best = sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
     rows = np.array([row for row, _ in best], np.int64)
     return Proposals(rows, np.array([score for _, score in best], np.float64), coverage)

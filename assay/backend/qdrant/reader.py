@@ -18,7 +18,7 @@ from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.vectors import NearestRows, exact_rows, score_candidates
 from assay.backend.postgres.version_view import VersionView
-from assay.backend.qdrant.collection import Coverage, PointCollection, Proposals
+from assay.backend.qdrant.collection import PointCollection, Proposals, ShardCoverage
 from assay.backend.qdrant.filters import visible_filter
 from assay.backend.qdrant.manifest import IndexManifest
 from assay.backend.qdrant.settings import VectorSearch
@@ -114,7 +114,7 @@ class IndexReader:
             (rows.tolist(), self.manifest.seq, *holding.parameters),
         )
 
-    def _note(self, what: str, coverage: Coverage) -> Note:
+    def _note(self, what: str, coverage: ShardCoverage) -> Note:
         data = {"index": coverage.to_json()}
         if coverage.answered < coverage.shards:
             return Note(

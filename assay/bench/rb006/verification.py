@@ -17,7 +17,7 @@ from assay.errors import AssayError
 Judgement = Literal["right", "wrong"]
 
 
-class LedgerError(AssayError):
+class VerificationError(AssayError):
     """A ledger of verifications cannot be read."""
 
     exit_code = 2
@@ -49,11 +49,11 @@ def read_ledger(path: Path) -> list[Verification]:
         try:
             entry = Verification(**json.loads(line))
         except (ValueError, TypeError) as error:
-            raise LedgerError(
+            raise VerificationError(
                 f"{path}, line {number} is no verification: {error}", "mend or remove the line"
             ) from error
         if entry.judgement not in get_args(Judgement):
-            raise LedgerError(f"{path}, line {number} says {entry.judgement!r}", "say right or wrong")
+            raise VerificationError(f"{path}, line {number} says {entry.judgement!r}", "say right or wrong")
         entries.append(entry)
     return entries
 

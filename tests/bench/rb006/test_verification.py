@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from assay.bench.rb006.verification import (
-    LedgerError,
     Verification,
+    VerificationError,
     append_entry,
     digest_shown,
     list_open,
@@ -44,7 +44,7 @@ def test_entries_count_for_what_was_shown(world: World, tmp_path: Path) -> None:
 def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "ledger.jsonl"
     path.write_text(f"{line}\n")
-    with pytest.raises(LedgerError, match="line 1"):
+    with pytest.raises(VerificationError, match="line 1"):
         read_ledger(path)
 
 
