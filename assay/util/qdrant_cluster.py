@@ -138,6 +138,17 @@ class QdrantCluster:
             raise StoreError(f"{self.address} runs Qdrant {found}; an index needs {least} or newer", "upgrade Qdrant")
         return found
 
+    def list_peers(self) -> list[int]:
+        """The numbers of the cluster's nodes, ascending; StoreError where the server is not part of a cluster."""
+        status = self.ask(lambda client: client.http.distributed_api.cluster_status()).result
+        peers = getattr(status, "peers", None)
+        if not peers:
+            raise StoreError(
+                f"{self.address} is a single server: it cannot have shards",
+                "start Qdrant in cluster mode, or leave index_shards out",
+            )
+        return sorted(int(peer) for peer in peers)
+
     def close(self) -> None:
         with self._lock:
             clients, self._clients = list(self._clients.values()), {}

@@ -90,33 +90,43 @@ class PointCollection:
             if quantised
             else None,
         )
-        keyed = self._settings.shards > 1
-        try:
-            self.cluster.ask(
-                lambda client: client.create_collection(
-                    self.name,
-                    vectors_config={DENSE: dense} if dim else {},
-                    sparse_vectors_config={WORDS: models.SparseVectorParams()},
-                    shard_number=1,
-                    sharding_method=models.ShardingMethod.CUSTOM if keyed else None,
-                    replication_factor=self._settings.replicas,
-                    write_consistency_factor=1,
-                    metadata={"assay": dict(owner)},
-                )
+        placed = self._place_shards()
+        self.cluster.ask(
+            lambda client: client.create_collection(
+                self.name,
+                vectors_config={DENSE: dense} if dim else {},
+                sparse_vectors_config={WORDS: models.SparseVectorParams()},
+                shard_number=1,
+                sharding_method=models.ShardingMethod.CUSTOM if placed else None,
+                replication_factor=self._settings.replicas,
+                write_consistency_factor=1,
+                metadata={"assay": dict(owner)},
             )
-            for key in self._shard_keys:
-                self.cluster.ask(lambda client, key=key: client.create_shard_key(self.name, key))  # type: ignore[misc]
-        except StoreError as error:
-            if "istributed mode disabled" in error.message:
-                raise StoreError(
-                    f"{self.cluster.address} is a single server: it cannot have {self._settings.shards} shards",
-                    "start Qdrant in cluster mode, or leave index_shards out",
-                ) from error
-            raise
+        )
+        for key, peers in placed.items():
+            self.cluster.ask(
+                lambda client, key=key, peers=peers: client.create_shard_key(self.name, key, placement=peers)  # type: ignore[misc]
+            )
         for name, kind in _FIELD_INDEXES.items():
             self.cluster.ask(
                 lambda client, name=name, kind=kind: client.create_payload_index(self.name, name, kind, wait=True)  # type: ignore[misc]
             )
+
+    def _place_shards(self) -> dict[str, list[int]]:
+        """The nodes of every shard's replicas, in turns: Qdrant alone would place them at random."""
+        if not self._shard_keys:
+            return {}
+        peers = self.cluster.list_peers()
+        if len(peers) < self._settings.replicas:
+            raise StoreError(
+                f"{self._settings.replicas} replicas need as many nodes, and {self.cluster.address} has {len(peers)}",
+                "start more nodes, or lower index_replicas",
+            )
+        replicas = range(self._settings.replicas)
+        return {
+            key: [peers[(place + replica) % len(peers)] for replica in replicas]
+            for place, key in enumerate(self._shard_keys)
+        }
 
     def exists(self) -> bool:
         return bool(self.cluster.ask(lambda client: client.collection_exists(self.name)))

@@ -175,7 +175,8 @@ def _find_suite_faults(world: World) -> list[str]:
             faults.append(
                 f"the cue word {cue!r} occurs only in {'feasible' if True in sides else 'impossible'} queries"
             )
-    wanted = Counter(tag for slot in allocate(len(queries)) for tag in slot.tags for _ in range(slot.number))
+    size = next((size for size in SIZES if size >= len(queries)), SIZES[-1])  # queries may be lost
+    wanted = Counter(tag for slot in allocate(size) for tag in slot.tags for _ in range(slot.number))
     found = Counter(tag for query in queries for tag in query.tags)
     faults += [
         f"{found[tag]} queries are tagged {tag!r}, not {wanted[tag]}" for tag in wanted if found[tag] != wanted[tag]
