@@ -24,6 +24,8 @@ from assay.where import Mask, Value
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
+_SPARE = 8
+"""Points that the first request fetches beyond twice the wanted number."""
 _MOST = 10_000
 """Points that are fetched at most to fill a list behind a filter."""
 
@@ -87,7 +89,7 @@ class QdrantCollection:
 
     def _hits(self, cluster: QdrantCluster, name: str, query: Query, k: int) -> list[SourceHit]:
         """The visible hits by (score desc, id asc). More are fetched where the k-th ties with the last one."""
-        fetch = 2 * k + 8
+        fetch = 2 * k + _SPARE
         while True:
             limit = min(fetch, _MOST)
             hits = [self._parse(point) for point in self._points(cluster, name, query, limit)]

@@ -82,6 +82,8 @@ def test_scope_and_moment(address: str) -> None:
 
 
 def test_a_filter_never_leaves_a_list_short(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only match is the farthest point, behind what the first request fetches."""
+    monkeypatch.setattr("assay.sources.qdrant_collection._SPARE", 0)
     assert ids(QdrantCollection(address), Query(vector=AT, where=parse("n = 2")), k=1) == ["1"]
 
 

@@ -30,8 +30,6 @@ class IndexManifest:
     model: str
     analyser: str
     layout: Mapping[str, Any] = field(default_factory=dict)
-    recall: Mapping[str, float] = field(default_factory=dict)
-    """k → the measured share of the true nearest neighbours that approximate search proposed; empty where exact."""
     format: int = FORMAT
 
     def write(self, db: psycopg.Connection[Any]) -> None:

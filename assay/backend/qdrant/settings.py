@@ -22,7 +22,7 @@ VectorSearch = Literal["exact", "hnsw", "int8"]
 class QdrantSettings:
     """How a collection is made, and how it is searched."""
 
-    vectors: VectorSearch = "hnsw"
+    vectors: VectorSearch = "exact"
     """exact: compare every vector; hnsw: a graph from 10,000 rows on; int8: a graph of int8 codes, vectors on disk."""
     shards: int = 1
     replicas: int = 1
