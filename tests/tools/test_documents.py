@@ -11,7 +11,7 @@ import assay
 import assay.plugins
 from tools import measure_layout
 from tools.docs import api_reference
-from tools.docs.check import broken_links
+from tools.docs.check import broken_links, merge_markers
 
 ROOT = Path(__file__).resolve().parents[2]
 DECISIONS = ROOT / "docs" / "decisions"
@@ -59,6 +59,13 @@ def test_the_index_of_the_documentation_links_every_page() -> None:
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
     pages = [p for p in (ROOT / "docs").rglob("*.md") if p.parent != DECISIONS and p.name != "index.md"]
     assert [page.name for page in pages if f"({page.relative_to(ROOT / 'docs').as_posix()})" not in index] == []
+
+
+def test_a_marker_of_a_merge_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tools.docs.check.ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("one\n" + "<" * 7 + " HEAD\ntwo\n=======\n" + ">" * 7 + " theirs\n")
+    assert merge_markers(page) == [f"page.md:{line}: a marker of an unfinished merge" for line in (2, 5)]
 
 
 def test_a_link_without_a_target_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

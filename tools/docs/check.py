@@ -1,4 +1,4 @@
-"""Checks the documents: every relative link has a target, every number block and picture matches its receipt."""
+"""Checks the documents: links have targets, no merge left its markers, number blocks and pictures match receipts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tools.docs.pictures_from_receipts import stale_pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_MARKER = re.compile(r"(<{7}|>{7}) ")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -35,8 +36,19 @@ def broken_links(path: Path) -> list[str]:
     return problems_of_page
 
 
+def merge_markers(path: Path) -> list[str]:
+    """A message for every line that an unfinished merge left."""
+    lines = path.read_text("utf-8").splitlines()
+    return [
+        f"{path.relative_to(ROOT)}:{number}: a marker of an unfinished merge"
+        for number, line in enumerate(lines, 1)
+        if _MARKER.match(line)
+    ]
+
+
 def main() -> int:
-    problems = [problem for path in markdown_files() for problem in broken_links(path)]
+    pages = markdown_files()
+    problems = [problem for path in pages for problem in (*broken_links(path), *merge_markers(path))]
     problems += stale_blocks(ROOT)
     problems += stale_pictures()
     for problem in problems:
