@@ -16,7 +16,8 @@ from assay.engine.facts import chunks_of
 from assay.engine.order import arrange, top
 from assay.errors import AssayError, ConfigError
 from assay.protocols import Snapshot
-from assay.rerank.pair_reader import load_pair_reader
+from assay.rerank.pair_cache import CachedPairs, open_pair_cache
+from assay.rerank.pair_reader import PairReader, load_pair_reader
 from assay.rerank.providers.response import sigmoid
 from assay.rerank.standard_blend import blend_in, blended_range
 from assay.types import Note, Part, Query, Range, Ranking
@@ -36,12 +37,13 @@ class CrossEncoder:
     "unit" trusts the model's scale; "standard" needs none, keeps every candidate outside the pool as it is, and counts
     one without text as average. `path` is a folder with model.onnx and tokenizer.json; instead, `model` names such a
     folder among the installed models. `sha256`, if given, pins the weights, so that the pipeline's digest covers them
-    too. Pairs are cut at `max_tokens`. If the model is missing or fails, or the query has no text, the ranking stays as
-    it is and a note says why. Needs and gives unit scores.
+    too. Pairs are cut at `max_tokens`. With `cache`, the scores of pairs are kept in the user's cache, where a later
+    search with the same query finds them. If the model is missing or fails, or the query has no text, the ranking stays
+    as it is and a note says why. Needs and gives unit scores.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    digest_omits: ClassVar[Mapping[str, object]] = {"model": "", "blend": "unit"}
+    digest_omits: ClassVar[Mapping[str, object]] = {"model": "", "blend": "unit", "cache": False}
 
     path: str = ""
     weight: float = 0.6
@@ -51,6 +53,7 @@ class CrossEncoder:
     sha256: str = ""
     model: str = ""
     blend: str = "unit"
+    cache: bool = False
 
     def __post_init__(self) -> None:
         check_choice("cross_encoder.blend", self.blend, BLENDS)
@@ -77,7 +80,11 @@ class CrossEncoder:
     def prepare(self) -> None:
         """Load the model."""
         with contextlib.suppress(AssayError):  # `apply` reports it and goes on without the model
-            load_pair_reader(self.folder, self.sha256, self.max_tokens)
+            self._open()
+
+    def _open(self) -> PairReader | CachedPairs:
+        opener = open_pair_cache if self.cache else load_pair_reader
+        return opener(self.folder, self.sha256, self.max_tokens)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         if not len(ranking):
@@ -87,8 +94,7 @@ class CrossEncoder:
         texts = [c.indexed_text if c else "" for c in chunks_of(top(ranking, self.pool), snapshot)]
         read = np.array([place for place, text in enumerate(texts) if text], np.intp)
         try:
-            reader = load_pair_reader(self.folder, self.sha256, self.max_tokens)
-            logits = reader.logits(query.text, [texts[place] for place in read])
+            logits = self._open().logits(query.text, [texts[place] for place in read])
         except AssayError as error:
             return ranking.noted(Note("degraded", f"cross_encoder did not run: {error.message}", cure=error.cure))
         if self.blend == "standard":

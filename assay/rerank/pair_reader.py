@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,24 @@ class PairReader:
                     "point cross_encoder.path at a folder with model.onnx and tokenizer.json, or install the model "
                     "that cross_encoder.model names (docs/rerankers.md)",
                 )
-        if sha256 and _hash_file(model_file) != sha256.lower():
+        if sha256 and hash_file(model_file) != sha256.lower():
             raise ModelError(
                 f"{model_file} is not the file that cross_encoder.sha256 names", "fix the path or the hash"
             )
+        self._files = (model_file, tokenizer_file)
+        self._max_tokens = max_tokens
         self._tokenizer = _load_tokenizer(tokenizer_file, max_tokens)
         self._session = open_session(model_file, _EXPECTED)
         self._inputs = [tensor.name for tensor in self._session.get_inputs()]
         unknown = set(self._inputs) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ModelError(f"{model_file} wants inputs we do not know: {', '.join(sorted(unknown))}", _EXPECTED)
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies what decides a score: both files, and where pairs are cut."""
+        hashes = " ".join(hash_file(file) for file in self._files)
+        return hashlib.sha256(f"{hashes} {self._max_tokens}".encode()).hexdigest()
 
     def logits(self, query: str, texts: Sequence[str]) -> Floats:
         """One logit per text; of a model with two classes, the second minus the first."""
@@ -69,7 +77,7 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _hash_file(file: Path) -> str:
+def hash_file(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.embed.installed_models import models_folder
 from assay.embed.token_cache import CachedTokens
 from assay.errors import ConfigError
 from assay.rerank.late_interaction import open_token_cache
 from assay.rerank.max_sim import max_sim
-from assay.rerank.pair_reader import load_pair_reader
+from assay.rerank.pair_cache import CachedPairs, open_pair_cache
 from assay.rerank.providers.response import sigmoid
 from assay.types import Floats
 
@@ -37,17 +38,22 @@ class LateInteractionScorer:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderScorer:
-    """sigmoid(logit) of a local cross-encoder. `argument` is its folder."""
+    """sigmoid(logit) of a local cross-encoder, from the cache of pairs where it is known. `argument` is its folder, or
+    the name of an installed one."""
 
     argument: str
 
     def __post_init__(self) -> None:
         if not self.argument:
-            raise ConfigError("the scorer cross_encoder needs a folder", 'write "cross_encoder:<folder>"')
+            raise ConfigError("the scorer cross_encoder needs a folder", 'write "cross_encoder:<folder or name>"')
 
     def prepare(self) -> None:
         """Load the model."""
-        load_pair_reader(self.argument, "", 512)
+        self._open()
 
     def score(self, query: str, texts: Sequence[str]) -> Floats:
-        return sigmoid(load_pair_reader(self.argument, "", 512).logits(query, list(texts)))
+        return sigmoid(self._open().logits(query, list(texts)))
+
+    def _open(self) -> CachedPairs:
+        folder = self.argument if "/" in self.argument else str(models_folder() / self.argument)
+        return open_pair_cache(folder, "", 512)

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from assay.rerank import late_interaction
 from assay.rerank.cosine import Cosine
 from assay.rerank.cross_encoder import CrossEncoder
 from assay.rerank.late_interaction import LateInteraction
+from assay.rerank.pair_cache import open_pair_cache
 from assay.rerank.pair_reader import load_pair_reader
 from assay.rerank.standard_blend import blend, rescale
+from assay.rerank.text_scorers import CrossEncoderScorer
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -292,7 +295,8 @@ def test_bad_settings_of_a_cross_encoder(settings, message):
 
 def test_later_settings_leave_older_digests_alone():
     assert set(digested_settings(CrossEncoder("x"))) == {"path", "weight", "pool", "unread", "max_tokens", "sha256"}
-    assert {"model", "blend"} <= set(digested_settings(CrossEncoder(model="x", blend="standard")))
+    changed = CrossEncoder(model="x", blend="standard", cache=True)
+    assert {"model", "blend", "cache"} <= set(digested_settings(changed))
 
 
 def test_a_model_is_loaded_before_the_question_that_first_needs_it(folder, monkeypatch):
@@ -309,6 +313,29 @@ def test_a_model_is_loaded_before_the_question_that_first_needs_it(folder, monke
     assert questions == [("minilm", 8)]
     monkeypatch.undo()
     LateInteraction(model="none").prepare()
+
+
+def test_a_cached_cross_encoder_ranks_the_same_and_reads_a_pair_once(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    open_pair_cache.cache_clear()
+    candidates = found({"one": 0.5, "none": 0.4})
+    plain = CrossEncoder(folder).apply(Query("key"), candidates, SNAPSHOT)
+    for _ in range(2):
+        assert by_id(CrossEncoder(folder, cache=True).apply(Query("key"), candidates, SNAPSHOT)) == by_id(plain)
+    cached = open_pair_cache(folder, "", 512)
+    assert (cached.hits, cached.misses) == (2, 2)
+    assert (tmp_path / "pairs.sqlite").exists()
+    assert CrossEncoderScorer(folder).score("key", ["key key"]).shape == (1,)
+    open_pair_cache.cache_clear()
+
+
+def test_a_scorer_takes_the_name_of_an_installed_model(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    open_pair_cache.cache_clear()
+    shutil.copytree(folder, tmp_path / "models" / "tiny")
+    expected = CrossEncoderScorer(folder).score("key", ["key", "other"])
+    assert CrossEncoderScorer("tiny").score("key", ["key", "other"]).tolist() == expected.tolist()
+    open_pair_cache.cache_clear()
 
 
 def test_cross_encoder_with_two_classes(tmp_path):

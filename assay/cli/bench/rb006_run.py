@@ -41,7 +41,7 @@ _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "wh
     default="late_interaction",
     show_default=True,
     metavar="NAME",
-    help="The rerank stage of all systems that have one, or cross_encoder:FOLDER.",
+    help="The rerank stage of all systems that have one, or cross_encoder:FOLDER_OR_NAME.",
 )
 @click.option("--continue", "go_on", is_flag=True, help="Measure the stages after a kill too; the report marks them.")
 @click.option("--quick", is_flag=True, help="Tiny corpora and few queries, every code path; the numbers mean nothing.")

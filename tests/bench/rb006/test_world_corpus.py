@@ -17,8 +17,10 @@ from assay.bench.rb006.world import STAGES as FULL_STAGES
 from assay.bench.rb006.world import TEMPLATE_SETS, World, build_world, write_world
 from assay.bench.rb006.world.documents import WorldChunk
 from assay.bench.rb006.world.facts import Fact, FactTable, find_fact_conflicts
-from assay.bench.rb006.world.library import CHUNKS_PER_DEPARTMENT
+from assay.bench.rb006.world.library import CHUNKS_PER_DEPARTMENT, render_department
 from assay.bench.rb006.world.names import NameBook
+from assay.bench.rb006.world.plans import plan_documents
+from assay.bench.rb006.world.renderer import Renderer
 from assay.bench.rb006.world.simulation import simulate_department
 from assay.errors import AssayError, ConfigError
 from assay.text.sentences import split_sentences
@@ -55,6 +57,21 @@ write_world(build_world({SEED}, "dev", 500, stages={STAGES}), Path({str(tmp_path
     other = json.loads((tmp_path / "other" / "meta.json").read_text("utf-8"))
     assert other["sha256"] == mine["sha256"]
     assert len(mine["sha256"]) == 5
+
+
+def test_a_busy_department_leaves_out_whole_documents() -> None:
+    """Department 137 of the frozen seed plans 509 chunks with facts."""
+    templates, seed = TEMPLATE_SETS["frozen"], 2026
+    state = simulate_department(seed, templates, 137)
+    people = tuple(state.labels[person] for person in state.people)
+    planned = [list(Renderer(seed, templates).render(plan, people)) for plan in plan_documents(state)]
+    assert sum(map(len, planned)) > CHUNKS_PER_DEPARTMENT
+    written = list(render_department(seed, templates, state))
+    assert len(written) == CHUNKS_PER_DEPARTMENT
+    names = {chunk.id for chunk in written}
+    kept = [sum(chunk.id in names for chunk in document) for document in planned]
+    assert all(count in (0, len(document)) for count, document in zip(kept, planned, strict=True))
+    assert 0 < kept.count(0) < 5
 
 
 def test_another_seed_gives_another_corpus(world: World) -> None:

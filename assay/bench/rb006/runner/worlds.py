@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from assay.bench.rb006.world.allocation import SIZES
 from assay.bench.workspace import IndexSettings, prepare
 from assay.embed.cache_home import cache_home
 from assay.errors import AssayError, ConfigError
+from assay.store.locks import lock_file
 from assay.types import Progress
 
 DEFAULT_SEED = 6
@@ -70,11 +72,14 @@ def build_worlds(settings: RunSettings, cache: Path | None = None, progress: Pro
     for scale in settings.scales:
         world = replace(whole, scale=scale)  # the queries do not depend on it
         folder = home / f"{world.templates.name}-{world.base}-{world.seed}-{scale}-{suite['digest'][:8]}"
-        if not (folder / "meta.json").exists():
-            faults = verify(world, corpus=False)
-            if faults:
-                raise AssayError(f"the world breaks {len(faults)} of its rules: {faults[0]}", "take another --seed")
-            write_world(world, folder, progress=progress)
+        home.mkdir(parents=True, exist_ok=True)
+        with lock_file(folder.with_suffix(".lock")):
+            if not (folder / "meta.json").exists():
+                faults = verify(world, corpus=False)
+                if faults:
+                    raise AssayError(f"the world breaks {len(faults)} of its rules: {faults[0]}", "take another --seed")
+                shutil.rmtree(folder, ignore_errors=True)  # meta.json is written last: this one was interrupted
+                write_world(world, folder, progress=progress)
         subject = load_world(folder, world)
         subjects[scale] = _thin_out(subject) if settings.quick else subject
     return BuiltWorlds(subjects, suite)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from assay.bench.receipt import compute_digest
@@ -16,11 +17,15 @@ from assay.bench.systems import ORACLE, RANDOM, load_system
 from assay.config.load import from_dict, load, to_config
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
+from assay.rerank.cross_encoder import CrossEncoder
+from assay.rerank.pair_reader import hash_file
 
 Kind = Literal["pipeline", "random", "oracle", "raptor"]
 POOL = 50
 """Chunks that a selector reads, and what A@pool means: a context without a budget."""
 DEFAULT_RERANK = "late_interaction"
+RERANK_WEIGHT = 0.5
+"""Weight of a cross-encoder beside the scores that it reranks; chosen on the dev world."""
 RAPTOR = "raptor"
 SELECTORS: Mapping[str, Mapping[str, Any]] = {
     "coverage": {"use": "coverage", "pool": POOL},
@@ -215,10 +220,19 @@ def _is_rerank(step: Mapping[str, Any]) -> bool:
 
 
 def _rerank_step(rerank: str) -> dict[str, Any]:
-    """The step of a stage by name: "late_interaction" or "cross_encoder:<folder>"."""
-    name, _, folder = rerank.partition(":")
-    if name == "late_interaction":
+    """The step of a stage by name: "late_interaction", or "cross_encoder:<folder, or name of an installed one>".
+
+    The weights of a cross-encoder are pinned by their hash, so that the digest of a system covers them.
+    """
+    name, _, where = rerank.partition(":")
+    if name == "late_interaction" and not where:
         return {"use": name, "pool": POOL}
-    if name == "cross_encoder" and folder:
-        return {"use": name, "path": folder, "pool": POOL, "blend": "standard"}
-    raise ConfigError(f"there is no rerank stage {rerank!r}", 'name "late_interaction" or "cross_encoder:<folder>"')
+    if name == "cross_encoder" and where:
+        place = "path" if "/" in where else "model"
+        step = {"use": name, place: where, "pool": POOL, "blend": "standard", "weight": RERANK_WEIGHT, "cache": True}
+        encoder = CrossEncoder(where) if "/" in where else CrossEncoder(model=where)
+        file = Path(encoder.folder) / "model.onnx"
+        return {**step, "sha256": hash_file(file)} if file.is_file() else step
+    raise ConfigError(
+        f"there is no rerank stage {rerank!r}", 'name "late_interaction" or "cross_encoder:<folder or name>"'
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,7 +71,20 @@ def test_the_rerank_stage_is_chosen_by_name() -> None:
     assert hcr.config["legs"]["beam"]["rerank"] == "cross_encoder:/models/ce"
 
 
-@pytest.mark.parametrize("rerank", ["", "cross_encoder", "cross_encoder:", "bm25", "late"])
+def test_an_installed_cross_encoder_is_named_and_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    file = tmp_path / "models" / "ce" / "model.onnx"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"weights")
+    (flat,) = find_systems(["flat-strong"], rerank="cross_encoder:ce")
+    step = flat.config["step"][-1]
+    assert (step["model"], step["path"], step["cache"]) == ("ce", "", True)
+    assert step["sha256"] == hashlib.sha256(b"weights").hexdigest()
+    file.write_bytes(b"other weights")
+    assert find_systems(["flat-strong"], rerank="cross_encoder:ce")[0].digest != flat.digest
+
+
+@pytest.mark.parametrize("rerank", ["", "late_interaction:x", "cross_encoder", "cross_encoder:", "bm25", "late"])
 def test_an_unknown_rerank_stage_is_refused(rerank: str) -> None:
     with pytest.raises(ConfigError, match="no rerank stage"):
         find_systems(["flat-strong"], rerank=rerank)
