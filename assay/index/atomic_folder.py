@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.index.checksums import DamagedIndex, check_manifest, write_checksums
+from assay.index.checksums import FolderChecks, write_checksums
 
 
 @contextlib.contextmanager
@@ -36,21 +36,19 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True), "utf-8")
 
 
-def read_manifest(folder: Path, form: int, parts: frozenset[str]) -> dict[str, Any]:
-    """Return the manifest of a folder after checking its own checksum, and that every file is there with its length.
+def read_manifest(folder: Path, form: int, parts: frozenset[str]) -> tuple[dict[str, Any], FolderChecks]:
+    """Return the manifest of a folder, after checking that every file is there with its length, and its checksums.
 
     OSError or ValueError when it is missing, incomplete, of another format, or lacks one of `parts`.
     """
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    manifest = json.loads((folder / "manifest.json").read_bytes())
     if not isinstance(manifest, dict) or manifest.get("format") != form:
         raise ValueError(f"{folder} is not of format {form}")
     if not manifest.keys() >= parts | {"files"} or not isinstance(manifest["files"], dict):
         raise ValueError(f"the manifest of {folder} lacks a part")
-    for name, size in manifest["files"].items():
-        if (folder / name).stat().st_size != size:
-            raise DamagedIndex(f"the index is damaged: {folder.name}/{name} is not {size:,} bytes long")
-    check_manifest(folder, manifest)
-    return manifest
+    checks = FolderChecks(folder, manifest)
+    checks.verify_lengths()
+    return manifest, checks
 
 
 def _sync(folder: Path) -> None:

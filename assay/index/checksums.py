@@ -3,7 +3,8 @@
 CRC-32 finds every error of up to 32 consecutive bits and misses one in four billion of the others; zlib's, which comes
 with Python, reads 2 to 5 GB a second, a cryptographic digest a quarter of that. It guards against damage, not against
 somebody who writes a matching checksum. A file that is read as a whole is verified before it is read. A large file that
-is memory-mapped is verified block by block, each block when it is first used.
+is memory-mapped is verified block by block, each block when it is first used. A file that was verified since the
+machine started, and not written since, is not verified again (see `verified_files`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import StoreError
+from assay.index.verified_files import Identity, identify_all, read_verified, settled, write_verified
 from assay.types import Rows
 
 BLOCK = 4_096
 """Bytes of a block: a page of memory, so that verifying reads no page that would not be read anyway."""
 CHECKSUMS = "checksums"
 """The file with the checksums of all blocks, file after file, in the order of their names."""
+MANIFEST = "manifest.json"
 _READ = 1 << 20
 
 
@@ -54,11 +57,28 @@ class FolderChecks:
 
     def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
         self.folder = folder
+        self.damage: DamagedIndex | None = None
+        """What a check in the background found; the folder is not to be used any more."""
         self._sizes: dict[str, int] = manifest["files"]
         self._sums: dict[str, int] = manifest.get("crc32", {})
-        self._whole: set[str] = set()
+        self._identities = identify_all(folder, [*self._sizes, MANIFEST])
+        self._recorded = _match(read_verified(folder), self._identities) if self._sums else {}
+        self._whole: set[str] = set(self._recorded)
         self._blocks: dict[str, BlockChecks] = {}
         self._lock = threading.Lock()
+        if ("crc32" in manifest or "own_crc32" in manifest) and MANIFEST not in self._whole:
+            if manifest.get("own_crc32") != _crc_of_manifest(manifest):
+                raise DamagedIndex(f"the index is damaged: {folder.name}/{MANIFEST}")
+            self._whole.add(MANIFEST)
+            self.verify(CHECKSUMS)
+
+    def verify_lengths(self) -> None:
+        """FileNotFoundError or DamagedIndex for a file that is missing or has another length."""
+        for name, size in self._sizes.items():
+            if name not in self._identities:
+                raise FileNotFoundError(f"{self.folder}/{name}")
+            if self._identities[name][2] != size:
+                raise DamagedIndex(f"the index is damaged: {self.folder.name}/{name} is not {size:,} bytes long")
 
     @property
     def known(self) -> bool:
@@ -69,20 +89,56 @@ class FolderChecks:
         """Compare whole files with their checksums, each once; DamagedIndex for the first that differs."""
         for name in names:
             if name in self._sums and name not in self._whole:
-                if _crc_of_file(self.folder / name) != self._sums[name]:
-                    damage = next(iter(self._damage_of(name)), DamagedRange(self.folder / name, 0, self._sizes[name]))
-                    raise DamagedIndex(f"the index is damaged: {damage}")
-                self._whole.add(name)
+                self.read(name)
+
+    def read(self, name: str, pause: Callable[[], None] = lambda: None) -> None:
+        """Compare a whole file with its checksum, even if it was before; `pause` is called for each megabyte."""
+        if _crc_of_file(self.folder / name, pause) != self._sums[name]:
+            damage = next(iter(self._damage_of(name)), DamagedRange(self.folder / name, 0, self._sizes[name]))
+            raise DamagedIndex(f"the index is damaged: {damage}")
+        self._whole.add(name)
 
     def verify_all(self) -> None:
+        """Compare every file with its checksum, and record it."""
         self.verify(*self._sums)
+        self.save()
 
     def verify_below(self, subfolder: str) -> None:
         self.verify(*(name for name in self._sums if name.startswith(f"{subfolder}/")))
 
+    @property
+    def names(self) -> list[str]:
+        """The files that have a checksum."""
+        return list(self._sums)
+
+    def read_changed(self, pause: Callable[[], None]) -> None:
+        """Compare the files that were written, replaced or removed since they were opened."""
+        now = identify_all(self.folder, self._sums)
+        for name in self._sums:
+            if now.get(name) != self._identities.get(name):
+                self.read(name, pause)
+                self._identities[name] = now[name]
+
+    def complete(self, most: int) -> None:
+        """Verify what is not verified yet, if it is at most so many bytes, so that the next process need not."""
+        left = [name for name in settled(self._identities) if name in self._sums and name not in self._whole]
+        if sum(self._sizes[name] for name in left) <= most:
+            self.verify(*left)
+        self.save()
+
+    def save(self) -> None:
+        """Record what was verified, for other processes."""
+        if self._whole <= self._recorded.keys():
+            return
+        sound = settled({name: self._identities[name] for name in tuple(self._whole) if name in self._identities})
+        sound = _match(sound, identify_all(self.folder, sound))
+        if not sound.keys() <= self._recorded.keys():
+            self._recorded = {**self._recorded, **sound}
+            write_verified(self.folder, self._recorded)
+
     def blocks(self, name: str) -> BlockChecks | None:
-        """The checks of a file's blocks; None where there are no checksums."""
-        if name not in self._sums:
+        """The checks of a file's blocks; None where there are no checksums, or the whole file was verified."""
+        if name not in self._sums or name in self._whole:
             return None
         with self._lock:
             if name not in self._blocks:
@@ -178,12 +234,9 @@ def write_checksums(folder: Path, manifest: dict[str, Any]) -> None:
     manifest["own_crc32"] = _crc_of_manifest(manifest)
 
 
-def check_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """DamagedIndex for a manifest whose own checksum differs, or whose list of checksums is damaged."""
-    if "crc32" in manifest or "own_crc32" in manifest:
-        if manifest.get("own_crc32") != _crc_of_manifest(manifest):
-            raise DamagedIndex(f"the index is damaged: {folder.name}/manifest.json")
-        FolderChecks(folder, manifest).verify(CHECKSUMS)
+def _match(recorded: Mapping[str, Identity], now: Mapping[str, Identity]) -> dict[str, Identity]:
+    """The entries that are still true."""
+    return {name: identity for name, identity in recorded.items() if now.get(name) == identity}
 
 
 def _crc_of_manifest(manifest: dict[str, Any]) -> int:
@@ -191,11 +244,12 @@ def _crc_of_manifest(manifest: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, sort_keys=True).encode())
 
 
-def _crc_of_file(path: Path) -> int:
+def _crc_of_file(path: Path, pause: Callable[[], None] = lambda: None) -> int:
     total = 0
     with path.open("rb", buffering=0) as file:
         while part := file.read(_READ):
             total = zlib.crc32(part, total)
+            pause()
     return total
 
 

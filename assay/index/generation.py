@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from assay.index.atomic_folder import atomic_folder, read_manifest, write_manifest
-from assay.index.checksums import FolderChecks
 from assay.index.columns import FilterColumns
 from assay.index.columns_builder import ColumnsBuilder
 from assay.index.graph import GraphIndex
@@ -51,12 +50,11 @@ class Generation:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._in_use = SharedFileLock(folder / "manifest.json")  # parts are opened later, so the files must stay
-        self.manifest = read_manifest(folder, FORMAT, _MANIFEST)
+        self.manifest, self.checks = read_manifest(folder, FORMAT, _MANIFEST)
         self.version: int = self.manifest["version"]
         self.last_seq: int = self.manifest["last_seq"]
         self.size: int = self.manifest["chunks"]
         self.digest: str = self.manifest["digest"]
-        self.checks = FolderChecks(folder, self.manifest)
         self._graph: LazyIndex[GraphIndex] = LazyIndex(folder / "graph")
         self._tree: LazyIndex[TreeIndex] = LazyIndex(folder / "tree")
 

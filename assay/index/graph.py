@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index.atomic_folder import read_manifest
-from assay.index.checksums import FolderChecks
 from assay.index.mentions import THING
 from assay.index.strings import StringColumn
 from assay.index.words import memory_map
@@ -28,8 +27,8 @@ class GraphIndex:
     """A read-only graph. OSError or ValueError when it is missing, incomplete, or of another format."""
 
     def __init__(self, folder: Path) -> None:
-        manifest = read_manifest(folder, GRAPH_FORMAT, frozenset({"rows"}))
-        FolderChecks(folder, manifest).verify_all()
+        manifest, checks = read_manifest(folder, GRAPH_FORMAT, frozenset({"rows"}))
+        checks.verify_all()
         self.rows_total: int = manifest["rows"]
         self._keys = StringColumn(folder / "keys")
         self.size = len(self._keys)

@@ -68,8 +68,9 @@ class WordIndex:
 
     def _verify(self, start: int, end: int) -> None:
         """Verify a range of postings."""
-        if self._rows_checks is not None and self._counts_checks is not None:
+        if self._rows_checks is not None:
             self._rows_checks.verify_bytes(4 * start, 4 * end)
+        if self._counts_checks is not None:
             self._counts_checks.verify_bytes(2 * start, 2 * end)
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:

@@ -27,7 +27,8 @@ from assay.store.locks import lock_file
 SUFFIX = "-commits"
 MOST_CHECKED = 16_000_000
 """Bytes of the largest database that is compared with its checksum whenever it is opened: a few milliseconds."""
-_MOST_BYTES = 65_536
+_MOST_BYTES = 4_096
+"""Bytes from which the journal is written anew: every opening reads it."""
 ACCEPT = "restore a backup (assay restore BACKUP --store NEW), or go on with what is there: assay doctor --accept"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from assay.backend.contract import Check, ErasureReport, SummaryReport
 from assay.backend.local import derived, tree_summaries
 from assay.backend.local import forget as local_forget
+from assay.backend.local.background_checks import BackgroundChecks
 from assay.backend.local.generation_folders import PastIndexes, remove_unused, translate_index_errors
 from assay.backend.local.health import check_index_files, health, sweep
 from assay.backend.local.recovery import DamagedGenerations, recovering
@@ -70,6 +71,7 @@ class LocalBackend:
         self._past_indexes = PastIndexes(self)
         self._model_at_opening = store.settings["model"]
         self._damaged = DamagedGenerations(self)
+        self._background = BackgroundChecks()
         self._trouble: Reason | None = None
         self._reset_to(None)
 
@@ -103,6 +105,7 @@ class LocalBackend:
                 self._stamp = stamp
                 if self._generation is not None and self._generation.folder.parent == self.folder:
                     self._trouble = None  # rebuilt for good: only the first answer tells of it
+            self._background.watch(self._generation)
             return self._current
 
     def _open_generation(self, name: str | None) -> None:
@@ -125,6 +128,10 @@ class LocalBackend:
                 built = self._usable(self._build(force=self._generation is None))
                 if built is not None:
                     self._reset_to(built)
+
+    @property
+    def damage(self) -> DamagedIndex | None:
+        return None if self._generation is None else self._generation.checks.damage
 
     def recover(self, error: BaseException) -> bool:
         """Replace the current generation, if it is damaged."""
@@ -290,12 +297,9 @@ class LocalBackend:
 
         Only one process compacts at a time; a second one returns at once.
         """
-        if self.store.readonly:
-            return False
-        return self._build(progress, force) is not None
+        return not self.store.readonly and self._build(progress, force) is not None
 
     def _is_behind(self) -> bool:
-        """Whether rows were inserted or deleted since the current generation."""
         current = self._usable(self.store.setting("generation"))
         return current is None or current.version < self.store.version() or not current.checks.known
 
@@ -305,9 +309,7 @@ class LocalBackend:
             if not locked:
                 return None
             before = self.store.setting("generation")
-            remove_unused(
-                self.folder, [str(before)]
-            )  # what killed processes left, and what no process has open any more
+            remove_unused(self.folder, [str(before)])  # left by killed processes, or not open any more
             if not force and not self._is_behind():
                 return None
             version = self.store.version()
@@ -390,6 +392,7 @@ class LocalBackend:
 
     def close(self) -> None:
         self._damaged.close()
+        self._background.close()
         self._current = None
         self._reset_to(None)
         self._stamp = (-1, None)

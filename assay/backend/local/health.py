@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.backend.contract import Check, CheckState
 from assay.backend.shared.limits import COMPACT_FROM
-from assay.index.checksums import DamagedRange, FolderChecks, check_manifest
+from assay.index.checksums import DamagedRange, FolderChecks
 from assay.index.generation import Generation
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import try_lock_file
@@ -63,7 +63,6 @@ def find_index_damage(store: SqliteStore) -> tuple[list[DamagedRange], bool]:
     for path in (folder, folder / "graph", folder / "tree"):
         try:
             manifest = json.loads((path / "manifest.json").read_bytes())
-            check_manifest(path, manifest)
             checks = FolderChecks(path, manifest)
             damage += checks.find_damage()
             unchecked = unchecked or not checks.known

@@ -29,6 +29,9 @@ _T = TypeVar("_T")
 
 
 class _Recovers(Protocol):
+    @property
+    def damage(self) -> DamagedIndex | None: ...
+
     def recover(self, error: BaseException) -> bool: ...
 
 
@@ -40,6 +43,9 @@ def recovering(method: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenat
 
     @wraps(method)
     def wrapped(self: _S, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        found = self.damage
+        if found is not None:  # by a check in the background
+            self.recover(found)
         try:
             return method(self, *args, **kwargs)
         except BaseException as error:

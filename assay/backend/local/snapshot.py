@@ -32,6 +32,7 @@ from assay.backend.shared.tree_view import SnapshotTree
 from assay.engine.chunk_columns import NUMBERS, number_of
 from assay.engine.term_hits import TermHits
 from assay.errors import Reason
+from assay.index.checksums import DamagedIndex
 from assay.index.generation import Generation
 from assay.index.similarity import Bm25Similarity
 from assay.index.tail import Tail
@@ -88,6 +89,10 @@ class LocalSnapshot:
         self._start = generation.size if generation else 0
         self._parts: FilterCache[LocalSnapshot] = FilterCache()
         self._whole: tuple[LocalSnapshot, Filter] | None = None
+
+    @property
+    def damage(self) -> DamagedIndex | None:
+        return None if self._generation is None else self._generation.checks.damage
 
     def recover(self, error: BaseException) -> bool:
         """Replace the generation, if it is damaged, by one with the same rows."""

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index.atomic_folder import read_manifest
-from assay.index.checksums import FolderChecks
 from assay.index.tree.grid import to_grid
 from assay.index.tree.layout import Nodes, TreeLayout, TreeSettings
 from assay.index.tree.leaf_words import LeafWords
@@ -36,10 +35,11 @@ class TreeIndex:
         self.vocabulary = vocabulary
         """The word index of the same rows, by which terms have numbers."""
         self._numbers: Rows | None = None
-        self.manifest: dict[str, Any] = read_manifest(folder, TREE_FORMAT, _MANIFEST)
+        manifest, checks = read_manifest(folder, TREE_FORMAT, _MANIFEST)
+        self.manifest: dict[str, Any] = manifest
         if self.manifest["base"] != base or self.manifest["settings"] != settings.to_json():
             raise ValueError(f"{folder} is a tree of other rows or settings")
-        FolderChecks(folder, self.manifest).verify_all()
+        checks.verify_all()
         self.digest: str = self.manifest["digest"]
         self.settings = settings
         self.parent: Nodes = self._load("parent")
