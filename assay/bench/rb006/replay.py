@@ -41,6 +41,8 @@ def read_settings(receipt: Receipt) -> RunSettings:
         rerank=stored["rerank"],
         quick=stored["quick"],
         queries=stored["queries"],
+        lattice=stored["lattice"],
+        public=tuple(stored["public"]),
     )
     if settings.describe() != stored:
         raise ReceiptError(

@@ -53,13 +53,14 @@ def make_receipt(run: BenchmarkRun, note: str = "") -> Receipt:
             "slice": list(measured.slice),
         },
         "systems": [{**system.describe(), "about": system.about} for system in run.systems],
-        "not_run": list_not_run(),
+        "not_run": list_not_run(run.systems),
         "stages": [outcome.to_json() for outcome in run.stages],
         "values": dict(run.values),
         "verdicts": [verdict.to_json() for verdict in thresholds.judge(run.values)],
         "primaries": compare_primaries(measured),
         "by_scale": summarise_scales(measured),
         "crossover": find_crossover(measured),
+        "public": list(run.public),
         "scales": {str(scale): _describe_scale(run, at) for scale, at in sorted(measured.scales.items())},
     }
     return Receipt("rb006", _clean(canonical), _measure(run, note))
@@ -137,7 +138,20 @@ def _measure(run: BenchmarkRun, note: str) -> dict[str, Any]:
         "versions": dict(collect_versions()),
         "note": note,
         "median_ms": times,
+        "minutes": _count_minutes(run),
         "messages": _messages(run),
+    }
+
+
+def _count_minutes(run: BenchmarkRun) -> dict[str, float]:
+    """Minutes that the queries of all systems and of the detector took, by scale; interruptions do not count."""
+    return {
+        str(scale): round(
+            sum(record["ms"] for records in (*at.records.values(), at.detected) for record in records.values())
+            / 60_000.0,
+            1,
+        )
+        for scale, at in run.measured.scales.items()
     }
 
 

@@ -24,6 +24,7 @@ RB006_COMMANDS: Mapping[str, str] = {
     "judge": "assay.cli.bench.rb006_judge:judge",
     "real": "assay.cli.bench.rb006_real:real",
     "replay": "assay.cli.bench.rb006_run:replay",
+    "runs": "assay.cli.bench.rb006_run:runs",
     "sample": "assay.cli.bench.rb006:sample",
 }
 SCALES = {"10k": 10_000, "50k": 50_000, "200k": 200_000}

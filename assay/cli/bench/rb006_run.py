@@ -43,6 +43,18 @@ _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "wh
     metavar="NAME",
     help="The rerank stage of all systems that have one, or cross_encoder:FOLDER_OR_NAME.",
 )
+@click.option(
+    "--lattice",
+    default="",
+    metavar="URL#MODEL",
+    help="Measure LATTICE too, with this language model (key in $ASSAY_CHAT_KEY); queries and texts leave the machine.",
+)
+@click.option(
+    "--public",
+    default="",
+    metavar="SETS",
+    help="Also measure the flat baseline on scifact,nfcorpus from $ASSAY_DATA, beside published values.",
+)
 @click.option("--continue", "go_on", is_flag=True, help="Measure the stages after a kill too; the report marks them.")
 @click.option("--quick", is_flag=True, help="Tiny corpora and few queries, every code path; the numbers mean nothing.")
 @click.option(
@@ -63,6 +75,8 @@ def run(
     size: str,
     systems: str,
     rerank: str,
+    lattice: str,
+    public: str,
     go_on: bool,
     quick: bool,
     note: str,
@@ -98,8 +112,10 @@ def run(
         base=base,
         seed=seed,
         largest=QUICK_SCALES[list(SCALES).index(scale)] if quick else SCALES[scale],
-        systems=tuple(name.strip() for name in systems.split(",") if name.strip()),
+        systems=_split(systems),
         rerank=rerank,
+        lattice=lattice,
+        public=_split(public),
         quick=quick,
         queries=int(size),
     )
@@ -114,6 +130,10 @@ def run(
         return
     _show(done)
     click.echo(f"report: {files[1]}, receipt {receipt.digest[:16]}")
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def _show(done: BenchmarkRun) -> None:
@@ -160,3 +180,32 @@ def replay(receipt: Path, out: Path | None) -> None:
     for line in differences:
         click.echo(f"  {line}")
     raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[PATH]...")
+@json_option
+def runs(places: tuple[Path, ...], as_data: bool) -> None:
+    """List runs by their receipts, oldest first: date, world, verdicts, and what changed.
+
+    A PATH is a receipt or a folder with receipts (default: this one). The first run on a frozen suite at the declared
+    scale is the verdict of record; later ones are listed beside it.
+
+    \b
+    assay bench rb006 runs receipts/rb006
+    """
+    from assay.bench.rb006.run_list import list_runs
+    from assay.cli.terminal import format_json
+
+    found = list_runs(places or (Path(),))
+    if as_data:
+        click.echo(format_json([run.to_json() for run in found], indent=2))
+        return
+    if not found:
+        click.echo("no receipts of `assay bench rb006 run` here")
+    for run in found:
+        sizes = ", ".join(f"{scale:,}" for scale in run.scales)
+        click.echo(f"{run.clock[:16]}  {run.world}, {run.base}, {sizes} chunks, {run.rerank}: {run.standing}")
+        words = [f"{name} {click.style(word, fg=_COLOURS[word], bold=True)}" for name, word in run.verdicts.items()]
+        click.echo(f"  {'  '.join(words)}")
+        click.echo(f"  {run.note or 'no note'}  [{run.digest[:12]}] {run.path}")

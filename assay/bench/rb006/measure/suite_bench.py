@@ -13,17 +13,22 @@ import numpy as np
 from assay.bench.bounds import draw_random, rank_judged
 from assay.bench.metrics.budget import FORMULAS, ContextReading
 from assay.bench.metrics.context import BudgetContext, fit_budget, split_context
+from assay.bench.rb006.judge.chat_votes import ChatVotes, JudgeFailed
 from assay.bench.rb006.measure.routing_events import Groups, find_log, measure_routing
 from assay.bench.rb006.measures.curves import BUDGETS, GRID
 from assay.bench.rb006.subject import Subject, SuiteQuery
 from assay.bench.rb006.systems.catalogue import POOL, SELECTORS, BenchmarkSystem
+from assay.bench.rb006.systems.lattice import VERSION as LATTICE_VERSION
+from assay.bench.rb006.systems.lattice import walk_with_model
 from assay.bench.rb006.systems.leg_cache import LegCache
-from assay.bench.rb006.systems.raptor import append_passages, rank_passages
+from assay.bench.rb006.systems.packing_cache import PackingCache
+from assay.bench.rb006.systems.raptor import TreePassage, append_passages, rank_passages
 from assay.bench.snapshot_cache import CachingSnapshot
 from assay.bench.types import Evidence, Piece
 from assay.bench.workspace import Workspace
 from assay.config.registry import build_component
 from assay.config.resolve import with_budget
+from assay.embed.chat import open_chat
 from assay.engine.answer import Answer
 from assay.engine.context import PackCandidate, PackedContext, Packer
 from assay.engine.laws import check_context
@@ -61,7 +66,10 @@ class SuiteBench:
     subject: Subject
     workspace: Workspace
     legs: LegCache = field(default_factory=LegCache)
+    packings: PackingCache = field(default_factory=PackingCache)
     _pipelines: dict[str, Pipeline] = field(default_factory=dict)
+    _summaries: dict[int, TreePassage] = field(default_factory=dict)
+    _chats: dict[str, ChatVotes] = field(default_factory=dict)
 
     @cached_property
     def snapshot(self) -> CachingSnapshot:
@@ -89,6 +97,8 @@ class SuiteBench:
         """Ask one system one query. A failure is a record with its reason, and every measure is 0."""
         try:
             made = self.make_contexts(system, query)
+        except JudgeFailed:
+            raise  # the language model is gone: what was measured is kept, the rest is measured later
         except AssayError as error:
             return self._fail(system, query, f"{type(error).__name__}: {error.message}")
         record = {"query": query.id, "ranking": made.ranking, **self.read_contexts(query, made)}
@@ -107,11 +117,13 @@ class SuiteBench:
             pieces = rank_judged(self.subject.dataset, query.id, POOL).pieces
             return SystemContexts({budget: fit_budget(pieces, budget) for budget in budgets}, pieces)
         if system.kind == "raptor":
-            passages = rank_passages(self.query(query), self.snapshot, self.tree, POOL)
+            passages = rank_passages(self.query(query), self.snapshot, self.tree, POOL, self._summaries)
             pool = tuple(piece for passage in passages for piece in passage.pieces)
             return SystemContexts({budget: append_passages(passages, budget) for budget in budgets}, pool)
         if system.kind == "random":
             return self._pack_random(query, budgets)
+        if system.kind == "lattice":
+            return self._pack_lattice(system, query, budgets)
         pipeline = self._pipeline(system)
         answer = pipeline.run(self.query(query), self.snapshot, k=POOL)
         packer = pipeline_packer(system)
@@ -130,10 +142,25 @@ class SuiteBench:
 
     def _pack_random(self, query: SuiteQuery, budgets: Sequence[int]) -> SystemContexts:
         drawn = draw_random(self.subject.dataset, query.id, self.workspace, POOL, SEED)
-        rows = np.array([self.rows_of[name][0] for name in drawn.documents], np.int64)
+        rows = [self.rows_of[name][0] for name in drawn.documents]
+        return self._pack_rows(query, rows, drawn.scores, budgets)
+
+    def _pack_lattice(self, system: BenchmarkSystem, query: SuiteQuery, budgets: Sequence[int]) -> SystemContexts:
+        if system.chat not in self._chats:
+            self._chats[system.chat] = ChatVotes(open_chat(system.chat), LATTICE_VERSION)
+        graded = walk_with_model(self.query(query), self.snapshot, self.tree, self._chats[system.chat])[:POOL]
+        rows, scores = [one.row for one in graded], [one.relevance for one in graded]
+        made = self._pack_rows(query, rows, scores, budgets)
+        return replace(made, ranking=_digest_names(str(row) for row in rows))
+
+    def _pack_rows(
+        self, query: SuiteQuery, rows: Sequence[int], scores: Sequence[float], budgets: Sequence[int]
+    ) -> SystemContexts:
+        """Pack ranked rows with the selector that all systems share."""
+        chunks = self.snapshot.chunks(np.array(rows, np.int64))
         candidates = [
             PackCandidate(place, chunk, score)
-            for place, (chunk, score) in enumerate(zip(self.snapshot.chunks(rows), drawn.scores, strict=True), 1)
+            for place, (chunk, score) in enumerate(zip(chunks, scores, strict=True), 1)
         ]
         packer = build_component("packer", "coverage", {"pool": POOL}, "context")
         return self._pack(packer, self.query(query), candidates, self.snapshot, budgets)
@@ -147,12 +174,15 @@ class SuiteBench:
         budgets: Sequence[int],
     ) -> SystemContexts:
         chunks = {one.citation: one.chunk for one in candidates}
-        by_budget = {}
-        notes: dict[str, None] = {}
-        for budget, context in pack_budgets(packer, query, candidates, snapshot, budgets):
+        shared = snapshot is self.snapshot  # another one may read other chunks
+        known = self.packings.find(packer, query, candidates) if shared else {}
+        missing = [budget for budget in budgets if budget not in known]
+        for budget, context in pack_budgets(packer, query, candidates, snapshot, missing):
             check_context(context, candidates)
-            by_budget[budget] = split_context(context, chunks)
-            notes |= dict.fromkeys(f"context: {note.text}" for note in context.notes if note.kind == "degraded")
+            degraded = [f"context: {note.text}" for note in context.notes if note.kind == "degraded"]
+            known[budget] = split_context(context, chunks), tuple(degraded)
+        by_budget = {budget: known[budget][0] for budget in budgets}
+        notes = dict.fromkeys(note for budget in budgets for note in known[budget][1])
         pool = tuple(
             Piece(one.chunk.doc_id, one.chunk.text, one.chunk.tokens, format_header(one.chunk)) for one in candidates
         )
@@ -242,6 +272,8 @@ def pack_budgets(
     packer: Packer, query: Query, candidates: list[PackCandidate], snapshot: Snapshot, budgets: Sequence[int]
 ) -> Iterable[tuple[int, PackedContext]]:
     """The contexts of one pool for many budgets; the coverage packer cuts and scores the sentences once for all."""
+    if not budgets:
+        return
     if not isinstance(packer, Coverage) or not candidates:
         for budget in budgets:
             yield budget, with_budget(packer, budget).pack(query, candidates, snapshot)
@@ -257,4 +289,8 @@ def pack_budgets(
 
 def digest_ids(answer: Answer) -> str:
     """Sixteen hex digits that change when a chunk or the order does."""
-    return hashlib.sha256("\0".join(answer.chosen.ids.tolist()).encode()).hexdigest()[:16]
+    return _digest_names(answer.chosen.ids.tolist())
+
+
+def _digest_names(names: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]

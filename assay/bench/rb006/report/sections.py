@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.bench.rb006.report import charts
+from assay.bench.rb006.report.public_section import make_public_section
 from assay.bench.rb006.report.routing_sections import make_routing_sections, make_tree_section
 from assay.bench.rb006.report.section import ReportSection, number
 from assay.bench.report.tables import ReportTable
@@ -27,6 +28,7 @@ def make_sections(canonical: Mapping[str, Any]) -> list[ReportSection]:
             *make_routing_sections(at),
             _detection(canonical),
             _scales(canonical),
+            make_public_section(canonical),
             _primaries(canonical),
             _ablations(at),
             make_tree_section(canonical),

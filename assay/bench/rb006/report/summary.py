@@ -31,7 +31,9 @@ def describe_run(receipt: Receipt) -> list[str]:
     if note := receipt.measured.get("note"):
         lines.append(f"What changed: {note}")
     if clock := receipt.measured.get("clock"):
-        lines.append(f"Measured {clock}.")
+        minutes = receipt.measured.get("minutes", {})
+        spent = ", ".join(f"{value:g} minutes at {int(scale):,} chunks" for scale, value in minutes.items())
+        lines.append(f"Measured {clock}" + (f"; the queries of all systems took {spent}." if spent else "."))
     return lines
 
 

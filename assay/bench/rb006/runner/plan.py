@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.bench.rb006.public_sets import check_sets
 from assay.bench.rb006.systems import DEFAULT_RERANK, MAIN, BenchmarkSystem, find_systems
-from assay.bench.rb006.systems.catalogue import ABLATIONS
+from assay.bench.rb006.systems.catalogue import ABLATIONS, LATTICE
 from assay.bench.rb006.verdict.hypotheses import Thresholds, load_thresholds
 from assay.bench.rb006.world import STAGES as WORLD_STAGES
 from assay.bench.rb006.world import Base
@@ -25,7 +26,8 @@ QUICK_SLICE = 4
 class RunSettings:
     """What is measured. `largest` is the largest corpus; `scales` are the sizes of this run up to it.
 
-    A quick run has small corpora, few queries and every code path; its numbers mean nothing.
+    `lattice` is the address of a language model, `public` are test sets of the flat baseline. A quick run has small
+    corpora, few queries and every code path; its numbers mean nothing.
     """
 
     templates: str = "dev"
@@ -37,11 +39,14 @@ class RunSettings:
     quick: bool = False
     embedder: str = "auto"
     queries: int = 300
+    lattice: str = ""
+    public: tuple[str, ...] = ()
     thresholds: Thresholds = field(default_factory=load_thresholds)
 
     def __post_init__(self) -> None:
         if self.largest not in self._sizes:
             raise ConfigError(f"there is no scale of {self.largest} chunks", f"choose from {list(self._sizes)}")
+        check_sets(self.public)
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -65,7 +70,7 @@ class RunSettings:
         return QUICK_SLICE if self.quick else self.thresholds.declared.slice
 
     def find_systems(self) -> list[BenchmarkSystem]:
-        return find_systems(self.systems, race=self.thresholds.declared.race, rerank=self.rerank)
+        return find_systems(self.systems, race=self.thresholds.declared.race, rerank=self.rerank, lattice=self.lattice)
 
     def describe(self) -> dict[str, Any]:
         """What decides the numbers, for receipts and for resuming."""
@@ -80,6 +85,8 @@ class RunSettings:
             "queries": self.queries,
             "thresholds": self.thresholds.digest,
             "race": self.thresholds.declared.race,
+            "lattice": self.lattice,
+            "public": list(self.public),
         }
 
 
@@ -113,7 +120,7 @@ def list_stages(settings: RunSettings) -> list[RunStage]:
     def pick(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name in chosen)
 
-    curves = pick((*BASELINES, "race", "hcr"))
+    curves = pick((*BASELINES, LATTICE, "race", "hcr"))
     paths = pick(("beam-only", "collapsed-only"))
     extra = tuple(name for name in chosen if name in ABLATIONS or name.startswith("race-seed-"))
     extra = tuple(name for name in extra if name != "xlink-off")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from assay.bench.rb006.diagnostics.measurements import FLAT, Measurements, ScaleMeasurements, choose_slice
 from assay.bench.rb006.diagnostics.tree_quality import measure_tree
 from assay.bench.rb006.diagnostics.values import Values, compute_values
+from assay.bench.rb006.public_sets import measure_public
 from assay.bench.rb006.runner.measuring import ScaleRecords, measure_detector, measure_systems
 from assay.bench.rb006.runner.plan import RunSettings, RunStage, list_stages
 from assay.bench.rb006.runner.worlds import BenchPool, BuiltWorlds, build_worlds, open_benches
@@ -53,6 +54,8 @@ class BenchmarkRun:
     values: Values
     stages: tuple[StageOutcome, ...]
     indexes: Mapping[int, Mapping[str, Any]]
+    public: Sequence[Mapping[str, Any]] = ()
+    """The flat baseline on public sets."""
 
     @property
     def stopped(self) -> bool:
@@ -134,6 +137,14 @@ class _Runner:
             killed = killed or bool(held)
         measured = self._collect()
         values = compute_values(measured, self.settings.thresholds.declared)
+        index = None if self.cache is None else self.cache / "index"
+        public = measure_public(
+            self.settings.public,
+            self.out / "public",
+            rerank=self.settings.rerank,
+            progress=self.progress,
+            cache=index,
+        )
         return BenchmarkRun(
             self.settings,
             self.worlds,
@@ -142,6 +153,7 @@ class _Runner:
             values,
             tuple(outcomes),
             self._indexes,
+            public,
         )
 
     def _measure(self, scale: int, names: Sequence[str], slice_only: bool, detect: bool) -> None:

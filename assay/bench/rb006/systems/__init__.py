@@ -2,6 +2,8 @@
 
 catalogue   every system by name: baselines, arms of the race, ablations, and what is listed but not run
 leg_cache   one search of a leg serves every system that makes it
+packing_cache   one context serves every system whose pool is the same
+lattice     a language model walks down the tree
 raptor      a RAPTOR-style collapsed tree: cosine over all nodes, appended until the budget
 """
 

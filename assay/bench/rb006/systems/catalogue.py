@@ -9,24 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from assay.bench.receipt import compute_digest
 from assay.bench.systems import ORACLE, RANDOM, load_system
 from assay.config.load import from_dict, load, to_config
+from assay.embed.chat import open_chat
 from assay.engine.pipeline import Pipeline
 from assay.errors import ConfigError, nearest
 from assay.rerank.cross_encoder import CrossEncoder
 from assay.rerank.pair_reader import hash_file
 
-Kind = Literal["pipeline", "random", "oracle", "raptor"]
+Kind = Literal["pipeline", "random", "oracle", "raptor", "lattice"]
 POOL = 50
 """Chunks that a selector reads, and what A@pool means: a context without a budget."""
 DEFAULT_RERANK = "late_interaction"
-RERANK_WEIGHT = 0.5
+RERANK_WEIGHT = 1.0
 """Weight of a cross-encoder beside the scores that it reranks; chosen on the dev world."""
 RAPTOR = "raptor"
+LATTICE: Final = "lattice"
 SELECTORS: Mapping[str, Mapping[str, Any]] = {
     "coverage": {"use": "coverage", "pool": POOL},
     "naive": {"use": "naive", "pool": POOL},
@@ -45,6 +48,7 @@ class BenchmarkSystem:
     config    of its pipeline, rerank stage and packer included; empty for one that is no pipeline
     tree      settings of the tree that differ from the defaults; a system with some needs an index of its own
     measures  "grid" to measure A at every budget of the parity grid, too
+    chat      the language model of LATTICE: https://host/v1#model
     """
 
     name: str
@@ -53,17 +57,19 @@ class BenchmarkSystem:
     config: Mapping[str, Any] = field(default_factory=dict, repr=False)
     tree: Mapping[str, Any] = field(default_factory=dict)
     measures: frozenset[str] = frozenset()
+    chat: str = ""
 
-    @property
+    @cached_property
     def pipeline(self) -> Pipeline | None:
         return from_dict(dict(self.config)) if self.config else None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Identifies what is measured, not the name."""
         pipeline = self.pipeline
         behaviour = pipeline.digest if pipeline is not None else self.kind
-        return compute_digest([behaviour, dict(self.tree), sorted(self.measures)])
+        asked = [self.chat] if self.chat else []
+        return compute_digest([behaviour, dict(self.tree), sorted(self.measures), *asked])
 
     def describe(self) -> dict[str, Any]:
         """As a receipt describes it."""
@@ -99,6 +105,7 @@ _ABOUT: Mapping[str, str] = {
     "collapsed-only": "chunks and summaries in one ranking alone",
     "race": "the walk or the ranking, by confidence: the arm that is gated",
     "hcr": "the race as the specification says: prefilter 3, rerank, top 2",
+    LATTICE: "a language model grades the children of every node that is opened, best path first",
 }
 ABLATIONS: Mapping[str, str] = {
     "select-naive": "chunks in their order instead of the coverage selector",
@@ -117,31 +124,36 @@ ABLATIONS: Mapping[str, str] = {
 }
 SEEDS = (1, 2, 3, 4, 5)
 NOT_RUN: Mapping[str, str] = {
-    "lattice": "LATTICE asks a language model at every step down the tree, and no endpoint is configured"
+    LATTICE: "LATTICE asks a language model at every step down the tree, and no endpoint is configured (--lattice)"
 }
 
 
 def find_systems(
-    names: Sequence[str] = MAIN, *, race: str = "hcr-margin", rerank: str = DEFAULT_RERANK
+    names: Sequence[str] = MAIN, *, race: str = "hcr-margin", rerank: str = DEFAULT_RERANK, lattice: str = ""
 ) -> list[BenchmarkSystem]:
     """Make systems by name, each once, in the order given. `race` is the preset of the gated arm, `rerank` the stage.
 
-    "main", "ablations" and "seeds" stand for their systems.
+    "main", "ablations" and "seeds" stand for their systems. With `lattice`, the address of a language model, LATTICE
+    is one of them.
     """
     groups = {"main": MAIN, "ablations": tuple(ABLATIONS), "seeds": tuple(f"race-seed-{seed}" for seed in SEEDS)}
-    wanted = dict.fromkeys(one for name in names for one in groups.get(name, (name,)))
+    added = (LATTICE,) if lattice else ()
+    wanted = dict.fromkeys(one for name in (*names, *added) for one in groups.get(name, (name,)))
     known = [*groups, *MAIN, *ABLATIONS, *groups["seeds"]]
     for name in wanted:
-        if name in NOT_RUN:
+        if name == LATTICE and lattice:
+            open_chat(lattice)  # refuses an address that is none
+        elif name in NOT_RUN:
             raise ConfigError(f"{name} cannot be run: {NOT_RUN[name]}", f"choose from {', '.join(MAIN)}")
-        if name not in known:
+        elif name not in known:
             raise ConfigError(f"RB-006 has no system {name!r}", nearest(name, known))
-    return [_make(name, race, rerank) for name in wanted]
+    asked = BenchmarkSystem(LATTICE, _ABOUT[LATTICE], LATTICE, chat=lattice)
+    return [asked if name == LATTICE else _make(name, race, rerank) for name in wanted]
 
 
-def list_not_run() -> dict[str, str]:
+def list_not_run(systems: Sequence[BenchmarkSystem] = ()) -> dict[str, str]:
     """The systems that a report lists without numbers, with the reason."""
-    return dict(NOT_RUN)
+    return {name: why for name, why in NOT_RUN.items() if name not in {system.name for system in systems}}
 
 
 def _make(name: str, race: str, rerank: str) -> BenchmarkSystem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -27,8 +28,13 @@ class TreePassage:
     is_summary: bool
 
 
-def rank_passages(query: Query, snapshot: Snapshot, tree: TreeView, most: int) -> list[TreePassage]:
-    """The best `most` chunks and summaries by cosine with the query; ties go to summaries, then to the smaller row."""
+def rank_passages(
+    query: Query, snapshot: Snapshot, tree: TreeView, most: int, summaries: dict[int, TreePassage]
+) -> list[TreePassage]:
+    """The best `most` chunks and summaries by cosine with the query; ties go to summaries, then to the smaller row.
+
+    `summaries` holds those that were read before, by node.
+    """
     if query.vector is None:
         return []
     near = snapshot.nearest(query, most)
@@ -40,9 +46,10 @@ def rank_passages(query: Query, snapshot: Snapshot, tree: TreeView, most: int) -
     ranked += [(-float(score), 1, int(row)) for score, row in zip(scores, near.rows, strict=True)]
     ranked.sort()
     passages = (
-        _read_summary(tree, snapshot, place) if kind == 0 else _read_chunk(snapshot, place) for _, kind, place in ranked
+        _find_summary(tree, snapshot, place, summaries) if kind == 0 else _read_chunk(snapshot, place)
+        for _, kind, place in ranked
     )
-    return [passage for passage in passages if passage.pieces][:most]
+    return list(islice((passage for passage in passages if passage.pieces), most))
 
 
 def append_passages(passages: Sequence[TreePassage], budget: int) -> tuple[Piece, ...]:
@@ -62,6 +69,12 @@ def _read_chunk(snapshot: Snapshot, row: int) -> TreePassage:
     header = format_header(chunk)
     tokens = count_tokens(f"{header}\n{chunk.text}\n\n")
     return TreePassage((Piece(chunk.doc_id, chunk.text, tokens, header),), tokens, False)
+
+
+def _find_summary(tree: TreeView, snapshot: Snapshot, node: int, known: dict[int, TreePassage]) -> TreePassage:
+    if node not in known:
+        known[node] = _read_summary(tree, snapshot, node)
+    return known[node]
 
 
 def _read_summary(tree: TreeView, snapshot: Snapshot, node: int) -> TreePassage:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ from assay.bench.rb006.subject import Subject, SuiteQuery
 from assay.bench.rb006.systems import find_systems
 from assay.bench.types import Dataset, Evidence, Piece, Topic
 from assay.bench.workspace import IndexSettings, prepare
-from assay.embed.chat import ChatModel
+from tests.bench.rb006.loopback_chat import Answer, LoopbackChat
 
 FACTS = {
     f"q{n}": (f"Who signs for {place}?", f"The signature of {person} is needed in {place}.", person)
@@ -26,40 +23,6 @@ FACTS = {
         [("Berlin", "Anna Reis"), ("Madrid", "Tom Okoye"), ("Lima", "Ida Sund"), ("Oslo", "Raj Patel")]
     )
 }
-Answer = Callable[[str], str | int]
-
-
-class LoopbackChat:
-    """A chat server whose answer is a function of the prompt; a number is an HTTP status."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer, self.prompts = answer, []
-        owner = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                assert body["temperature"] == 0
-                prompt = body["messages"][0]["content"]
-                owner.prompts.append(prompt)
-                said = owner.answer(prompt)
-                status = said if isinstance(said, int) else 200
-                content = {"choices": [{"message": {"content": said}}]}
-                data = json.dumps(content if status == 200 else {"error": "no"}).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: Any) -> None:
-                """Quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def chat(self) -> ChatModel:
-        return ChatModel(f"http://127.0.0.1:{self.server.server_port}/v1", "judge", retries=0, backoff=0.0)
 
 
 @pytest.fixture

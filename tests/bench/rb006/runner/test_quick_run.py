@@ -180,6 +180,9 @@ def test_the_receipt_is_the_same_again_and_the_report_is_made_from_it(done: Benc
         assert title in html
         assert title in markdown or title == "Answers by token budget"
     assert "lattice" in markdown
+    assert set(receipt.measured["minutes"]) == {"500", "1000"}
+    assert all(minutes > 0 for minutes in receipt.measured["minutes"].values())
+    assert "The flat baseline on public sets" not in markdown, "nobody asked for it"
 
 
 @needs_model
