@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from assay.errors import StoreError
 from assay.index.verified_files import Identity, identify_all, read_verified, settled, write_verified
 from assay.types import Rows
+from assay.util.file_checksum import READ, crc_of_file
 
 BLOCK = 4_096
 """Bytes of a block: a page of memory, so that verifying reads no page that would not be read anyway."""
 CHECKSUMS = "checksums"
 """The file with the checksums of all blocks, file after file, in the order of their names."""
 MANIFEST = "manifest.json"
-_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class FolderChecks:
 
     def read(self, name: str, pause: Callable[[], None] = lambda: None) -> None:
         """Compare a whole file with its checksum, even if it was before; `pause` is called for each megabyte."""
-        if _crc_of_file(self.folder / name, pause) != self._sums[name]:
+        if crc_of_file(self.folder / name, pause) != self._sums[name]:
             damage = next(iter(self._damage_of(name)), DamagedRange(self.folder / name, 0, self._sizes[name]))
             raise DamagedIndex(f"the index is damaged: {damage}")
         self._whole.add(name)
@@ -152,7 +152,7 @@ class FolderChecks:
             try:
                 if path.stat().st_size != size:
                     yield DamagedRange(path, min(path.stat().st_size, size), max(path.stat().st_size, size))
-                elif name in self._sums and _crc_of_file(path) != self._sums[name]:
+                elif name in self._sums and crc_of_file(path) != self._sums[name]:
                     yield from self._damage_of(name)
             except OSError:
                 yield DamagedRange(path, 0, size)
@@ -160,7 +160,7 @@ class FolderChecks:
     def _damage_of(self, name: str) -> Iterator[DamagedRange]:
         """The damaged ranges of one file; the whole file if the checksums of its blocks are damaged too."""
         path, size = self.folder / name, self._sizes[name]
-        if name == CHECKSUMS or _crc_of_file(self.folder / CHECKSUMS) != self._sums[CHECKSUMS]:
+        if name == CHECKSUMS or crc_of_file(self.folder / CHECKSUMS) != self._sums[CHECKSUMS]:
             yield DamagedRange(path, 0, size)
             return
         wrong = np.flatnonzero(_crc_of_blocks(path) != self._block_sums(name))
@@ -230,7 +230,7 @@ def write_checksums(folder: Path, manifest: dict[str, Any]) -> None:
         for name in names:
             _crc_of_blocks(folder / name).tofile(file)
     manifest["files"] = {name: (folder / name).stat().st_size for name in sorted([*names, CHECKSUMS])}
-    manifest["crc32"] = {name: _crc_of_file(folder / name) for name in manifest["files"]}
+    manifest["crc32"] = {name: crc_of_file(folder / name) for name in manifest["files"]}
     manifest["own_crc32"] = _crc_of_manifest(manifest)
 
 
@@ -244,19 +244,10 @@ def _crc_of_manifest(manifest: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(content, sort_keys=True).encode())
 
 
-def _crc_of_file(path: Path, pause: Callable[[], None] = lambda: None) -> int:
-    total = 0
-    with path.open("rb", buffering=0) as file:
-        while part := file.read(_READ):
-            total = zlib.crc32(part, total)
-            pause()
-    return total
-
-
 def _crc_of_blocks(path: Path) -> NDArray[np.uint32]:
     sums: list[int] = []
     with path.open("rb", buffering=0) as file:
-        while part := file.read(_READ):
+        while part := file.read(READ):
             view = memoryview(part)
             sums += [zlib.crc32(view[start : start + BLOCK]) for start in range(0, len(part), BLOCK)]
     return np.array(sums, np.uint32)

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from assay.errors import StoreError
 from assay.store.locks import lock_file
+from assay.util.file_checksum import crc_of_file
 
 SUFFIX = "-commits"
 MOST_CHECKED = 16_000_000
@@ -70,7 +71,7 @@ class CommitJournal:
     def _compare(self, closed: _Entry) -> None:
         if self._database.stat().st_size != closed.size:
             raise StoreError(f"{self._database} is damaged: it had {closed.size:,} bytes when it was closed", ACCEPT)
-        if closed.size <= MOST_CHECKED and _crc_of(self._database) != closed.crc:
+        if closed.size <= MOST_CHECKED and crc_of_file(self._database) != closed.crc:
             raise StoreError(f"{self._database} is damaged: it was changed since it was closed", ACCEPT)
 
     def add_commit(self, version: int) -> None:
@@ -83,7 +84,7 @@ class CommitJournal:
         with contextlib.suppress(OSError):
             if not self._readonly and not self._has_log():
                 size = self._database.stat().st_size
-                crc = _crc_of(self._database) if size <= MOST_CHECKED else 0
+                crc = crc_of_file(self._database) if size <= MOST_CHECKED else 0
                 self._append(_Entry("c", self._version, size, crc))
 
     def accept(self, version: int) -> None:
@@ -142,11 +143,3 @@ class CommitJournal:
 def _spell(entry: _Entry) -> str:
     closed = f" {entry.size} {entry.crc}" if entry.kind == "c" else ""
     return f"{entry.kind} {entry.version}{closed}"
-
-
-def _crc_of(path: Path) -> int:
-    total = 0
-    with path.open("rb", buffering=0) as file:
-        while part := file.read(1 << 20):
-            total = zlib.crc32(part, total)
-    return total

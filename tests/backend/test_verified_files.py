@@ -53,13 +53,13 @@ def flip_in_place(path: Path) -> None:
 
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
-    original = checksums._crc_of_file
+    original = checksums.crc_of_file
 
     def spy(path, *rest):
         read.append(path.name)
         return original(path, *rest)
 
-    monkeypatch.setattr(checksums, "_crc_of_file", spy)
+    monkeypatch.setattr(checksums, "crc_of_file", spy)
     return read
 
 

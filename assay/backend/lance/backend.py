@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +14,13 @@ import numpy as np
 
 from assay.backend.contract import Check, ErasureReport
 from assay.backend.lance.cache import PostingsCache, VectorCache
+from assay.backend.lance.file_ledger import FileLedger
 from assay.backend.lance.snapshot import LanceSnapshot, LanceView
 from assay.backend.lance.store import LanceStore
 from assay.backend.lance.tables import translate_lance_errors
 from assay.backend.shared.postings_snapshot import RowCache
 from assay.errors import StoreError
+from assay.store.locks import lock_file
 from assay.store.validation import check_unit_vector, check_version, model_changed_error
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Progress, Vector
@@ -219,6 +222,7 @@ class LanceBackend:
             with translate_lance_errors(store.folder):
                 for name in store.tables.names():
                     store.tables[name].optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
+            store.tables.files.add_new()
         store.reload()
         self._clear_caches()
 
@@ -247,6 +251,14 @@ class LanceFactory:
 
     def open(self, address: str) -> LanceBackend:
         return LanceBackend(LanceStore.open(_parse_folder(address)))
+
+    def accept(self, address: str) -> int:
+        """Implements `contract.AcceptingFactory`: list the files as they are now."""
+        folder = _parse_folder(address)
+        with lock_file(folder / ".writing"):
+            FileLedger(folder).accept()
+        with contextlib.closing(LanceStore.open(folder)) as store:
+            return store.version()
 
 
 def _parse_folder(address: str) -> Path:

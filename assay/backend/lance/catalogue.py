@@ -49,6 +49,7 @@ class Catalogue:
         known = int(self._tables["version"].version)
         if known == self._seen:
             return
+        self._tables.verify()
         table = self._tables.read("version", ("number", "note", "last_seq"))
         versions = sorted(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
         if not versions:

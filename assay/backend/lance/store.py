@@ -56,12 +56,13 @@ class LanceStore(LanceStaging):
         self.known = Catalogue(self.tables)
         self._lock = threading.RLock()
         self._writer = 0
-        missing = sorted(set(NAMES) - set(self.tables.names()))
+        missing = sorted({*NAMES} - {*self.tables.names()})
         if missing:
             raise StoreError(
                 f"{folder} is not an Assay store of Lance tables: it has no table {missing[0]!r}",
                 "give another address; tables of others can be brought in with: assay memory import",
             )
+        self.tables.verify()  # before Lance reads anything
         self.refresh()
         if not self.known.entries["setting"].keys() >= SETTINGS:
             raise StoreError(f"{folder} does not say how it was made", "restore the folder from a copy")
@@ -92,6 +93,7 @@ class LanceStore(LanceStaging):
                 first = {"number": [0], "note": ["made"], "last_seq": [0], "rows": [0], "deaths": [0]}
                 pa = import_arrow()
                 tables._db.create_table("version", pa.table(first, schema=schemas()["version"]))
+                tables.files.add_new()
         return LanceStore(folder, readonly=False)
 
     @staticmethod
@@ -108,9 +110,7 @@ class LanceStore(LanceStaging):
     def place(self) -> Path | None:
         return self.folder
 
-    @property
-    def scratch(self) -> Path | None:
-        return None
+    scratch: Path | None = None
 
     def close(self) -> None:
         self.tables.close()
@@ -224,14 +224,11 @@ class LanceStore(LanceStaging):
         live = list(known.live_positions())
         alive = {known.seqs[place] for place in live}
         metas = self.tables.read("chunk", ("seq", "meta"))
-        languages = Counter(
-            str(json.loads(meta).get("lang") or "")
-            for seq, meta in zip(metas["seq"].to_pylist(), metas["meta"].to_pylist(), strict=True)
-            if seq in alive
-        )
+        pairs = zip(metas["seq"].to_pylist(), metas["meta"].to_pylist(), strict=True)
+        languages = Counter(str(json.loads(meta).get("lang") or "") for seq, meta in pairs if seq in alive)
         most = dict(sorted(languages.items(), key=lambda pair: (-pair[1], pair[0])))
-        documents = len({known.docs[place] for place in live})
-        return StoreCounts(len(live), documents, sum(known.tokens[p] for p in live), len(known.seqs) - len(live), most)
+        documents, tokens = len({known.docs[place] for place in live}), sum(known.tokens[place] for place in live)
+        return StoreCounts(len(live), documents, tokens, len(known.seqs) - len(live), most)
 
     def origin_extents(self, prefix: str) -> Iterator[OriginExtent]:
         known = self.refresh()
@@ -283,6 +280,8 @@ class LanceStore(LanceStaging):
         """Check the tables and the number of rows; `deep` checks every chunk against its digest."""
         try:
             known = self.refresh()
+            if deep and (damaged := self.tables.files.find_damage()):
+                return f"{len(damaged)} files are damaged: {'; '.join(damaged[:20])}"
             lost = len(known.seqs) - self.tables.count("chunk")
             if lost > 0:
                 return f"{lost} chunks are lost"
@@ -315,6 +314,7 @@ class LanceStore(LanceStaging):
             writer = LanceWriter(known, self.settings["dim"], self._analyse)
             yield writer
             self._commit(writer, note)
+            self.tables.files.add_new()  # before the caller hears of the commit
             self.settings.update(writer.settings)
 
     @contextlib.contextmanager

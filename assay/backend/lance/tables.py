@@ -15,7 +15,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from assay.backend.lance.file_ledger import FileLedger
 from assay.errors import AssayError, MissingExtra, StoreError
+from assay.store.commit_journal import ACCEPT
 
 FORMAT = 1
 NAMES = ("chunk", "death", "fact", "version")
@@ -58,6 +60,7 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._open: dict[str, Any] = {}
+        self.files = FileLedger(folder)
         with translate_lance_errors(folder):
             self._db = connect(folder)
 
@@ -79,7 +82,25 @@ class Tables:
     def drop(self, name: str) -> None:
         self._open.pop(name, None)
         with translate_lance_errors(self.folder):
+            self.files.drop(name)
             self._db.drop_table(name, ignore_missing=True)
+
+    def verify(self) -> None:
+        """StoreError when a file is not what was written, or Lance opens an older version of a table than was."""
+        with translate_lance_errors(self.folder):
+            self.files.verify()
+            if self._find_lost_commits():
+                self.files.verify()  # another process may have dropped a table since
+                lost = self._find_lost_commits()
+                if lost:
+                    raise StoreError(f"{self.folder} has lost commits: {lost}", ACCEPT)
+
+    def _find_lost_commits(self) -> str:
+        for name, newest in self.files.newest_versions().items():
+            found = int(self[name].version) if (self.folder / f"{name}.lance").is_dir() else 0
+            if found < newest:
+                return f"the table {name!r} is at version {found}, and {newest} was written"
+        return ""
 
     def names(self) -> list[str]:
         with translate_lance_errors(self.folder):
@@ -104,6 +125,7 @@ class Tables:
             return int(self[name].count_rows())
 
     def close(self) -> None:
+        self.files.save()
         self._open.clear()
 
 
