@@ -29,7 +29,7 @@ from assay.embed.token_codes import unpack_codes
 from assay.engine.pipeline import read_candidates
 from assay.rerank.late_interaction import open_token_cache
 from assay.select.context.candidates import SentencePool, make_pool
-from assay.select.context.coverage import Coverage, standardise
+from assay.select.context.coverage import Coverage, SentenceScores, standardise
 from assay.select.context.slots import QuerySlots
 from assay.text.wordpiece import count_pieces
 from assay.types import Floats, Progress, Query
@@ -70,7 +70,7 @@ def measure_dataset(dataset: Dataset, workspace: Workspace, progress: Progress) 
         groups = len({passage.group for passage in dataset.evidence[topic]})
         for signal, scores in compute_signals(query, pool, slots).items():
             for budget in BUDGETS:
-                context = Coverage(tokens=budget).choose(candidates, pool, slots, scores)
+                context = Coverage(tokens=budget).choose(candidates, pool, slots, SentenceScores(scores))
                 inside = BudgetContext(split_context(context, chunks)).groups(dataset.evidence[topic])
                 row = totals.setdefault(signal, {f"A@{size}tok": 0.0 for size in BUDGETS})
                 row[f"A@{budget}tok"] += (len(inside) == groups) / len(topics)
@@ -79,7 +79,7 @@ def measure_dataset(dataset: Dataset, workspace: Workspace, progress: Progress) 
 
 
 def compute_signals(query: Query, pool: SentencePool, slots: QuerySlots) -> Mapping[str, Floats]:
-    embedding, _ = Coverage().score_sentences(query, pool, slots)
+    embedding = Coverage().score_sentences(query, pool, slots)[0].values
     max_sim, pooled = compare_tokens(query, pool)
     starts = np.array([places.start for places in pool.ranges if len(places)])
     before = np.concatenate([[0.0], embedding[:-1]])

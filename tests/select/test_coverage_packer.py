@@ -16,7 +16,16 @@ from assay.testing.memory_snapshot import MemorySnapshot
 from assay.text.query.parse import parse_query
 from assay.types import Query
 
-PLAIN = {"scorer": "none", "words": 0.0, "sentence": 0.0, "terms": 0.0, "names": 0.0, "facets": 0.0, "hops": 0.0}
+PLAIN = {
+    "scorer": "none",
+    "words": 0.0,
+    "sentence": 0.0,
+    "terms": 0.0,
+    "names": 0.0,
+    "facets": 0.0,
+    "hops": 0.0,
+    "paths": 0.0,
+}
 
 
 def pack(query, chunks, tokens=400, scores=None, **settings):
@@ -162,7 +171,7 @@ def test_bad_settings(settings):
 @pytest.mark.skipif(find_model("minilm") is None, reason="the embedding model is not installed (assay model install)")
 def test_the_model_finds_what_words_do_not():
     texts = ["The automobile must be refuelled.", "A cat sleeps on the roof."]
-    scores = SENTENCE_SCORERS["embedding"]("put petrol into the car", texts, "minilm")
+    scores = SENTENCE_SCORERS["embedding"](["put petrol into the car"], texts, "minilm")[0]
     assert scores[0] > scores[1] + 0.2
     assert np.abs(scores).max() <= 1.0 + 1e-6
     candidates, snapshot = make_case(texts[1], texts[0])
@@ -176,8 +185,8 @@ def test_of_many_sentences_the_most_promising_are_scored(monkeypatch):
     candidates, snapshot = make_case("Cats sleep.", "Rotate the key.", "Keys are rotated.", "Dogs bark.")
     pool = make_pool(make_candidates([one.chunk for one in candidates], [0.5] * 4))
     query = Query("rotate the key")
-    scores, _ = Coverage().score_sentences(query, pool, QuerySlots(query, pool, snapshot))
+    scores = Coverage().score_sentences(query, pool, QuerySlots(query, pool, snapshot))[0].values
     texts = [sentence.text for sentence in pool.sentences]
-    every = SENTENCE_SCORERS["embedding"](query.text, texts, "minilm")
+    every = SENTENCE_SCORERS["embedding"]([query.text], texts, "minilm")[0]
     assert scores[1:3].tolist() == every[1:3].tolist()
     assert scores[0] == scores[3] == every[1:3].min()

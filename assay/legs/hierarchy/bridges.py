@@ -18,9 +18,10 @@ from assay.engine.checks import check_whole
 from assay.errors import ConfigError
 from assay.index.vectors import exact_scores
 from assay.legs.hierarchy.node_scores import contains
-from assay.legs.hierarchy.query_entities import QueryEntities, find_compounds
+from assay.legs.hierarchy.query_entities import QueryEntities
 from assay.legs.hierarchy.row_scores import find_bm25
 from assay.protocols import EntityPostings, Snapshot
+from assay.text.names import find_compounds
 from assay.types import Floats, Query, Rows
 from assay.where import Mask
 

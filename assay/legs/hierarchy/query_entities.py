@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.protocols import EntityPostings, EntitySnapshot, Snapshot, TreeView
+from assay.text.names import find_compounds
 from assay.types import Floats, Query, Rows
 
 MOST_ROWS, LEAST_MOST, SHARE = 4_000, 16, 0.02
 """A compound word in more rows than min(4,000, max(16, 2 % of all)) names nothing, as in the graph."""
-_COMPOUND = re.compile(r"\b\w+(?:-\w+)+\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,9 +76,3 @@ def _look_up(query: Query, size: int, links: EntityPostings) -> QueryEntities:
     shared_rows, places = np.unique(rows, return_inverse=True)
     shares = np.minimum(np.bincount(places, weights[owners], minlength=len(shared_rows)), 1.0)
     return QueryEntities(tuple(names), shared_rows, shares)
-
-
-def find_compounds(text: str) -> list[str]:
-    """The compound words of a text that can be names (sable-loader, tkt-5320), folded, each once, in order."""
-    found = (match[0].lower() for match in _COMPOUND.finditer(text))
-    return list(dict.fromkeys(word for word in found if any(map(str.isalpha, word))))

@@ -15,11 +15,14 @@ from assay.protocols import Snapshot
 from assay.select.context.candidates import SentencePool, make_pool
 from assay.select.context.finish import Packing
 from assay.select.context.greedy import choose_greedily
+from assay.select.context.hop_paths import HopBonus, score_hops
 from assay.select.context.scorers import NONE, SENTENCE_SCORERS
 from assay.select.context.slots import QuerySlots
 from assay.types import Floats, Note, Query
 
 MOST_SCORED = 64
+SHOWN_BONUS = 0.25
+"""The bonus on a path from which on an explanation names it."""
 _LEAST_GAIN = 0.01  # of the least relevant sentence: it still fills what is left of a budget
 
 
@@ -32,6 +35,7 @@ class Coverage:
                   + names · (s is the first of a document the query names)
                   + facets · facets of the query that s covers first
                   + hops · (a chosen sentence of another document names the document of s)
+                  + paths · bonus of s on a path from the query's names over another name (hop_paths.py)
         relevance = z(score of its chunk) + words · z(idf share of the query's terms in s) + sentence · z(scorer)
                   + names / 4 · (the query names its document), shifted so that the lowest is 0.01
 
@@ -58,13 +62,14 @@ class Coverage:
     names: float = 2.0
     facets: float = 0.5
     hops: float = 2.5
+    paths: float = 6.0
     power: float = 0.25
 
     def __post_init__(self) -> None:
         check_whole("coverage.tokens", self.tokens, 1)
         check_whole("coverage.pool", self.pool, 1)
         check_choice("coverage.scorer", self.scorer, (NONE, *SENTENCE_SCORERS))
-        for name in ("words", "sentence", "terms", "names", "facets", "hops"):
+        for name in ("words", "sentence", "terms", "names", "facets", "hops", "paths"):
             check_number(f"coverage.{name}", getattr(self, name), 0.0, 100.0)
         check_number("coverage.power", self.power, 0.0, 1.0)
 
@@ -76,43 +81,57 @@ class Coverage:
         scores, notes = self.score_sentences(query, pool, slots)
         return self.choose(candidates, pool, slots, scores, notes)
 
-    def score_sentences(self, query: Query, pool: SentencePool, slots: QuerySlots) -> tuple[Floats, tuple[Note, ...]]:
-        """Return the scorer's number of each sentence; zeros, with a note, where it cannot run.
+    def score_sentences(
+        self, query: Query, pool: SentencePool, slots: QuerySlots
+    ) -> tuple[SentenceScores, tuple[Note, ...]]:
+        """Return the scorer's number of each sentence, and its bonus on hop paths; zeros and a note if it cannot run.
 
         Of a large pool the MOST_SCORED sentences are scored that are best by chunk and words; the others get the lowest
         number. That bounds the time of a search that sees its sentences for the first time.
         """
         if self.scorer == NONE or not self.sentence:
-            return np.zeros(len(pool)), ()
+            return SentenceScores(np.zeros(len(pool))), ()
         if not query.text.strip():
-            return np.zeros(len(pool)), (Note("info", "the query has no text: sentences are chosen by their chunks"),)
+            note = Note("info", "the query has no text: sentences are chosen by their chunks")
+            return SentenceScores(np.zeros(len(pool))), (note,)
         try:
             promise = standardise(pool.scores) + self.words * standardise(slots.overlap)
             places = np.argsort(-promise, kind="stable")[:MOST_SCORED]
             texts = [pool.sentences[place].text for place in places.tolist()]
-            found = SENTENCE_SCORERS[self.scorer](query.text, texts, self.model)
+            found = self._score([query.text], texts)[0]
             scores = np.full(len(pool), found.min())
             scores[places] = found
-            return scores, ()
+            return SentenceScores(scores, score_hops(query.text, pool, scores, self._score) if self.paths else None), ()
         except AssayError as error:
             text = f"sentences are scored by words alone: {error.message}"
-            return np.zeros(len(pool)), (Note("degraded", text, cure=error.cure),)
+            return SentenceScores(np.zeros(len(pool))), (Note("degraded", text, cure=error.cure),)
+
+    def _score(self, queries: Sequence[str], sentences: Sequence[str]) -> Floats:
+        return SENTENCE_SCORERS[self.scorer](queries, sentences, self.model)
 
     def choose(
         self,
         candidates: Sequence[PackCandidate],
         pool: SentencePool,
         slots: QuerySlots,
-        scores: Floats,
+        scores: SentenceScores,
         notes: tuple[Note, ...] = (),
     ) -> PackedContext:
         """Pack sentences with these slots and scores."""
         relevance = standardise(pool.scores) + self.words * standardise(slots.overlap)
-        relevance = relevance + self.sentence * standardise(scores)
+        relevance = relevance + self.sentence * standardise(scores.values)
         relevance = relevance + self.names / 4.0 * slots.named.any(axis=1)
-        objective = SlotCoverage(self, pool, slots, relevance - relevance.min() + _LEAST_GAIN)
+        objective = SlotCoverage(self, pool, slots, relevance - relevance.min() + _LEAST_GAIN, scores.hops)
         choices = choose_greedily(pool, objective, self.tokens, self.power)
         return Packing("coverage", self.tokens, candidates, pool, notes).finish(choices)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentenceScores:
+    """What a scorer says of the sentences of a pool: a number each, and their bonus on hop paths, if there are any."""
+
+    values: Floats
+    hops: HopBonus | None = None
 
 
 @dataclass
@@ -123,6 +142,7 @@ class SlotCoverage:
     pool: SentencePool
     slots: QuerySlots
     relevance: Floats
+    paths: HopBonus | None = None
     _terms: np.ndarray = field(init=False)
     _names: np.ndarray = field(init=False)
     _facets: np.ndarray = field(init=False)
@@ -143,6 +163,8 @@ class SlotCoverage:
             + weights.facets * (slots.faceted & self._facets).sum(axis=1)
             + weights.hops * (self._hops >= 0)
         )
+        if self.paths is not None:
+            gains = gains + weights.paths * self.paths.values
         return gains
 
     def take(self, place: int) -> tuple[str, ...]:
@@ -159,6 +181,8 @@ class SlotCoverage:
         if hop >= 0:
             candidate = self.pool.candidates[self.pool.sentences[hop].candidate]
             covered.append(f"a document that [{candidate.citation}] names")
+        if self.paths is not None and self.paths.values[place] > SHOWN_BONUS:
+            covered.append(f"a path over {self.paths.names[place]!r}")
         return tuple(covered)
 
 

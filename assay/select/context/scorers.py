@@ -2,7 +2,8 @@
 
 embedding  the cosine of the model's vectors of query and sentence
 
-A scorer is a function (query, sentences, model) → one number per sentence; `NONE` is the name for going without one.
+A scorer is a function (queries, sentences, model) → a line for each query with one number per sentence; `NONE` is the
+name for going without one.
 Vectors of sentences are kept in the user's cache, so a sentence is encoded once; a cold and a warm cache give the same
 numbers.
 """
@@ -19,15 +20,16 @@ from assay.errors import ModelError
 from assay.types import Floats
 
 NONE = "none"
-SentenceScorer = Callable[[str, Sequence[str], str], Floats]
+SentenceScorer = Callable[[Sequence[str], Sequence[str], str], Floats]
 
 
-def score_by_embedding(query: str, sentences: Sequence[str], model: str) -> Floats:
+def score_by_embedding(queries: Sequence[str], sentences: Sequence[str], model: str) -> Floats:
     """Cosines in float64, each added in a fixed order (law 5)."""
     embedder = open_embedder(model)
     vectors = embedder.encode(sentences).astype(np.float64)
-    cosines: Floats = np.einsum("ij,j->i", vectors, embedder.encode_query(query).astype(np.float64))
-    return cosines
+    asked = [embedder.encode_query(query).astype(np.float64) for query in queries]
+    cosines: Floats = np.array([np.einsum("ij,j->i", vectors, query) for query in asked])
+    return cosines.reshape(len(queries), len(sentences))
 
 
 SENTENCE_SCORERS: Mapping[str, SentenceScorer] = {"embedding": score_by_embedding}
