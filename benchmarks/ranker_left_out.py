@@ -3,10 +3,12 @@
     python -m benchmarks.ranker_left_out --cache pools/ --sets cranfield,squad2_mini [--encoders minilm,gte-small]
 
 Every question of a sample is searched once, with the legs and the completion of `default`; then every contender orders
-the same candidates. `learned` has the shipped weights, which come from the dev splits of most of these sets;
-`learned elsewhere` has weights trained on the dev samples of the other sets, so its figure is of an unseen set. The
-fusion that a user would choose on the other sets is in `fusions elsewhere`. All are reported on the test samples,
-against the fusion of `default-0.1` and `default`, and against the better leg. The bonus for codes is left out.
+the same candidates. `default-0.1`, against which gains are measured, and `default` are run as presets, with their bonus
+for codes. `learned` has the shipped weights, which come from the dev splits of most of these sets; `equal` has 1 for
+words and cosine and 0 elsewhere, so nothing of it is fitted. The rows named `elsewhere` are of an unseen set: the
+fusion or the weights come from the dev samples of the other sets, `with public pairs` from those and from the public
+training pairs (`ranker_sources.py`). Sets of one family hold the same texts and are left out together. Reported are the
+test samples, the differences over sets, and for every set the paired difference to its better leg.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from __future__ import annotations
 import argparse
 import pickle
 from collections.abc import Mapping, Sequence
+from functools import cache as memoise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,33 +26,54 @@ from assay.bench.datasets import load_splits
 from assay.bench.stats import compare_pair
 from assay.bench.types import Dataset
 from assay.bench.workspace import IndexSettings, Workspace, prepare
+from assay.config.load import load as load_preset
+from assay.engine.pipeline import Pipeline
+from assay.fuse.convex import Convex
+from assay.fuse.dbsf import Dbsf
 from assay.rerank.features import NAMES, compute_features
 from assay.rerank.learned import build_pool, load_shipped_weights, standardise
 from assay.types import Floats, Part, Ranking
-from benchmarks.encoders import BASELINE, JudgedPool, fusions
+from benchmarks.encoders import CUT, DISCOUNT, JudgedPool, fusions
 from benchmarks.encoders import build_pool as build_judged_pool
+from benchmarks.listwise import fit_listwise
 from benchmarks.measure import write_receipt
-from benchmarks.train_ranker import CHECK_BAGS, Questions, Start, Trainer, pad_questions
+from benchmarks.ranker_sources import write_sources
+from benchmarks.train_ranker import Questions, Start, pad_questions
 
-SPLITS = ("dev~150", "test~200")
+SPLITS = ("dev~150", "test~300")
 LEGS = ("bm25", "dense")
-Pool = tuple[JudgedPool, Floats]
+BASE = "default-0.1"
+PRESETS = (BASE, "default")
+FAMILIES = {"locomo_sessions": "locomo"}
+"""Sets that hold the texts and questions of another one."""
+PENALTY = 0.3
+"""Chosen among .01, .03, .1, .3 and 1 by leaving one of seven sets out, so it has seen their test samples."""
+SOURCES_WEIGHT = 0.5
+"""What a source of public pairs counts against a set judged by people."""
 
 
-def read_pools(encoder: str, source: str, cache: Path) -> dict[str, Any]:
-    """The pools of both splits with their features, and the digests; from `cache` where they are there."""
-    path = cache / f"{encoder}.{source}.pickle"
+class Pool(NamedTuple):
+    """The candidates of a question with their standardised features, and nDCG@10 of the presets."""
+
+    judged: JudgedPool
+    features: Floats
+    presets: Mapping[str, float]
+
+
+def read_pools(encoder: str, source: str, splits: Sequence[str], cache: Path) -> dict[str, Any]:
+    """The pools of the splits, and the digests; from `cache` where they are there."""
+    path = cache / f"{encoder}.{Path(source).name}.pickle"
     if path.exists():
         content: dict[str, Any] = pickle.loads(path.read_bytes())
         return content
-    datasets = load_splits(source, SPLITS)
+    datasets = load_splits(source, splits)
     with prepare(datasets[0], IndexSettings(encoder)) as workspace:
         content = {
             split: {
                 "digest": dataset.digest,
                 "pools": [read_pool(workspace, dataset, topic) for topic in dataset.scored],
             }
-            for split, dataset in zip(SPLITS, datasets, strict=True)
+            for split, dataset in zip(splits, datasets, strict=True)
         }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(pickle.dumps(content))
@@ -57,79 +81,140 @@ def read_pools(encoder: str, source: str, cache: Path) -> dict[str, Any]:
 
 
 def read_pool(workspace: Workspace, dataset: Dataset, topic: str) -> Pool:
-    """The candidates of a question with their standardised features."""
+    """Search a question, compute the features of its candidates, and run the presets."""
     judged = build_judged_pool(workspace, dataset, topic)
     query, snapshot = workspace.query(dataset.topics[topic]), workspace.snapshot
+    scores = {name: run_pipeline(pipeline, workspace, dataset, topic) for name, pipeline in _presets().items()}
     if not len(judged.ids):
-        return judged, np.zeros((0, len(NAMES)))
+        return Pool(judged, np.zeros((0, len(NAMES))), scores)
     ranking = Ranking.of(judged.ids, [Part("found", "add", np.ones(len(judged.ids)))], "unit")
-    return judged, standardise(compute_features(build_pool(query, ranking, snapshot)))
+    return Pool(judged, standardise(compute_features(build_pool(query, ranking, snapshot))), scores)
+
+
+@memoise
+def _presets() -> dict[str, Pipeline]:
+    return {name: load_preset(name) for name in PRESETS}
+
+
+def run_pipeline(pipeline: Pipeline, workspace: Workspace, dataset: Dataset, topic: str) -> float:
+    """nDCG@10 of a pipeline; a document takes the rank of its best chunk."""
+    query, judged = workspace.query(dataset.topics[topic]), dataset.judgements[topic]
+    ids = pipeline.run(query, workspace.snapshot, k=6 * CUT).chosen.ids
+    chunks = workspace.snapshot.chunks(workspace.snapshot.rows(ids)) if len(ids) else []
+    found = list(dict.fromkeys(chunk.doc_id for chunk in chunks))[:CUT]
+    best = np.sort([grade for grade in judged.values() if grade > 0])[::-1][:CUT]
+    gains = np.array([max(judged.get(name, 0), 0) for name in found], np.float64)
+    return float((gains * DISCOUNT[: len(gains)]).sum() / (best * DISCOUNT[: len(best)]).sum())
 
 
 def to_questions(pools: Sequence[Pool]) -> Questions:
-    """Pools as the trainer takes them."""
+    """Pools as the trainers take them."""
     rows = []
-    for judged, features in pools:
+    for judged, features, _ in pools:
         start = sum(weight * features[:, NAMES.index(name)] for name, weight in Start.items())
         documents = [str(number) for number in judged.document.tolist()]
         rows.append((features, np.asarray(start), documents, judged.grade.tolist(), judged.ideal))
     return pad_questions(rows, len(rows))
 
 
-def judge(encoder: str, sets: Sequence[str], cache: Path) -> dict[str, Any]:
+def contenders(encoder: str) -> dict[str, Any]:
+    """The fusions of `benchmarks.encoders` and the published forms of two more."""
+    found = {("dbsf-6" if name == "default" else name): fuser for name, fuser in fusions(encoder).items()}
+    found["dbsf"] = Dbsf()
+    return found | {f"tm2c2-{a:g}": Convex(norm="tm2c2", weights={"bm25": 1.0 - a, "dense": a}) for a in (0.5, 0.7)}
+
+
+def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) -> dict[str, Any]:
     """Means of every contender on every test sample, the choices made elsewhere, and their differences."""
-    read = {name: read_pools(encoder, name, cache) for name in sets}
+    read = {name: read_pools(encoder, name, SPLITS, cache) for name in sets}
     dev, test = ([to_questions(read[name][split]["pools"]) for name in sets] for split in SPLITS)
-    shipped = tuple(load_shipped_weights()[name] for name in NAMES)
-    contenders = fusions(encoder)
-    means: dict[str, dict[str, list[float]]] = {
-        system: {split: [_mean(read[name][split]["pools"], fuser) for name in sets] for split in SPLITS}
-        for system, fuser in contenders.items()
+    public = _read_public(encoder, train, cache) if train else {}
+    scores: dict[str, dict[str, list[Floats]]] = {
+        name: {split: [_order(read[one][split]["pools"], fuser) for one in sets] for split in SPLITS}
+        for name, fuser in contenders(encoder).items()
     }
-    means["learned"] = {
-        split: [float(one.ndcg(shipped).mean()) for one in found]
-        for split, found in zip(SPLITS, (dev, test), strict=True)
-    }
-    trainer, fused = Trainer(dev), [name for name in contenders if name not in LEGS]
-    weights, chosen, elsewhere, plain = [], [], [], []
+    fused = [name for name in scores if name not in LEGS]
+    for name in PRESETS:
+        scores[name] = {
+            split: [np.array([pool.presets[name] for pool in read[one][split]["pools"]]) for one in sets]
+            for split in SPLITS
+        }
+    fixed = {"equal": Start, "learned": load_shipped_weights()}
+    for name, weights in fixed.items():
+        values = tuple(weights.get(feature, 0.0) for feature in NAMES)
+        scores[name] = {
+            split: [one.ndcg(values) for one in found] for split, found in zip(SPLITS, (dev, test), strict=True)
+        }
+    chosen: dict[str, str] = {}
+    fitted: dict[str, dict[str, Any]] = {}
+    rows: dict[str, list[Floats]] = {"fusions elsewhere": [], "learned elsewhere": []}
+    if public:
+        rows["learned elsewhere, with public pairs"] = []
     for place, name in enumerate(sets):
-        others = [other for other in range(len(sets)) if other != place]
-        weights.append(trainer.bagged(others, CHECK_BAGS))
-        elsewhere.append(float(test[place].ndcg(weights[-1]).mean()))
-        best = max(fused, key=lambda system: float(np.mean([means[system][SPLITS[0]][i] for i in others])))
-        chosen.append(best)
-        plain.append(means[best][SPLITS[1]][place])
-        print(f"{encoder} {name}: {best}, learned elsewhere {elsewhere[-1]:.4f}", flush=True)
-    table = {system: found[SPLITS[1]] for system, found in means.items()}
-    table |= {"fusions elsewhere": plain, "learned elsewhere": elsewhere}
-    better_leg = np.maximum(table["bm25"], table["dense"])
+        family = FAMILIES.get(name, name)
+        others = [i for i, other in enumerate(sets) if FAMILIES.get(other, other) != family]
+        chosen[name] = max(fused, key=lambda one: float(np.mean([scores[one][SPLITS[0]][i].mean() for i in others])))
+        rows["fusions elsewhere"].append(scores[chosen[name]][SPLITS[1]][place])
+        fitted[name] = {}
+        for row in list(rows)[1:]:
+            more = list(public.values()) if row.endswith("pairs") else []
+            weights = _fit([dev[i] for i in others], more)
+            fitted[name][row] = dict(zip(NAMES, weights, strict=True))
+            rows[row].append(test[place].ndcg(weights))
+        print(f"{encoder} {name}: {chosen[name]}, {[round(float(r[-1].mean()), 4) for r in rows.values()]}", flush=True)
+    table = {name: found[SPLITS[1]] for name, found in scores.items()} | rows
     return {
         "sets": {
-            name: {split: {"questions": len(read[name][split]["pools"]), "digest": read[name][split]["digest"]}}
+            name: {"questions": len(read[name][SPLITS[1]]["pools"]), "digest": read[name][SPLITS[1]]["digest"]}
             for name in sets
-            for split in SPLITS[1:]
         },
-        "test": {system: dict(zip(sets, _rounded(row), strict=True)) for system, row in table.items()},
-        "mean": {system: round(float(np.mean(row)), 4) for system, row in table.items()},
-        "chosen": dict(zip(sets, chosen, strict=True)),
-        "weights": {name: dict(zip(NAMES, one, strict=True)) for name, one in zip(sets, weights, strict=True)},
-        f"over {BASELINE}": {
-            system: compare_pair(np.array(table[BASELINE]), np.array(row)).to_dict()
-            for system, row in table.items()
-            if system not in (BASELINE, *LEGS)
-        },
-        "below_the_better_leg": {
-            system: round(float((np.array(row) - better_leg).min()), 4) for system, row in table.items()
+        "public": {name: len(one.ideal) for name, one in public.items()},
+        **_summarise(sets, table),
+        "chosen": chosen,
+        "weights": fitted,
+    }
+
+
+def _read_public(encoder: str, train: Path, cache: Path) -> dict[str, Questions]:
+    folders = write_sources(train, cache / "sources")
+    return {
+        folder.name: to_questions(read_pools(encoder, str(folder), ("all",), cache)["all"]["pools"])
+        for folder in folders
+    }
+
+
+def _fit(sets: Sequence[Questions], public: Sequence[Questions]) -> tuple[float, ...]:
+    start = np.array([Start.get(name, 0.0) for name in NAMES])
+    set_weights = [1.0] * len(sets) + [SOURCES_WEIGHT] * len(public)
+    return tuple(fit_listwise([*sets, *public], set_weights, start, PENALTY).round(3).tolist())
+
+
+def _summarise(sets: Sequence[str], table: Mapping[str, Sequence[Floats]]) -> dict[str, Any]:
+    """Means by set, differences to the base over sets, and to the better leg within every set."""
+    means = {name: np.array([float(one.mean()) for one in found]) for name, found in table.items()}
+    better = [max(LEGS, key=lambda leg: means[leg][place]) for place in range(len(sets))]
+    compared = [name for name in table if name not in (BASE, *LEGS)]
+    return {
+        "test": {name: dict(zip(sets, found.round(4).tolist(), strict=True)) for name, found in means.items()},
+        "mean": {name: round(float(found.mean()), 4) for name, found in means.items()},
+        f"over {BASE}": {name: compare_pair(means[BASE], means[name]).to_dict() for name in compared},
+        "over the better leg": {
+            name: {
+                one: {"leg": better[place], **_difference(table[better[place]][place], table[name][place])}
+                for place, one in enumerate(sets)
+            }
+            for name in (BASE, *compared)
         },
     }
 
 
-def _mean(pools: Sequence[Pool], fuser: Any) -> float:
-    return float(np.mean([one.ndcg(one.order(fuser)) if len(one.grade) else 0.0 for one, _ in pools]))
+def _difference(leg: Floats, system: Floats) -> dict[str, float]:
+    found = compare_pair(leg, system).to_dict()
+    return {key: found[key] for key in ("difference", "ci_low", "ci_high")}
 
 
-def _rounded(row: Sequence[float]) -> list[float]:
-    return [round(float(value), 4) for value in row]
+def _order(pools: Sequence[Pool], fuser: Any) -> Floats:
+    return np.array([one.judged.ndcg(one.judged.order(fuser)) if len(one.judged.grade) else 0.0 for one in pools])
 
 
 def main() -> None:
@@ -137,14 +222,15 @@ def main() -> None:
     parser.add_argument("--sets", required=True, help="names, with commas")
     parser.add_argument("--more", default="", help="further sets, for the first encoder alone")
     parser.add_argument("--encoders", default="minilm,gte-small")
+    parser.add_argument("--train", type=Path, help="the folder of the public pairs; for the first encoder alone")
     parser.add_argument("--cache", type=Path, required=True, help="the candidates are kept here; a run continues")
     arguments = parser.parse_args()
     sets, more = arguments.sets.split(","), [name for name in arguments.more.split(",") if name]
-    measured: Mapping[str, Any] = {
-        encoder: judge(encoder, [*sets, *(() if number else more)], arguments.cache)
-        for number, encoder in enumerate(arguments.encoders.split(","))
-    }
-    write_receipt("ranker_left_out", {"splits": SPLITS, **measured})
+    measured: dict[str, Any] = {"splits": SPLITS}
+    for number, encoder in enumerate(arguments.encoders.split(",")):
+        own = [*sets, *(() if number else more)]
+        measured[encoder] = judge(encoder, own, arguments.cache, None if number else arguments.train)
+    write_receipt("ranker_transfer", measured)
 
 
 if __name__ == "__main__":
