@@ -23,11 +23,12 @@ from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out
+from tools.docs.numbers_from_rb006 import WRITERS as RB006
 from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import heading_tree, routing_errors, routing_times
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT, **ANSWERABILITY}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT, **ANSWERABILITY, **RB006}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
@@ -54,6 +55,7 @@ _DOCUMENTS = (
     "docs/decisions/0048-a-longer-run.md",
     "docs/router.md",
     "docs/hierarchy.md",
+    "docs/rb006.md",
 )
 
 

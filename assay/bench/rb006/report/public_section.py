@@ -13,7 +13,7 @@ def make_public_section(canonical: Mapping[str, Any]) -> ReportSection | None:
     """nDCG@10 and R@100 of the flat systems beside published values."""
     rows: list[tuple[str, ...]] = []
     strong: set[int] = set()
-    for line in canonical["public"]:
+    for line in canonical.get("public", ()):
         for name, one in line["systems"].items():
             if name == "flat-strong":
                 strong.add(len(rows))

@@ -269,5 +269,5 @@ def _list_texts(real: Any) -> Sequence[str]:
     """The commits of the real text, where there is some."""
     if not isinstance(real, Mapping):
         return ()
-    shown = ", ".join(f"{name} {value}" for name, value in real.items())
+    shown = "; ".join(f"{name}: {one['source']}" for name, one in real.items())
     return (f"Real text: {shown}.",)

@@ -1,0 +1,169 @@
+"""Writes the tables of the hierarchy benchmark in documents from receipts/rb006."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[2] / "receipts" / "rb006"
+BASES = ("simulated", "real")
+Row = Mapping[str, Any]
+_SYSTEMS = (
+    "random",
+    "bm25",
+    "dense",
+    "hybrid",
+    "raptor",
+    "flat-strong",
+    "flat-strong-xlink",
+    "beam-only",
+    "collapsed-only",
+    "race",
+    "hcr",
+    "xlink-off",
+)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
+
+
+def _number(value: float | None, form: str = "{:.3f}") -> str:
+    return "–" if value is None else form.format(value).replace("0.", ".", 1)
+
+
+def _receipts() -> list[tuple[str, Row]]:
+    """(base, receipt) of the verdicts of record."""
+    paths = [(base, FOLDER / f"frozen-{base}.json") for base in BASES]
+    return [(base, json.loads(path.read_text("utf-8"))) for base, path in paths if path.exists()]
+
+
+def verdicts() -> str:
+    """Every go and kill line of every hypothesis: what was asked, and what was observed on each base."""
+    found = _receipts()
+    rows: list[list[str]] = []
+    for place, verdict in enumerate(found[0][1]["canonical"]["verdicts"]):
+        same = [receipt["canonical"]["verdicts"][place] for _, receipt in found]
+        rows.append([f"**{verdict['name']}**", verdict["title"], "", *(f"**{one['outcome']}**" for one in same)])
+        for kind in ("go", "kill"):
+            for number, line in enumerate(verdict[kind]):
+                seen = [one[kind][number] for one in same]
+                cells = [_number(one["observed"]) + _mark(kind, one["verdict"]) for one in seen]
+                rows.append([kind, line["says"], f"{line['op']} {line['threshold']:g}", *cells])
+    return _table(["", "line", "asked", *(f"{base} base" for base, _ in found)], rows)
+
+
+def _mark(kind: str, verdict: str) -> str:
+    if verdict == "not_measured":
+        return ""
+    if kind == "kill":
+        return " (holds)" if verdict == "pass" else ""
+    return "" if verdict == "pass" else " (fails)"
+
+
+def systems() -> str:
+    """A by budget of every system at the scale that is judged."""
+    rows = []
+    for base, receipt in _receipts():
+        canonical = receipt["canonical"]
+        at = canonical["scales"][str(canonical["judged_at"])]
+        for name in _SYSTEMS:
+            if name in at["systems"]:
+                one = at["systems"][name]
+                pair = at["against_flat"].get(name)
+                test = "–"
+                if pair is not None and name != "flat-strong":
+                    test = f"{pair['difference']:+.3f} [{pair['ci_low']:+.3f}, {pair['ci_high']:+.3f}]"
+                budgets = [_number(one["A"][budget]) for budget in ("200", "400", "800", "1200", "pool")]
+                rows.append([base, name, *budgets, _number(one["A_strict"]["400"]), _number(one["EP"]["400"]), test])
+    head = [
+        "base",
+        "system",
+        "A@200",
+        "A@400",
+        "A@800",
+        "A@1200",
+        "A@pool",
+        "A_strict@400",
+        "EP@400",
+        "Δ flat@400, 95 %",
+    ]
+    return _table(head, rows)
+
+
+def scales() -> str:
+    """Queries in scope and the race against the flat baseline, by the size of the corpus."""
+    rows = []
+    for base, receipt in _receipts():
+        minutes = receipt["measured"]["minutes"]
+        for line in receipt["canonical"]["by_scale"]:
+            interval = f"[{line['interval'][0]:+.3f}, {line['interval'][1]:+.3f}]" if "interval" in line else "–"
+            numbers = [_number(line.get(name)) for name in ("flat", "race")]
+            counts = [str(line[name]) for name in ("in_scope", "absent", "feasible")]
+            difference = f"{line['difference']:+.3f} {interval}" if "difference" in line else "–"
+            spent = f"{minutes[str(line['scale'])]:g}"
+            rows.append([base, f"{line['scale']:,}", *counts, *numbers, difference, spent])
+    head = ["base", "chunks", "in scope", "not yet present", "feasible", "flat@400", "race@400", "Δ, 95 %", "minutes"]
+    return _table(head, rows)
+
+
+def losses() -> str:
+    """Why the race missed feasible queries at 400 tokens."""
+    rows = []
+    for base, receipt in _receipts():
+        canonical = receipt["canonical"]
+        found = canonical["scales"][str(canonical["judged_at"])]["losses"]
+        for reason, count in sorted(found["reasons"].items(), key=lambda item: -item[1]):
+            rows.append([base, reason, f"{count} of {found['missed']}"])
+    return _table(["base", "where the evidence was lost", "missed queries"], rows)
+
+
+def detection() -> str:
+    """Impossible queries by kind at the scale that is judged."""
+    rows = []
+    for base, receipt in _receipts():
+        canonical = receipt["canonical"]
+        found = canonical["scales"][str(canonical["judged_at"])]["detection"]
+        for kind, one in {"all": found["all"], **found["kinds"]}.items():
+            numbers = [_number(one[name]) for name in ("precision", "recall", "f1")]
+            rows.append([base, kind.replace("_", " "), str(one["impossible"]), *numbers])
+    return _table(["base", "kind", "number", "precision", "recall", "F1"], rows)
+
+
+def public() -> str:
+    """The flat baseline on public sets."""
+    rows = []
+    for line in _receipts()[0][1]["canonical"]["public"]:
+        for name, one in line["systems"].items():
+            rows.append([line["set"], name, _number(one["nDCG@10"]), _number(one["R@100"])])
+        rows += [[line["set"], f"published: {name}", _number(value), "–"] for name, value in line["published"].items()]
+    return _table(["set", "system", "nDCG@10", "R@100"], rows)
+
+
+def real_questions() -> str:
+    """The race and the flat baseline on real questions."""
+    rows = []
+    for path in sorted((FOLDER / "questions").glob("*.json")):
+        found = json.loads(path.read_text("utf-8"))
+        for name in ("hybrid", "flat-strong", "flat-strong-xlink", "race"):
+            one = found["systems"].get(name)
+            if one is None:
+                continue
+            pair = found["against_flat"].get(name)
+            test = "–" if pair is None or name == "flat-strong" else f"{pair['difference']:+.3f}"
+            budgets = [_number(one["A"][budget]) for budget in ("200", "400", "800", "pool")]
+            rows.append([found["name"], str(found["questions"]), name, *budgets, _number(one["AIC"]["400"]), test])
+    return _table(["set", "questions", "system", "A@200", "A@400", "A@800", "A@pool", "AIC@400", "Δ flat@400"], rows)
+
+
+WRITERS: dict[str, Callable[[], str]] = {
+    "rb006_verdicts": verdicts,
+    "rb006_systems": systems,
+    "rb006_scales": scales,
+    "rb006_losses": losses,
+    "rb006_detection": detection,
+    "rb006_public": public,
+    "rb006_real_questions": real_questions,
+}
