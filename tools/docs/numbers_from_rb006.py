@@ -158,7 +158,17 @@ def real_questions() -> str:
     return _table(["set", "questions", "system", "A@200", "A@400", "A@800", "A@pool", "AIC@400", "Δ flat@400"], rows)
 
 
+def dev_rerank() -> str:
+    """A by budget on the dev world for rerank stages and weights."""
+    rows = [
+        [one["system"], one["stage"], f"{one['weight']:g}", *(_number(one["A"][b]) for b in ("200", "400", "800"))]
+        for one in json.loads((FOLDER / "dev_rerank.json").read_text("utf-8"))["measured"]["rows"]
+    ]
+    return _table(["system", "stage", "weight", "A@200", "A@400", "A@800"], sorted(rows))
+
+
 WRITERS: dict[str, Callable[[], str]] = {
+    "rb006_dev_rerank": dev_rerank,
     "rb006_verdicts": verdicts,
     "rb006_systems": systems,
     "rb006_scales": scales,

@@ -53,6 +53,7 @@ _DOCUMENTS = (
     "docs/decisions/0046-term-sequences.md",
     "docs/decisions/0047-the-default-stays.md",
     "docs/decisions/0048-a-longer-run.md",
+    "docs/decisions/0061-the-rerank-stage-of-the-verdict.md",
     "docs/router.md",
     "docs/hierarchy.md",
     "docs/rb006.md",
