@@ -6,36 +6,19 @@ from collections.abc import Iterator
 from html import escape
 
 from assay.bench.diff import Difference, Moved, RankingChange
-
-_STYLE = """
-:root { color-scheme: light dark; --in: #00734d; --out: #b3401a; --dim: #777; }
-@media (prefers-color-scheme: dark) { :root { --in: #3fc796; --out: #ff8a5c; --dim: #999; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-summary { cursor: pointer; display: flex; gap: 1rem; padding: .3rem 0; border-bottom: 1px solid #8884; }
-summary b { flex: 1; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem; }
-td, th { text-align: left; vertical-align: top; padding: .2rem .8rem .2rem 0; overflow-wrap: anywhere; }
-td.rank { white-space: nowrap; font-variant-numeric: tabular-nums; }
-.in { color: var(--in); } .out { color: var(--out); } .dim { color: var(--dim); font-size: .9em; }
-meter { width: 6rem; }
-"""
+from assay.page.document import render_document
 
 
 def render_page(difference: Difference, names: tuple[str, str]) -> str:
     """The whole page."""
     a, b = map(escape, names)
     changed = [change for change in difference.changes if not change.unchanged]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-            f"<title>{a} → {b}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{a} → {b}</h1>",
-            *_summary(difference, a, b),
-            *(line for place, change in enumerate(changed) for line in _change(change, unfolded=place == 0)),
-            "</body></html>\n",
-        ]
-    )
+    parts = [
+        f"<h1>{a} → {b}</h1>",
+        *_summary(difference, a, b),
+        *(line for place, change in enumerate(changed) for line in _change(change, unfolded=place == 0)),
+    ]
+    return render_document(f"{names[0]} → {names[1]}", parts)
 
 
 def _summary(difference: Difference, a: str, b: str) -> Iterator[str]:
@@ -51,23 +34,27 @@ def _summary(difference: Difference, a: str, b: str) -> Iterator[str]:
         yield f" {b} takes {difference.latency_ratio:.2f}× the time of {a}, without embedding the query."
     yield "</p>"
     for reason in dict.fromkeys(reason for change in difference.changes for reason in change.degraded):
-        yield f'<p class="out">{escape(reason)}</p>'
+        yield f'<p class="left">{escape(reason)}</p>'
 
 
 def _change(change: RankingChange, *, unfolded: bool) -> Iterator[str]:
-    first = ' <span class="out">first result changed</span>' if change.top_changed else ""
-    yield f"<details{' open' if unfolded else ''}><summary>"
+    first = ' <span class="left">first result changed</span>' if change.top_changed else ""
+    yield f'<details{" open" if unfolded else ""}><summary class="split">'
     yield f"<b>{escape(change.query.text)}</b>{first}"
-    yield f'<span class="dim">rbo {change.rbo:.3f}</span><meter min="0" max="1" value="{change.rbo:.3f}"></meter>'
-    yield "</summary><table><tr><th>A</th><th>B</th><th>chunk</th><th>why</th></tr>"
+    yield f'<span class="soft small">rbo {change.rbo:.3f}</span>'
+    yield f'<meter min="0" max="1" value="{change.rbo:.3f}" aria-label="rank-biased overlap"></meter>'
+    yield "</summary>"
+    yield '<div class="scroll" tabindex="0" role="region" aria-label="Moved chunks"><table><thead><tr>'
+    yield "".join(f'<th scope="col">{name}</th>' for name in ("A", "B", "chunk", "why"))
+    yield "</tr></thead><tbody>"
     yield from map(_row, change.moved)
-    yield "</table></details>"
+    yield "</tbody></table></div></details>"
 
 
 def _row(moved: Moved) -> str:
-    kind = "in" if moved.before is None else "out" if moved.after is None else ""
-    ranks = "".join(f'<td class="rank">{"" if r is None else f"#{r}"}</td>' for r in (moved.before, moved.after))
+    kind = "entered" if moved.before is None else "left" if moved.after is None else ""
+    ranks = "".join(f'<td class="number">{"" if r is None else f"#{r}"}</td>' for r in (moved.before, moved.after))
     title = escape(moved.title or moved.doc_id)
     why = f"A: {escape(moved.why_before)}<br>B: {escape(moved.why_after)}"
-    chunk = f'<td>{title}<br><span class="dim">{escape(moved.doc_id)}</span></td>'
-    return f'<tr class="{kind}">{ranks}{chunk}<td class="dim">{why}</td></tr>'
+    chunk = f'<td>{title}<br><span class="soft small">{escape(moved.doc_id)}</span></td>'
+    return f'<tr class="{kind}">{ranks}{chunk}<td class="soft small">{why}</td></tr>'

@@ -59,7 +59,11 @@ def test_a_changed_receipt_is_refused(tmp_path: Path) -> None:
     [
         ("", "is no JSON"),
         ('{"schema": 1, "kind": "run", "digest": "", "canonical": {"score": NaN}}', "NaN is no number"),
-        ('{"schema": 1, "kind": "run", "digest": "", "canonical": {"score": 1e999}}', "1e999 is no number"),
+        ('{"schema": 1, "kind": "run", "digest": "", "canonical": {"score": 1e999}}', "Out of range float"),
+        (
+            '{"schema": 1, "kind": "run", "digest": "", "canonical": {}, "measured": {"ms": -1e999}}',
+            "Out of range float",
+        ),
         ("[" * 100_000, "is no JSON"),
         ("[1, 2]", "is no receipt"),
         ('{"schema": 1}', "is no receipt"),
@@ -67,7 +71,7 @@ def test_a_changed_receipt_is_refused(tmp_path: Path) -> None:
         ('{"schema": "x", "kind": "run", "digest": "", "canonical": {}}', "has schema x"),
         ('{"schema": 1, "kind": "ran", "digest": "", "canonical": {}}', "did you mean 'run'"),
     ],
-    ids=["empty", "nan", "infinite", "deep", "list", "short", "newer", "odd schema", "kind"],
+    ids=["empty", "nan", "infinite", "infinite time", "deep", "list", "short", "newer", "odd schema", "kind"],
 )
 def test_what_is_no_receipt_says_so(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "r.json"

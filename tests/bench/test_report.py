@@ -12,11 +12,12 @@ import pytest
 
 from assay.bench import lab
 from assay.bench.receipt import Receipt, ReceiptError
-from assay.bench.report import build_report, charts, render_html, render_markdown, svg
+from assay.bench.report import build_report, charts, render_html, render_markdown, tables
 from assay.bench.runner import RunPlan
 from assay.bench.systems import load_system, make_system
 from assay.bench.workspace import Workspace
 from assay.config.load import loads
+from assay.page import svg
 from tests.bench.hand_made import dataset
 
 PLAN = RunPlan(("nDCG@10", "RR@10", "ER@200tok", "ER@400tok"))
@@ -90,7 +91,7 @@ def test_the_page_needs_no_network_and_its_pictures_are_xml(receipts: list[Recei
     assert page.open == []
     assert "url(" not in text
     drawn = re.findall(r"<svg.*?</svg>", text, re.S)
-    assert len(drawn) == 5
+    assert len(drawn) == 2 * 5  # each for wide pages and for phones
     for picture in drawn:
         ElementTree.fromstring(picture)
 
@@ -161,3 +162,17 @@ def test_wins_and_losses_count_queries(receipts: list[Receipt], tmp_path: Path) 
     assert drawn.count('class="tie"') == 2
     assert "0 won, 2 equal, 1 lost" in drawn
     assert charts.draw_wins(board, "bm25") == ""
+
+
+def test_the_worst_queries_come_first_beside_the_ideal_order(receipts: list[Receipt]) -> None:
+    (board,) = build_report(receipts, against="poor").boards
+    plain = tables.query_table(board)
+    assert plain.head == ("query", "bm25", "poor", "ideal")
+    texts = {query: f"<b>{query}</b>" for query in board.best.queries}
+    held = [replace(receipt, measured={**receipt.measured, "texts": texts}) for receipt in receipts]
+    (board,) = build_report(held).boards
+    found = tables.query_table(board, most=2)
+    assert found.head == ("query", "text", "bm25", "poor", "ideal")
+    assert [row[0] for row in found.rows] == list(board.best.queries)[:2]  # bm25 scores 1 on all: the order stays
+    assert found.rows[0][1:] == ("<b>q1</b>", "1.0000", "0.7602", "1.0000")
+    assert "&lt;b&gt;q1&lt;/b&gt;" in render_html(build_report(held))

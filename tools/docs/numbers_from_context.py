@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.bench.report.markdown import render_table
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "context"
 SETS = ("hotpotqa", "chunking_eval", "covidqa_long", "qed", "fever_eraser", "multihoprag_facts")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.bench.report.markdown import render_table
-from assay.bench.report.tables import ReportTable
 from assay.bench.stats import compare_pair, holm
+from assay.page.tables import ReportTable
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "fusion"
 BASE = "rrf-60"

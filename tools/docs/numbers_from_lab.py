@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.bench.receipt import read
 from assay.bench.report import Report, build_report, tables
 from assay.bench.report.markdown import render_table
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "lab"
 SHORT = ("bm25", "dense", "hybrid", "hybrid+rerank", "convex-0.5", "tm2c2-0.7", "default", "learned")

@@ -10,8 +10,8 @@ import numpy as np
 from assay.bench.receipt import Receipt, read
 from assay.bench.report import Report, build_report
 from assay.bench.report.markdown import render_table
-from assay.bench.report.tables import ReportTable
 from assay.bench.stats.paired import compare_pair
+from assay.page.tables import ReportTable
 
 RECEIPTS = Path(__file__).resolve().parents[2] / "receipts" / "memory"
 

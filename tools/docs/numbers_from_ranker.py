@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.bench.report.markdown import render_table
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 BASE = "default-0.1"
 

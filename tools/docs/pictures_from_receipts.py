@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.bench.report.svg import WIDTH, PlotAxis, chart, circle, line, padded_range, polyline, text, x_axis, y_axis
+from assay.page.svg import WIDTH, PlotAxis, chart, circle, line, padded_range, polyline, text, x_axis, y_axis
 from tools.docs.numbers_from_fusion import ALPHAS, mean, sets
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"

@@ -12,7 +12,7 @@ from typing import Any
 from assay.bench.grid.axes import format_value
 from assay.bench.grid.summary import HEADLINES
 from assay.bench.receipt import Receipt
-from assay.bench.report.svg import document, element, escape_text, polyline
+from assay.page.svg import document, element, escape_text, polyline
 
 LEFT, TOP, CELL_WIDTH, CELL_HEIGHT, GAP = 150, 108, 84, 40, 46
 _STYLE = (

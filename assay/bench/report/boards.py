@@ -39,6 +39,16 @@ class Board:
     """Baselines that were not run."""
 
     @property
+    def texts(self) -> dict[str, str]:
+        """The texts of queries, where a receipt holds them (`assay bench run --with-text`)."""
+        found: dict[str, str] = {}
+        for receipt in self.receipts.values():
+            held = receipt.measured.get("texts")
+            if isinstance(held, Mapping):
+                found |= {str(query): text for query, text in held.items() if isinstance(text, str)}
+        return found
+
+    @property
     def best(self) -> RunColumns:
         return self.systems[0]
 

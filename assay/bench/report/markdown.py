@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.bench.report import sentences, tables
 from assay.bench.report.boards import Report
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 
 def render_markdown(report: Report) -> str:

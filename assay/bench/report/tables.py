@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from assay.bench.report.boards import Board, Report
 from assay.bench.run_columns import RunColumns
+from assay.bench.systems import ORACLE
 from assay.config.preflight import barred
+from assay.page.tables import ReportTable
 
 MAX_METRICS = 6
 """The number of metrics of a board's table; receipts have all of them."""
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """Columns and rows; the first column is a name, the others are right-aligned. `strong` rows are emphasised."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    strong: frozenset[int] = frozenset()
+WORST = 20
+"""The number of queries of a board's table of queries."""
 
 
 def system_table(board: Board) -> ReportTable:
@@ -49,6 +45,25 @@ def stratum_table(board: Board) -> ReportTable:
         for scope, places in scopes.items()
     )
     return ReportTable(head, rows)
+
+
+def query_table(board: Board, most: int = WORST) -> ReportTable:
+    """The queries on which the best system is worst, one column for each system and for the ideal order (`oracle`);
+    with their texts where the receipts hold them."""
+    runs = [*board.systems, *(run for run in board.bounds if run.system == ORACLE)]
+    queries, texts = board.best.queries, board.texts
+    own = board.best.scores[board.metric]
+    order = [place for place in np.argsort(own, kind="stable").tolist() if not np.isnan(own[place])][:most]
+    head = ("query", *(("text",) if texts else ()), *("ideal" if run.system == ORACLE else run.system for run in runs))
+    rows = tuple(
+        (
+            queries[place],
+            *((texts.get(queries[place], ""),) if texts else ()),
+            *(_format_score(float(run.scores[board.metric][place])) for run in runs),
+        )
+        for place in order
+    )
+    return ReportTable(head, rows, texts=frozenset({1}) if texts else frozenset())
 
 
 def leg_table(board: Board) -> ReportTable | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.bench.report.markdown import render_table
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 _VERDICTS = {
     "pass": "pass: within the latency budget, and no recall lost",

@@ -26,6 +26,7 @@ from assay.serve.http.settings import ServerSettings
 from assay.serve.http.tracing import AnswerTracer
 from assay.serve.inline_pipelines import read_inline
 from assay.serve.keys import KeyStore
+from assay.serve.receipt_list import ReceiptList
 from assay.serve.visible_documents import VisibleDocuments
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class ServerContext:
     pool: RequestPool
     settings: ServerSettings
     metrics: ServerMetrics
+    receipts: ReceiptList
     keys: KeyStore | None = None
     tracer: AnswerTracer | None = None
 
@@ -50,7 +52,10 @@ class ServerContext:
     ) -> ServerContext:
         pool = RequestPool(settings.workers, settings.waiting)
         metrics = ServerMetrics(kb, pool)
-        return ServerContext(kb, MemoryService(kb), VisibleDocuments(kb), pool, settings, metrics, keys, tracer)
+        receipts = ReceiptList(settings.receipts)
+        return ServerContext(
+            kb, MemoryService(kb), VisibleDocuments(kb), pool, settings, metrics, receipts, keys, tracer
+        )
 
     def observe(self, answer: Answer, pipeline: Pipeline) -> None:
         """Count an answer, and send its spans where tracing is on."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+
+from assay.page.document import STYLE_FILE
 
 POLICY = "; ".join(
     (
@@ -25,8 +29,13 @@ parses a string as HTML, so a text of the store cannot become markup even by mis
 
 
 class WorkbenchFiles(StaticFiles):
-    """Static files under the policy. They are checked for changes at every visit: a page and its scripts belong to one
-    version."""
+    """Static files under the policy, with the style sheet that the lab's reports have too. They are checked for changes
+    at every visit: a page and its scripts belong to one version."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        if path == STYLE_FILE.name:
+            return str(STYLE_FILE), STYLE_FILE.stat()
+        return super().lookup_path(path)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

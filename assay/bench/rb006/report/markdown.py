@@ -7,7 +7,7 @@ from assay.bench.rb006.report.sections import make_sections
 from assay.bench.rb006.report.summary import describe_line, describe_run, describe_verdict
 from assay.bench.receipt import Receipt
 from assay.bench.report.markdown import escape_markdown, render_table
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 
 def render_markdown(receipt: Receipt) -> str:

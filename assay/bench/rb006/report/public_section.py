@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.bench.rb006.report.section import ReportSection, number
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 
 def make_public_section(canonical: Mapping[str, Any]) -> ReportSection | None:

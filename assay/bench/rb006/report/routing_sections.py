@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from assay.bench.rb006.report import charts
 from assay.bench.rb006.report.section import ReportSection, number
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 
 def make_routing_sections(at: Mapping[str, Any]) -> list[ReportSection | None]:
@@ -71,7 +72,7 @@ def _heat_map(at: Mapping[str, Any]) -> ReportSection | None:
         "Routing errors by node",
         f"{missed} walks lost evidence at a node that led to it. Each square is a node with evidence below it; the "
         "number counts walks that chose no correct child, the colour is their share.",
-        chart=charts.draw_heat_map(at["nodes"]),
+        chart=partial(charts.draw_heat_map, at["nodes"]),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class ReportSection:
     title: str
     about: str = ""
     table: ReportTable | None = None
-    chart: str = ""
+    chart: Callable[[float], str] | None = None
+    """Draws a chart of a width."""
     lines: tuple[str, ...] = ()
 
 

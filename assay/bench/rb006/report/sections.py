@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from assay.bench.rb006.report import charts
 from assay.bench.rb006.report.public_section import make_public_section
 from assay.bench.rb006.report.routing_sections import make_routing_sections, make_tree_section
 from assay.bench.rb006.report.section import ReportSection, number
-from assay.bench.report.tables import ReportTable
+from assay.page.tables import ReportTable
 
 _BUDGETS = ("200", "400", "800", "1200", "pool")
 
@@ -68,7 +69,7 @@ def _curves(canonical: Mapping[str, Any], at: Mapping[str, Any]) -> ReportSectio
         "Answers by token budget",
         f"The share of feasible queries whose whole evidence is in the context. Budget at parity (the race reaches the "
         f"flat baseline without a budget, less .02): {said}.",
-        chart=charts.draw_curves(at["systems"]),
+        chart=partial(charts.draw_curves, at["systems"]),
     )
 
 
@@ -103,7 +104,7 @@ def _strata(at: Mapping[str, Any]) -> ReportSection | None:
     return ReportSection(
         "Where the race wins and loses against the flat baseline",
         "A@400 by stratum, with 95 % intervals; the number of queries in brackets. Strata overlap.",
-        chart=charts.draw_strata(at["strata"]),
+        chart=partial(charts.draw_strata, at["strata"]),
     )
 
 
@@ -195,7 +196,7 @@ def _scales(canonical: Mapping[str, Any]) -> ReportSection:
         f"On the {cross['queries']} feasible queries that all scales share, the race is above the flat baseline "
         f"{said}.",
         ReportTable(("chunks", "in scope", "absent", "feasible", "flat@400", "race@400", "Δ", "95 %"), tuple(rows)),
-        charts.draw_scales(canonical["by_scale"]),
+        partial(charts.draw_scales, canonical["by_scale"]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -11,9 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.bench.compare import compare
-from assay.bench.receipt import Receipt, ReceiptError, read
-from assay.serve.document_list import NotFound
-from assay.serve.http.context import ServerContext, context_of, needs
+from assay.bench.receipt import Receipt
+from assay.serve.http.context import context_of, needs
 from assay.serve.http.schemas import MAX_PAGE, Name, RequestModel
 from assay.serve.redaction import redact
 
@@ -39,12 +38,12 @@ async def list_receipts(
     context = context_of(request)
 
     def work() -> dict[str, Any]:
-        names = sorted(_files(context))
+        found = context.receipts.find()
         end = offset + limit
         return {
-            "receipts": [_summary(context, name) for name in names[offset:end]],
-            "total": len(names),
-            "next_offset": end if end < len(names) else None,
+            "receipts": context.receipts.summarise(dict(islice(found.items(), offset, end))),
+            "total": len(found),
+            "next_offset": end if end < len(found) else None,
         }
 
     return await context.run(work)
@@ -56,7 +55,7 @@ async def compare_receipts(request: Request, body: ReceiptsRequest) -> Response:
     context = context_of(request)
 
     def work() -> dict[str, Any]:
-        found = compare([_read(context, name) for name in body.receipts], body.metrics)
+        found = compare([context.receipts.read(name) for name in body.receipts], body.metrics)
         return _whole(found)
 
     return await context.run(work)
@@ -66,36 +65,7 @@ async def compare_receipts(request: Request, body: ReceiptsRequest) -> Response:
 async def get_receipt(request: Request, name: str) -> Response:
     """The whole receipt, checked against its digest."""
     context = context_of(request)
-    return await context.run(lambda: _whole(_read(context, name)))
-
-
-def _files(context: ServerContext) -> dict[str, Path]:
-    """Receipts by their path inside the folder; a name from a request is looked up here and never opened as a path."""
-    folder = context.settings.receipts
-    return {} if folder is None else {str(path.relative_to(folder).as_posix()): path for path in folder.rglob("*.json")}
-
-
-def _read(context: ServerContext, name: str) -> Receipt:
-    path = _files(context).get(name)
-    if path is None:
-        raise NotFound(f"there is no receipt called {name[:100]!r}", "names are listed by /receipts")
-    return read(path)
-
-
-def _summary(context: ServerContext, name: str) -> dict[str, Any]:
-    try:
-        receipt = _read(context, name)
-    except ReceiptError as error:
-        return {"name": name, "kind": None, "error": error.message.replace(str(_files(context)[name]), name)}
-    canonical = receipt.canonical
-    return {
-        "name": name,
-        "kind": receipt.kind,
-        "digest": receipt.digest,
-        "dataset": canonical.get("dataset"),
-        "system": (canonical.get("system") or {}).get("name"),
-        "aggregates": (canonical.get("aggregates") or {}).get("all"),
-    }
+    return await context.run(lambda: _whole(context.receipts.read(name)))
 
 
 def _whole(receipt: Receipt) -> dict[str, Any]:

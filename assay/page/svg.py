@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH = 720
+"""The width of a chart on a wide page."""
+NARROW = 360
+"""The width of the same chart on a phone: its letters keep their size, its marks move."""
 
 
 def element(tag: str, attributes: Mapping[str, object], content: str | None = None) -> str:
@@ -54,10 +57,10 @@ def document(attributes: Mapping[str, object], marks: Sequence[str]) -> str:
     return element("svg", attributes, "\n".join(["", *marks, ""]))
 
 
-def chart(height: float, label: str, marks: Sequence[str]) -> str:
-    """A chart of a report: it takes the page's width."""
-    view = f"0 0 {WIDTH} {height:.0f}"
-    return document({"viewBox": view, "role": "img", "aria-label": label}, marks)
+def chart(height: float, label: str, marks: Sequence[str], width: float = WIDTH) -> str:
+    """A chart of a page: it takes the page's width."""
+    view = f"0 0 {width:.0f} {height:.0f}"
+    return document({"class": "chart", "viewBox": view, "role": "img", "aria-label": label}, marks)
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,10 @@ def padded_range(values: Sequence[float], room: float = 0.08) -> tuple[float, fl
     return low - extra, high + extra
 
 
-def x_axis(axis: PlotAxis, y: float, top: float, label: str, form: str = "{:g}") -> list[str]:
-    """A horizontal axis with its grid."""
+def x_axis(axis: PlotAxis, y: float, top: float, label: str, form: str = "{:g}", count: int = 5) -> list[str]:
+    """A horizontal axis with its grid and about `count` ticks."""
     marks = [line(axis.start, y, axis.end, y)]
-    for value in axis.ticks():
+    for value in axis.ticks(count):
         x = axis.at(value)
         marks += [line(x, top, x, y, "grid"), text(x, y + 16, form.format(value), "middle", "tick")]
     return [*marks, text((axis.start + axis.end) / 2, y + 34, label, "middle", "label")]
