@@ -10,6 +10,7 @@ and is measured separately.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,17 @@ def build(folder: Path, size: int, model: str = "bench") -> dict[str, Any]:
     return {"load_s": round(loading, 1), "index_s": round(indexing, 1)}
 
 
+def open_or_build(folder: Path, size: int) -> tuple[Path, dict[str, Any]]:
+    """Return the folder of a store, built unless it is there, and what building it took."""
+    store_folder, facts_file = folder / f"kb-{size}", folder / f"kb-{size}.json"
+    if not facts_file.is_file():
+        facts_file.write_text(json.dumps(build(store_folder, size)))
+    facts: dict[str, Any] = json.loads(facts_file.read_text())
+    return store_folder, facts
+
+
 def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
-    store_folder = folder / f"kb-{size}"
-    build_facts = build(store_folder, size)
+    store_folder, build_facts = open_or_build(folder, size)
 
     def reopen() -> LocalBackend:
         fresh = LocalBackend(SqliteStore.open(store_folder), Analyser(), "bench", DIM)
@@ -133,12 +142,21 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[10_000, 100_000])
     parser.add_argument("--lance", action="store_true", help="compare with LanceDB's own hybrid (up to 100k)")
     parser.add_argument("--receipt", default="search")
+    parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are there")
+    parser.add_argument("--build", action="store_true", help="only build the stores in the folder")
     options = parser.parse_args()
     results = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
         for size in options.sizes:
-            results.append(run(size, Path(folder), options.lance and size <= 100_000))
+            if options.build:
+                open_or_build(folder, size)
+                continue
+            results.append(run(size, folder, options.lance and size <= 100_000))
             print(results[-1], flush=True)
+    if options.build:
+        return
     by_size = {r["chunks"]: r["times"] for r in results}
     ratios: dict[str, float] = {}
     for size, times in by_size.items():

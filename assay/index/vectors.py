@@ -2,13 +2,14 @@
 
 Scores are dot products of unit vectors, summed in float64 row by row: the same bits whatever the number of threads, the
 proposing index, or the other rows. FAISS only selects the rows to score, so its lists hold short codes instead of
-vectors (docs/decisions/0013).
+vectors (docs/decisions/0013). A filter has its own search of the lists (`filtered_search`).
 """
 
 from __future__ import annotations
 
 import json
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.index.checksums import FolderChecks
+from assay.index.filtered_search import FILTERS, FilteredSearch, FilterRows, RecentFilters
+from assay.index.list_spread import LISTS, SPREAD, ListSpread
 from assay.types import Floats, Rows, Vector, Vectors
 from assay.util.leg_threads import run_all
 from assay.where import Mask
@@ -24,7 +27,10 @@ DEPTH = 100
 """The pool depth at which an index is calibrated; a shallower search fetches as many."""
 _GATHER = 4_096
 """Up to so many eligible rows are all scored instead of searched."""
-_BLOCK = 4_096
+EXACT = 8_192
+"""Up to so many eligible rows are all scored, in float32 first."""
+_BLOCK = 1_024
+"""Rows scored at a time: they fit the processor's cache."""
 _WIDE = 12_288
 """Numbers converted to float64 at a time: 96 kB."""
 _NOISE = 1e-5
@@ -60,6 +66,7 @@ class VectorIndex:
         """Lists to probe; 0 when there are no lists and every row is scored."""
         self.overfetch = float(facts["overfetch"])
         """Candidates to rescore for each wanted row."""
+        self._recent = RecentFilters()
 
     @property
     def matrix(self) -> Vectors:
@@ -102,60 +109,103 @@ class VectorIndex:
             self._params[probes] = params
         return params
 
+    @cached_property
+    def filters(self) -> FilteredSearch | None:
+        """The search of lists with a filter; None in an index of an older release, which scores all eligible rows."""
+        if not self.probes or not (self._folder / FILTERS).is_file():
+            return None
+        if self._checks is not None:
+            self._checks.verify(LISTS, SPREAD, FILTERS)
+        missed = float(json.loads((self._folder / FILTERS).read_text())["missed"])
+        return FilteredSearch(
+            self, ListSpread.read(self._folder, self.size, self.dim), self.probes, self.overfetch, missed
+        )
+
     def nearest(self, query: Vector, k: int, eligible: Mask | None) -> tuple[Rows, Floats]:
         """Return the k best eligible rows with their exact scores (not yet ordered, ties at the end included)."""
-        allowed = self.has if eligible is None else self.has & eligible
-        count = self.count if eligible is None else int(np.count_nonzero(allowed))
-        if count <= max(k, _GATHER):
-            rows = np.flatnonzero(allowed)
-        elif not self.probes or count <= self.size // 10:
-            rows = _prune(*self._scan_all(query, allowed), k)
+        if eligible is None:
+            rows = self._nearest_of_all(query, k)
         else:
-            rows = self._propose(query, k, allowed, count)
-            if len(rows) > 2 * k:
-                rows = _prune(rows, self.take(rows) @ query, k)
+            rows = self._nearest_eligible(query, k, self._recent.get(eligible, lambda: FilterRows(self.has & eligible)))
         return rows, exact_scores(self._verified(rows), query, rows)
 
-    def _scan_all(self, query: Vector, allowed: Mask) -> tuple[Rows, Vector]:
-        """Return every allowed row with its score in float32."""
-        rough, matrix = [], self.matrix
-        for start in range(0, self.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            mask = allowed[part]
-            rough.append((matrix[part] if mask.all() else matrix[part][mask]) @ query)
-        return np.flatnonzero(allowed), np.concatenate(rough)
+    def _nearest_of_all(self, query: Vector, k: int) -> Rows:
+        if self.count <= max(k, _GATHER):
+            return np.flatnonzero(self.has)
+        if not self.probes:
+            rows = np.flatnonzero(self.has)
+            return _prune(rows, self.score(query, rows), k)
+        rows = self._propose(query, k)
+        return _prune(rows, self.score(query, rows), k) if len(rows) > 2 * k else rows
 
-    def _propose(self, query: Vector, k: int, allowed: Mask, count: int) -> Rows:
+    def _nearest_eligible(self, query: Vector, k: int, eligible: FilterRows) -> Rows:
+        if eligible.count <= max(k, _GATHER):
+            return eligible.rows
+        if eligible.count <= EXACT or self.filters is None:
+            return _prune(eligible.rows, self.score(query, eligible.rows), k)
+        return _prune(*self.filters.nearest(query, min(max(k, DEPTH), eligible.count), eligible), k)
+
+    def score(self, query: Vector, rows: Rows) -> Vector:
+        """Return the scores of these rows in float32, the same whatever the threads."""
+        matrix, scores = self._verified(rows), np.empty(len(rows), np.float32)
+
+        def fill(first: int, end: int) -> None:
+            for start in range(first, end, _BLOCK):
+                part = slice(start, min(start + _BLOCK, end))
+                np.vecdot(np.take(matrix, rows[part], axis=0), query, out=scores[part])
+
+        if len(rows) < _SHARES * _BLOCK:
+            fill(0, len(rows))
+        else:
+            ends = np.linspace(0, len(rows), _SHARES + 1).astype(int).tolist()
+            run_all([partial(fill, first, end) for first, end in pairwise(ends)])
+        return scores
+
+    def scan(self, query: Vector, lists: Rows, fetch: int, allowed: Mask) -> Rows:
+        """Return at most `fetch` allowed rows of these lists, the best by their codes first."""
+        import faiss
+
+        bits = np.packbits(allowed, bitorder="little")
+        selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
+        near = np.vecdot(self._centroids[lists], query)
+        one = np.ascontiguousarray(query[None, :], np.float32)
+        rows = self._scan_preassigned(one, fetch, near[None, :], lists[None, :], selector)
+        found: Rows = rows[rows >= 0]
+        return found
+
+    @cached_property
+    def _centroids(self) -> Vectors:
+        import faiss
+
+        flat: Any = faiss.downcast_index(self.inverted.quantizer)
+        return np.array(faiss.rev_swig_ptr(flat.get_xb(), flat.ntotal * self.dim)).reshape(flat.ntotal, self.dim)
+
+    def _propose(self, query: Vector, k: int) -> Rows:
         """Return FAISS's candidates by their codes; probes more lists while fewer than wanted are found."""
         all_lists = self.inverted.nlist
-        fetch = min(count, int(self.overfetch * max(k, DEPTH)))
-        selector = None
-        if count < self.count:
-            import faiss
-
-            bits = np.packbits(allowed, bitorder="little")
-            selector = faiss.IDSelectorBitmap(self.size, faiss.swig_ptr(bits))
+        fetch = min(self.count, int(self.overfetch * max(k, DEPTH)))
         probes = self.probes
         while True:
-            rows = self._scan_lists(
-                np.ascontiguousarray(query[None, :], np.float32), fetch, min(probes, all_lists), selector
-            )
+            rows = self._scan_lists(np.ascontiguousarray(query[None, :], np.float32), fetch, min(probes, all_lists))
             if rows[-1] >= 0 or probes >= all_lists:
                 found: Rows = rows[rows >= 0]
                 return found
             probes *= 4
 
-    def _scan_lists(self, query: Vectors, fetch: int, probes: int, selector: Any) -> Rows:
-        """Return the best rows of the nearest lists by their codes, best first; -1 where there are fewer.
+    def _scan_lists(self, query: Vectors, fetch: int, probes: int) -> Rows:
+        """Return the best rows of the nearest lists by their codes, best first; -1 where there are fewer."""
+        if probes < 2 or probes * self.count < _LONG * self.inverted.nlist:
+            found: Rows = self.inverted.search(query, fetch, params=self.search_params(probes))[1][0]
+            return found
+        return self._scan_preassigned(query, fetch, *self.inverted.quantizer.search(query, probes))
 
-        A long scan is split into shares, which free threads run. The split does not depend on the threads, because the
+    def _scan_preassigned(self, query: Vectors, fetch: int, near: Vectors, lists: Rows, selector: Any = None) -> Rows:
+        """Return the best rows of these lists by their codes, best first; -1 where there are fewer.
+
+        The scan is split into shares, which free threads run. The split does not depend on the threads, because the
         score of a code depends on the lists that are scanned together.
         """
-        if probes < 2 or probes * self.count < _LONG * self.inverted.nlist:
-            found: Rows = self.inverted.search(query, fetch, params=self.search_params(probes, selector))[1][0]
-            return found
-        near, lists = self.inverted.quantizer.search(query, probes)
-        slices = [slice(part, None, _SHARES) for part in range(min(_SHARES, probes))]
+        slices = [slice(part, None, _SHARES) for part in range(min(_SHARES, lists.shape[1]))]
         shares = run_all([partial(self._search_lists, query, fetch, lists[:, s], near[:, s], selector) for s in slices])
         best = np.argsort(-np.concatenate([scores for scores, _ in shares]), kind="stable")[:fetch]
         return np.concatenate([rows for _, rows in shares])[best]

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.index.vectors import DEPTH
+from assay.index.filter_calibration import calibrate_filters, write_calibration
+from assay.index.list_spread import measure_spread
+from assay.index.vectors import DEPTH, EXACT, VectorIndex
 from assay.types import Rows, Vectors
 
 IVF_FROM = 10_000
@@ -29,6 +31,8 @@ _FEWEST = 40
 _LARGE, _RECALL_LARGE = 1_024, 0.995
 """Above so many lists synthetic queries are harder than real ones, and a probe is expensive: the wanted recall is
 lower, and the probes are chosen to within a sixty-fourth instead of an eighth (docs/decisions/0013)."""
+_RECALL_FILTERED = 0.995
+"""Recall that filters of every kind should reach, if the search without a filter does not reach more."""
 _QUERIES = 128
 _BLOCK = 65_536
 
@@ -40,13 +44,31 @@ def build_vectors(
     has.tofile(folder / "vectors.has")
     count = int(np.count_nonzero(has))
     facts: dict[str, Any] = {"kind": "exact", "nprobe": 0, "overfetch": 1.0, "vectors": count}
-    if count >= ivf_from:
-        facts = _build_ivf(folder, np.memmap(folder / "vectors", np.float32, "r", shape=(size, dim)), has)
+    if count < ivf_from:
+        (folder / "vectors.json").write_text(json.dumps(facts, sort_keys=True))
+        return facts
+    matrix = np.memmap(folder / "vectors", np.float32, "r", shape=(size, dim))
+    facts, lists = _build_ivf(folder, matrix, has)
     (folder / "vectors.json").write_text(json.dumps(facts, sort_keys=True))
+    measure_spread(matrix, lists, facts["nlist"]).write(folder)
+    _calibrate_filters(folder, matrix, has, facts["recall"])
     return facts
 
 
-def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[str, Any]:
+def _calibrate_filters(folder: Path, matrix: Vectors, has: NDArray[np.bool_], wanted: float) -> None:
+    """Calibrate the search with a filter on the index as it will be read."""
+    write_calibration(folder, {"missed": 0.0})
+    index = VectorIndex(folder, *matrix.shape)
+    assert index.filters is not None
+    queries = _sample_queries(matrix, np.flatnonzero(has))
+    goal = max(wanted, _RECALL_FILTERED)
+    write_calibration(
+        folder, calibrate_filters(index.filters, matrix, has, queries, min(DEPTH, index.count), goal, EXACT)
+    )
+
+
+def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> tuple[dict[str, Any], NDArray[np.int32]]:
+    """Train, fill, calibrate and write the inverted file; return its facts and the list of every row."""
     import faiss
 
     rows = np.flatnonzero(has)
@@ -70,7 +92,7 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[st
         # Training rounds differently with other numbers of threads; the lists and codes select the scored rows, so
         # a generation's digest covers them.
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {
+    facts = {
         "kind": "ivf_pq_fastscan",
         "nlist": lists,
         "vectors": len(rows),
@@ -79,6 +101,18 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> dict[st
         "recall_queries": "differences of two of its vectors and a random direction",
         "file": digest,
     }
+    return facts, _lists_of_rows(index, len(matrix))
+
+
+def _lists_of_rows(index: Any, size: int) -> NDArray[np.int32]:
+    """Return the list of every row, -1 without a vector."""
+    import faiss
+
+    lists = np.full(size, -1, np.int32)
+    for number in range(index.nlist):
+        if count := index.invlists.list_size(number):
+            lists[faiss.rev_swig_ptr(index.invlists.get_ids(number), count)] = number
+    return lists
 
 
 def _list_count(count: int) -> int:

@@ -98,6 +98,23 @@ def growth(receipt: dict[str, Any]) -> str:
     )
 
 
+def filters(receipt: dict[str, Any]) -> str:
+    """The largest size: a row for each share and kind of filter, beside the plan before."""
+    largest = receipt["sizes"][-1]
+    rows = []
+    for share, kinds in largest["filters"].items():
+        for kind, facts in kinds.items():
+            old, times = facts["before"], f"{facts['p50_ms']} / {facts['p95_ms']}"
+            new = [facts["recall_at_100"], facts["worst"], times]
+            rows.append([share, kind, *new, old["recall_at_100"], old["worst"], f"{old['p50_ms']} / {old['p95_ms']}"])
+    short = sum(facts["short_lists"] for kinds in largest["filters"].values() for facts in kinds.values())
+    head = ["filter", "kind", "recall@100", "worst question", "p50 / p95 ms", "before: recall", "worst", "p50 / p95 ms"]
+    return (
+        table(head, rows)
+        + f"\n{largest['vectors']:,} vectors, {largest['questions']} questions, {short} short lists.\n"
+    )
+
+
 def ingest(receipt: dict[str, Any]) -> str:
     return table(["what", "measured"], [[name, value] for name, value in receipt["summary"].items()])
 
@@ -378,6 +395,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "tree": ("tree", tree),
     "heading_tree": ("heading_tree", heading_tree),
     "growth": ("growth", growth),
+    "filters": ("filters", filters),
     "ingest": ("ingest", ingest),
     "large_folder": ("large_folder", large_folder),
     "statistics": ("statistics", statistics),
