@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,11 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *rows))
 
 
-def _number(value: float | None, form: str = "{:.3f}") -> str:
-    return "–" if value is None else form.format(value).replace("0.", ".", 1)
+def _number(value: float | None) -> str:
+    """Three decimals without a leading zero; whole numbers above 1 as they are."""
+    if value is None:
+        return "–"
+    return f"{value:g}" if value > 1.0 and value == int(value) else re.sub(r"^(-?)0\.", r"\1.", f"{value:.3f}")
 
 
 def _receipts() -> list[tuple[str, Row]]:
