@@ -54,6 +54,13 @@ def test_names_lead_on_in_two_hops():
     ]
 
 
+def test_paths_are_off_by_default():
+    pool = make_pool(make_candidates(CHUNKS))
+    slots = QuerySlots(Query(ASKED), pool, MemorySnapshot(CHUNKS))
+    assert Coverage().paths == 0.0
+    assert Coverage(scorer="none", paths=6.0).score_sentences(Query(ASKED), pool, slots)[0].hops is None
+
+
 def test_a_query_without_names_has_no_paths():
     pool = make_pool(make_candidates(CHUNKS))
     assert find_hop_names("what does it cost?", pool) == ([], [], [])
@@ -96,7 +103,7 @@ def test_the_packer_takes_what_is_on_a_path_and_says_so():
     pool = make_pool(candidates)
     slots = QuerySlots(Query(ASKED), pool, snapshot)
     bonus = HopBonus(np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0]), ("", "", "corvid biometrics", "", "", ""))
-    packer = Coverage(tokens=42, words=0.0, sentence=0.0, terms=0.0, names=0.0, hops=0.0)
+    packer = Coverage(tokens=42, paths=6.0, words=0.0, sentence=0.0, terms=0.0, names=0.0, hops=0.0)
     with_paths = packer.choose(candidates, pool, slots, SentenceScores(np.zeros(6), bonus))
     assert "CTR-64678" in with_paths.text
     assert "a path over 'corvid biometrics'" in [cover for one in with_paths.sentences for cover in one.covers]

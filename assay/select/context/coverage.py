@@ -43,6 +43,8 @@ class Coverage:
     under it. cost(s) is in tokens, with citation and header where s is the first to need them. The result is compared
     with the best single sentence.
 
+    `paths` is off by default: it finds evidence behind a hop in structured corpora and loses some in prose.
+
     `tokens` is the budget, `pool` how many candidates are read at least, `headers` whether titles, sections, versions
     and dates are written above the sentences. `scorer` names the sentence scorer ("embedding": the cosine with vectors
     of `model`; "none": words only). If the model is missing or the query has no text, words alone decide, and a note
@@ -62,7 +64,7 @@ class Coverage:
     names: float = 2.0
     facets: float = 0.5
     hops: float = 2.5
-    paths: float = 6.0
+    paths: float = 0.0
     power: float = 0.25
 
     def __post_init__(self) -> None:
