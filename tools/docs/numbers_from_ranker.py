@@ -42,5 +42,48 @@ def ranker_left_out(receipt: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
+SHOWN = (
+    "bm25",
+    "dense",
+    "rrf",
+    "convex-0.5",
+    "tm2c2-0.7",
+    "dbsf",
+    "spread-0.1",
+    BASE,
+    "default",
+    "equal",
+    "learned",
+    "fusions elsewhere",
+    "learned elsewhere",
+    "learned elsewhere, with public pairs",
+)
+
+
+def ranker_transfer(receipt: Mapping[str, Any]) -> str:
+    """nDCG@10 of the main contenders on the test sample of every set, one table per encoder."""
+    parts = []
+    for encoder, found in receipt.items():
+        if encoder == "splits":
+            continue
+        sets, over, legs = list(found["sets"]), found[f"over {BASE}"], found["over the better leg"]
+        rows = []
+        for system in SHOWN:
+            if system not in found["mean"]:
+                continue
+            gain, worst = over.get(system), ""
+            if system in legs:
+                name = min(sets, key=lambda one: float(legs[system][one]["difference"]))
+                one = legs[system][name]
+                worst = f"{name} {one['difference']:+.3f} ({one['ci_low']:+.3f} … {one['ci_high']:+.3f})"
+            change = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})" if gain else ""
+            won = f"{gain['wins']}, {gain['losses']}" if gain else ""
+            scores = [f"{found['test'][system][name]:.3f}" for name in sets]
+            rows.append([system, *scores, f"{found['mean'][system]:.4f}", change, won, worst])
+        head = ["", *sets, "mean", f"over {BASE}", "won, lost", "least over the better leg"]
+        parts.append(f"**{encoder}**\n\n" + _table(head, rows))
+    return "\n".join(parts)
+
+
 def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     return render_table(ReportTable(tuple(head), tuple(tuple(str(cell) for cell in row) for row in rows)))
