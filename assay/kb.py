@@ -237,6 +237,8 @@ class KnowledgeBase(Closeable):
     def remove(self, target: str) -> int:
         """Remove a folder, a file, a document or a chunk by its name; how many chunks were deleted. They are in no
         snapshot from here on."""
+        if not isinstance(target, str):
+            raise StoreError(f"remove takes one name, not {type(target).__name__}", "call it once for each name")
         snapshot = self.snapshot()
         origins = [o for o in self.store.files() if o == target or o.startswith(f"{target}/")]
         with self.store.write(f"remove {target}") as writer:

@@ -2,8 +2,9 @@
 
 The answer is the same in both: `/search` returns `Answer.to_json()` as bytes, and so does the search in this process.
 Queries are real questions whose vectors are in the vector cache of both. Latency alternates query by query; throughput
-alternates in blocks of some seconds. The clients of the throughput are one asyncio process with raw sockets; the
-search in this process has as many threads as the server has workers.
+alternates in blocks of some seconds. The clients are one light process (`benchmarks/load_client.py`) whose processor
+time is reported; the search in this process has as many threads as the server has workers, and one thread for
+comparison: the threads share one interpreter, so more of them answer fewer.
 
     python -m benchmarks.serve --size 100000
 """
@@ -11,9 +12,9 @@ search in this process has as many threads as the server has workers.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import http.client
 import json
+import os
 import re
 import signal
 import subprocess
@@ -28,13 +29,14 @@ from typing import Any
 
 import assay
 from assay.kb import KnowledgeBase
+from benchmarks import load_client
 from benchmarks.data import model, questions
 from benchmarks.measure import time_in_turns, write_receipt
 from benchmarks.search import build
 
 WORKERS = 4
 CLIENTS = 16
-BLOCKS = 4
+BLOCKS = 5
 HEADERS = {"Content-Type": "application/json"}
 
 
@@ -60,37 +62,17 @@ class Server:
         lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1024.0 for line in lines if line.startswith("VmRSS"))
 
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         self._process.send_signal(signal.SIGTERM)
         self._process.communicate()
 
 
-async def load(host: str, port: int, texts: list[str], seconds: float) -> tuple[int, int]:
-    """Sixteen clients for some seconds: how many answers, and how many of another status than 200."""
-    bodies = [json.dumps({"text": text}).encode() for text in texts]
-    end, numbers, done, failed = time.perf_counter() + seconds, count(), 0, 0
-
-    async def client() -> None:
-        nonlocal done, failed
-        reader, writer = await asyncio.open_connection(host, port)
-        while time.perf_counter() < end:
-            body = bodies[next(numbers) % len(bodies)]
-            head = f"POST /search HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-            writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            answer = await reader.readuntil(b"\r\n\r\n")
-            length = re.search(rb"content-length: (\d+)", answer)
-            assert length is not None
-            await reader.readexactly(int(length[1]))
-            done += 1
-            failed += not answer.startswith(b"HTTP/1.1 200")
-        writer.close()
-
-    await asyncio.gather(*(client() for _ in range(CLIENTS)))
-    return done, failed
-
-
-def throughput_here(kb: KnowledgeBase, texts: list[str], seconds: float) -> float:
-    """Searches a second of as many threads as the server has workers."""
+def throughput_here(kb: KnowledgeBase, texts: list[str], seconds: float, threads: int = WORKERS) -> float:
+    """Searches a second of so many threads."""
     end, numbers = time.perf_counter() + seconds, count()
 
     def work() -> int:
@@ -101,22 +83,28 @@ def throughput_here(kb: KnowledgeBase, texts: list[str], seconds: float) -> floa
         return done
 
     start = time.perf_counter()
-    with ThreadPoolExecutor(WORKERS) as pool:
-        done = sum(pool.map(lambda _: work(), range(WORKERS)))
+    with ThreadPoolExecutor(threads) as pool:
+        done = sum(pool.map(lambda _: work(), range(threads)))
     return done / (time.perf_counter() - start)
 
 
-def throughput_served(server: Server, texts: list[str], seconds: float) -> tuple[float, int]:
-    """Searches a second of sixteen clients in a process of their own, and how many failed."""
-    code = (
-        "import asyncio, json, sys, time; from benchmarks.serve import load; a = json.load(sys.stdin); "
-        "start = time.perf_counter(); done, failed = asyncio.run(load(*a)); "
-        "print(json.dumps([done / (time.perf_counter() - start), failed]))"
+def throughput_served(server: Server, texts: list[str], seconds: float) -> dict[str, float]:
+    """Searches a second of sixteen clients in a process of their own, how many failed, and the milliseconds of the
+    processor that the server and the clients took for each."""
+    bodies = [json.dumps({"text": text}) for text in texts]
+    given = {"host": server.host, "port": server.port, "bodies": bodies, "clients": CLIENTS, "seconds": seconds}
+    used = server.processor_seconds()
+    ran = subprocess.run(
+        [sys.executable, load_client.__file__], input=json.dumps(given), capture_output=True, text=True, check=True
     )
-    given = json.dumps([server.host, server.port, texts, seconds])
-    ran = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True)
-    rate, failed = json.loads(ran.stdout)
-    return float(rate), int(failed)
+    found: dict[str, float] = json.loads(ran.stdout)
+    used = server.processor_seconds() - used
+    return {
+        "rate": found["done"] / found["seconds"],
+        "failed": found["failed"],
+        "server_ms": 1000.0 * used / found["done"],
+        "clients_ms": 1000.0 * found["processor_seconds"] / found["done"],
+    }
 
 
 def run(store: Path, queries: int, seconds: float) -> dict[str, Any]:
@@ -143,15 +131,15 @@ def run(store: Path, queries: int, seconds: float) -> dict[str, Any]:
             connection.close()
             throughput_served(server, texts, seconds)  # its threads have their caches filled
             memory = server.resident_mb()
-            here, there, failed = [], [], 0
+            here, alone, there = [], [], []
             for _ in range(BLOCKS):
                 here.append(throughput_here(kb, texts, seconds))
-                rate, wrong = throughput_served(server, texts, seconds)
-                there.append(rate)
-                failed += wrong
+                there.append(throughput_served(server, texts, seconds))
+                alone.append(throughput_here(kb, texts, seconds, threads=1))
             grown = server.resident_mb() - memory
         finally:
             server.close()
+    rates = [block["rate"] for block in there]
     return {
         "same answers": same,
         "one client": times,
@@ -160,14 +148,18 @@ def run(store: Path, queries: int, seconds: float) -> dict[str, Any]:
                 f"served / in process, {p}": round(times["served"][p] / times["in process"][p], 3)
                 for p in ("p50_ms", "p95_ms")
             },
-            "throughput, served / in process": round(median(there) / median(here), 3),
+            "throughput, served / in process": round(median(rates) / median(here), 3),
+            "throughput, served / one thread in process": round(median(rates) / median(alone), 3),
         },
         "throughput": {
             "clients": CLIENTS,
             "workers": WORKERS,
             "in process": [round(rate, 1) for rate in here],
-            "served": [round(rate, 1) for rate in there],
-            "failed": failed,
+            "one thread in process": [round(rate, 1) for rate in alone],
+            "served": [round(rate, 1) for rate in rates],
+            "failed": sum(block["failed"] for block in there),
+            "processor_ms_of_server": round(median(block["server_ms"] for block in there), 3),
+            "processor_ms_of_clients": round(median(block["clients_ms"] for block in there), 3),
         },
         "server_mb": round(memory, 1),
         "server_mb_grown": round(grown, 1),

@@ -556,3 +556,10 @@ def test_the_local_model(tmp_path: Path) -> None:
             assert base.store.rows_without_vector() == []
             base.optimize(force=True)
         assert base.add([{"id": "law", "text": "The court rejected the appeal."}]).unchanged == 1
+
+
+def test_remove_takes_one_name(base: KnowledgeBase) -> None:
+    base.add([{"id": "a", "text": "gateway"}, {"id": "b", "text": "gateway"}])
+    with pytest.raises(StoreError, match="takes one name, not list"):
+        base.remove(["a", "b"])  # type: ignore[arg-type]
+    assert base.remove("a") == 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +30,7 @@ from assay.serve.inline_pipelines import read_inline
 from assay.serve.keys import KeyStore
 from assay.serve.receipt_list import ReceiptList
 from assay.serve.visible_documents import VisibleDocuments
+from assay.util.thread_map import count_cores
 
 T = TypeVar("T")
 
@@ -43,6 +46,8 @@ class ServerContext:
     settings: ServerSettings
     metrics: ServerMetrics
     receipts: ReceiptList
+    search_slots: threading.Semaphore
+    """Searches that compute at a time, see `count_search_slots`."""
     keys: KeyStore | None = None
     tracer: AnswerTracer | None = None
 
@@ -52,9 +57,17 @@ class ServerContext:
     ) -> ServerContext:
         pool = RequestPool(settings.workers, settings.waiting)
         metrics = ServerMetrics(kb, pool)
-        receipts = ReceiptList(settings.receipts)
         return ServerContext(
-            kb, MemoryService(kb), VisibleDocuments(kb), pool, settings, metrics, receipts, keys, tracer
+            kb=kb,
+            memory=MemoryService(kb),
+            documents=VisibleDocuments(kb),
+            pool=pool,
+            settings=settings,
+            metrics=metrics,
+            receipts=ReceiptList(settings.receipts),
+            search_slots=threading.Semaphore(count_search_slots(str(kb.store.address), settings.workers)),
+            keys=keys,
+            tracer=tracer,
         )
 
     def observe(self, answer: Answer, pipeline: Pipeline) -> None:
@@ -84,11 +97,24 @@ class ServerContext:
         name = name or "default"
         if name in files:
             return resolve(str(files[name]))
-        if name not in preset_names():
+        if name not in _presets():
             raise ConfigError(
                 f"there is no pipeline called {name[:60]!r}", nearest(name[:60], [*preset_names(), *files])
             )
         return resolve(name)
+
+
+def count_search_slots(address: str, workers: int) -> int:
+    """How many searches compute at a time: over a store on this machine as many as there are processors, because more
+    threads in one interpreter take the lock from each other and answer fewer requests a second; over a store on a
+    server, where a search mostly waits, as many as there are workers."""
+    return workers if "://" in address else min(workers, count_cores())
+
+
+@cache
+def _presets() -> frozenset[str]:
+    """The names of presets; they come with the package and do not change while it runs."""
+    return frozenset(preset_names())
 
 
 def encode_json(value: Any) -> bytes:

@@ -48,22 +48,33 @@ class ServerMetrics:
             **named,
         )
 
+        self._children: dict[tuple[Any, ...], Any] = {}
+
+    def _child(self, metric: Any, *labels: str) -> Any:
+        """The series of these labels. `labels()` checks, sorts and locks each time; a search reads a dozen."""
+        key = metric, *labels
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = metric.labels(*labels)
+        return found
+
     def observe_request(self, facts: Mapping[str, Any]) -> None:
         route = facts["route"] or "other"
-        self._requests.labels(facts["method"] if route != "other" else "any", route, str(facts["status"])).inc()
-        self._seconds.labels(route).observe(facts["ms"] / 1000.0)
+        method = facts["method"] if route != "other" else "any"
+        self._child(self._requests, method, route, str(facts["status"])).inc()
+        self._child(self._seconds, route).observe(facts["ms"] / 1000.0)
 
     def observe_answer(self, answer: Answer, pipeline: str) -> None:
-        self._answers.labels(pipeline, answer.status.word).inc()
+        self._child(self._answers, pipeline, answer.status.word).inc()
         inline = pipeline == INLINE
         for span in answer.trace:
             step = INLINE if inline else span.name
-            self._outcomes.labels(step, span.kind, span.outcome).inc()
+            self._child(self._outcomes, step, span.kind, span.outcome).inc()
             if span.outcome == "ran":
-                self._stages.labels(step, span.kind).observe(span.ms / 1000.0)
+                self._child(self._stages, step, span.kind).observe(span.ms / 1000.0)
         for problem in answer.status.problems:
             if not problem.skipped:
-                self._outcomes.labels(INLINE if inline else problem.step, "any", "degraded").inc()
+                self._child(self._outcomes, INLINE if inline else problem.step, "any", "degraded").inc()
 
     def render(self) -> bytes:
         """The text that Prometheus reads."""

@@ -30,13 +30,25 @@ export function moves(pairs, height) {
     pairs.map(([a, b, far, name]) => s("path", { d: `M0 ${a} C40 ${a} 40 ${b} 80 ${b}`, class: far > 2 ? "far" : "" }, s("title", {}, name))));
 }
 
-export function heatmap(rows, label) {
-  // rows: [{ name, cells: [{ name, value 0..1, chosen, title }] }]
-  const cell = 30, left = 130, most = Math.max(1, ...rows.map((one) => one.cells.length));
-  return s("svg", { class: "chart heat", viewBox: `0 0 ${left + most * cell} ${rows.length * cell}`, role: "img", "aria-label": label },
-    rows.map((one, y) => [s("text", { x: 0, y: y * cell + 20 }, shorten(one.name, 17)),
-      one.cells.map((each, x) => s("rect", { x: left + x * cell + 1, y: y * cell + 1, width: cell - 3, height: cell - 3, class: each.chosen ? "chosen" : "",
-        fill: "var(--both)", "fill-opacity": (0.06 + 0.9 * each.value).toFixed(3) }, s("title", {}, each.title)))]));
+// The same map as in the lab's reports (assay/page/charts.py): a long row goes on in the next line.
+// rows: [{ name, cells: [{ share 0..1, mark, title, chosen, href }] }]; ramp: "heat" for errors, "cool" for scores
+export function heatmap(rows, label, ramp = "heat") {
+  const width = innerWidth < 576 ? 360 : 720, size = 28, left = 96, steps = ramp === "heat" ? [0, 0.05, 0.2, 0.5] : [0.02, 0.25, 0.5, 0.75];
+  const columns = Math.floor((width - left - 4) / size), marks = [];
+  let y = 8;
+  for (const row of rows) {
+    marks.push(s("text", { x: 0, y: y + 17 }, shorten(row.name, 15)));
+    row.cells.forEach((cell, place) => {
+      if (place && place % columns === 0) y += size;
+      const x = left + (place % columns) * size, step = steps.filter((bound) => cell.share > bound).length;
+      const box = [s("rect", { class: `${ramp}${step}${cell.chosen ? " chosen" : ""}`, x, y, width: size - 3, height: size - 3 }, s("title", {}, cell.title)),
+        cell.mark && s("text", { class: step >= 3 ? "cell deep" : "cell", x: x + (size - 3) / 2, y: y + 17 }, cell.mark)];
+      marks.push(cell.href ? s("a", { href: cell.href, "aria-label": cell.title }, box) : box);
+    });
+    y += size + 8;
+  }
+  const linked = rows.some((row) => row.cells.some((cell) => cell.href));
+  return s("svg", { class: "chart", viewBox: `0 0 ${width} ${y}`, role: linked ? "group" : "img", "aria-label": label }, marks);
 }
 
 export function bar(value, most, label) {

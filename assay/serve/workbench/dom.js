@@ -37,7 +37,7 @@ export function select(name, options, value) {
 
 export function table(head, rows, numbers = []) {
   const kind = (place) => (numbers.includes(place) ? "number" : "");
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" }, h("table", {},
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${head.join(", ")}` }, h("table", {},
     h("thead", {}, h("tr", {}, head.map((cell, place) => h("th", { scope: "col", class: kind(place) }, cell)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) => h("td", { class: kind(place) }, cell)))))));
 }

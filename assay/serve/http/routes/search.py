@@ -84,10 +84,11 @@ async def compare(request: Request, body: CompareRequest) -> Response:
 
 def search_documents(context: ServerContext, caller: Caller, text: str, settings: SearchSettings) -> dict[str, Any]:
     """Answer one question within what the caller may see, as JSON."""
-    options = search_options(context, caller, settings)
-    answer = context.documents.search(text, caller.scopes, **options)
-    context.observe(answer, options["pipeline"])
-    return answer_json(answer, options["pipeline"])
+    with context.search_slots:
+        options = search_options(context, caller, settings)
+        answer = context.documents.search(text, caller.scopes, **options)
+        context.observe(answer, options["pipeline"])
+        return answer_json(answer, options["pipeline"])
 
 
 def search_options(context: ServerContext, caller: Caller, settings: SearchSettings) -> dict[str, Any]:
