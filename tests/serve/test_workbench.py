@@ -297,6 +297,32 @@ def test_errors_are_written_for_people(page: Page) -> None:
     assert page.run("document.querySelector('main').textContent.length") > 40
 
 
+def test_where_walks_lose_the_evidence(page: Page) -> None:
+    """Before the other tests nothing is judged, after them the store holds memories: either is said with its cure."""
+    page.open("tree", errors="judged")
+    page.wait("document.querySelector('select[name=errors]') && document.querySelectorAll('main .empty').length >= 2")
+    assert "Where walks lose the evidence" in page.text()
+    page.wait("!document.querySelector('main').textContent.includes('Walking for')")
+    shown = page.text("main > div > div:last-child")
+    assert "grade some results" in shown or "keep them in a store of their own" in shown
+
+
+def test_the_ideal_order_stands_beside_the_runs(page: Page, server: tuple[str, Path]) -> None:
+    oracle = RECEIPTS / "scifact.test.oracle.json"
+    shutil.copy(oracle, server[1] / "receipts")
+    try:
+        page.open(
+            "results", run="scifact.test.bm25.json", metrics="P@10" if "P@10" in oracle.read_text() else "nDCG@10"
+        )
+        page.wait("document.querySelectorAll('main tbody tr').length > 50")
+        heads = page.run("[...document.querySelectorAll('main thead th')].map(one => one.textContent)")
+        assert heads[-1].endswith(" ideal")
+        assert "the order of the judgements themselves" in page.text()
+        assert "--with-text" in page.text()  # the committed receipts hold no texts
+    finally:
+        (server[1] / "receipts" / oracle.name).unlink()
+
+
 def axe_source() -> str:
     package = pytest.importorskip("axe_core_python")
     return (Path(package.__file__).parent / "axe.min.js").read_text("utf-8")

@@ -22,10 +22,10 @@ export async function render(target, params, { goTo, setExport }) {
     announce(`${children.length} nodes below ${node.path}`);
   } catch (error) {
     replace(nodes, error.status === 409 || error.status === 422 || error.status === 404 ? h("p", { class: "empty" }, error.message, ". ", error.cure ?? "") : errorBox(error));
-    await showErrors(errors, params, keep, goTo);
+    showErrors(errors, params, keep, goTo);  // it may walk for many questions: the page does not wait
     return;
   }
-  await showErrors(errors, params, keep, goTo);
+  showErrors(errors, params, keep, goTo);  // it may walk for many questions: the page does not wait
   if (!params.get("q")) return;
   try {
     const answer = await post("/search", { text: params.get("q"), pipeline: walk.value, k: 10 });
@@ -58,6 +58,7 @@ async function showErrors(place, params, keep, goTo) {
   const output = h("div", {});
   replace(place, h("h2", {}, "Where walks lose the evidence"), h("div", { class: "bar-inner" }, field("From", source)), output);
   if (!params.get("errors")) return;
+  replace(output, h("p", { class: "empty" }, "Walking for every judged question …"));
   try {
     const found = params.get("errors") === "judged" ? await get("/tree/errors", { pipeline: params.get("pipeline") ?? "hcr" }) : await readReceipt(params.get("errors"));
     replace(output, showLevels(found), showNodes(found));
