@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+from typing import Protocol, cast
 
 import numpy as np
 
 from assay.errors import QueryError
+from assay.protocols import Snapshot
 from assay.types import Query, Ranking, Vector
 
 
@@ -18,6 +20,18 @@ def normalise_vector(vector: Vector) -> Vector:
     if not 0.0 < norm < math.inf:
         raise QueryError("query.vector must be one-dimensional, finite and not all zero", "pass float32[d]")
     return (array / norm).astype(np.float32)
+
+
+class _ContentsSnapshot(Protocol):
+    def contents_digest(self, uses: frozenset[str]) -> str: ...
+
+
+def contents_digest(snapshot: Snapshot, uses: frozenset[str]) -> str:
+    """What an answer that uses these capabilities depends on: the contents of the store, and its index only where that
+    may change the answer. A snapshot that makes no difference between them has one digest."""
+    if hasattr(snapshot, "contents_digest"):
+        return cast(_ContentsSnapshot, snapshot).contents_digest(uses)
+    return snapshot.digest
 
 
 def query_digest(query: Query) -> str:

@@ -11,7 +11,7 @@ from assay.engine.answer import Answer, Degradation, Outcome, Span, SpanKind, St
 from assay.engine.answerability import AnswerabilityJudgement, Judge
 from assay.engine.complete import complete_scores
 from assay.engine.context import PackCandidate, PackedContext, Packer
-from assay.engine.digests import normalise_vector, query_digest, ranking_digest
+from assay.engine.digests import contents_digest, normalise_vector, query_digest, ranking_digest
 from assay.engine.executor import CostExecutor, Executor, Job, leg_job, step_job
 from assay.engine.facts import chunks_of
 from assay.engine.foreign_chunks import SourceResult, attach, base_snapshot
@@ -107,7 +107,7 @@ class Pipeline:
             search_status=Status(len(kept), tuple(run.problems), abstained=abstained),
             digests={
                 "pipeline": self.digest,
-                "snapshot": snapshot.digest,
+                "snapshot": contents_digest(snapshot, self.uses),
                 "query": query_digest(query),
                 **run.source_digests,
                 **({} if context is None else {"context": context.digest}),
@@ -144,9 +144,14 @@ class Pipeline:
             return top(ranking, plan.k)
         return cut_to_candidates(ranking, self.group_rankings({plan.name: ranking}, snapshot)[plan.name], plan.k)
 
-    def needs(self, what: str) -> bool:
+    @property
+    def uses(self) -> frozenset[str]:
+        """What its components would use."""
         parts = (*(p.leg for p in self.legs), self.fuser, *(s.step for s in self.steps), self.packer)
-        return any(what in wanted(part) for part in parts if part is not None)
+        return frozenset().union(*(wanted(part) for part in parts if part is not None))
+
+    def needs(self, what: str) -> bool:
+        return what in self.uses
 
 
 class _Run:

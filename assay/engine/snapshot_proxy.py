@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.engine.digests import contents_digest
 from assay.engine.term_hits import TermHits, documents_of, find_terms
 from assay.errors import Reason, StoreError
 from assay.protocols import (
@@ -33,6 +34,9 @@ class SnapshotProxy:
     @property
     def digest(self) -> str:
         return self.inner.digest
+
+    def contents_digest(self, uses: frozenset[str]) -> str:
+        return contents_digest(self.inner, uses)
 
     @property
     def capabilities(self) -> frozenset[str]:

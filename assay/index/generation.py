@@ -31,12 +31,14 @@ from assay.index.tree.index import TreeIndex
 from assay.index.tree.layout import TreeSettings
 from assay.index.vectors import VectorIndex
 from assay.index.vectors_builder import IVF_FROM, build_vectors
-from assay.index.words import TANTIVY_FROM, WordIndex
+from assay.index.words import TANTIVY_FROM, WordIndex, memory_map
 from assay.index.words_builder import WordIndexBuilder
+from assay.store.contents_digest import MARK, add_sums, mark_row, sum_marks
 from assay.store.locks import SharedFileLock
+from assay.store.rows import FACTS
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
-from assay.types import Chunk, Progress
+from assay.types import Chunk, Progress, Rows, Vectors
 
 FORMAT = 2
 
@@ -67,6 +69,19 @@ class Generation:
     def seqs(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         self.checks.verify("seqs")
         return np.fromfile(self.folder / "seqs", "<i8")
+
+    @property
+    def mark_sums(self) -> list[int] | None:
+        """The sum of the marks of all rows; None in a generation of an earlier version."""
+        sums: list[int] | None = self.manifest.get("marks")
+        return sums
+
+    def sum_marks(self, rows: Rows) -> tuple[int, int]:
+        """The sum of the marks of these rows."""
+        blocks = self.checks.blocks("marks")
+        if blocks is not None:
+            blocks.verify_rows(rows, MARK)
+        return sum_marks(memory_map(self.folder / "marks", f"V{MARK}")[rows].tobytes())
 
     def row_of(self, chunk_id: str, seq: int) -> int:
         """Return the row of a chunk as it was when the generation was built, or -1."""
@@ -159,8 +174,10 @@ def build_generation(
         dim = model[1]
         has = np.zeros(size, np.bool_)
         done = 0
+        sums = []
         with (
             (temporary / "vectors").open("wb") as matrix,
+            (temporary / "marks").open("wb") as marks,
             contextlib.closing(read_blocks(store, task, size)) as row_blocks,
         ):
             for block in row_blocks:
@@ -168,11 +185,15 @@ def build_generation(
                 columns.add(block.entries)
                 content.update(block.facts)
                 first, done = done, done + len(block.lengths)
+                vectors = None
                 if dim:
                     vectors = store.vectors(read_seqs(temporary, first, done), dim)
                     has[first:done] = vectors.any(axis=1)
                     content.update(vectors.tobytes())
                     vectors.tofile(matrix)
+                block_marks = _mark_rows(block.facts, vectors)
+                marks.write(block_marks)
+                sums.append(sum_marks(block_marks))
                 progress("indexing", done, size)
         words.finish()
         columns.finish()
@@ -188,6 +209,7 @@ def build_generation(
             "analyser": analyser.digest,
             "vectors": vector_facts,
             "tantivy": size >= tantivy_from,
+            "marks": add_sums(sums),
         }
         content.update(
             json.dumps([manifest[k] for k in ("format", "model", "analyser", "vectors", "tantivy")]).encode()
@@ -196,6 +218,12 @@ def build_generation(
         write_manifest(temporary, manifest)
         progress("vectors", 1, 1)
     return Generation(folder)
+
+
+def _mark_rows(facts: bytes, vectors: Vectors | None) -> bytes:
+    """The marks of a block of rows."""
+    each = [facts[start : start + FACTS] for start in range(0, len(facts), FACTS)]
+    return b"".join([mark_row(one, None if vectors is None else vectors[n]) for n, one in enumerate(each)])
 
 
 def _write_ids(store: SqliteStore, version: int, folder: Path) -> int:

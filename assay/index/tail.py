@@ -5,7 +5,6 @@ Snapshots share one tail; each reads only the rows that existed when it was take
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 from array import array
@@ -22,6 +21,7 @@ from assay.index.graph import GraphIndex
 from assay.index.tail_graph import TailGraph
 from assay.index.tail_tree import TailTree
 from assay.index.tree.index import TreeIndex
+from assay.store.contents_digest import mark_row
 from assay.store.rows import ChunkRow
 from assay.text.analyser import Analyser
 from assay.types import Chunk, Rows, Vector, Vectors
@@ -36,8 +36,8 @@ class Tail:
         self._analyser = analyser
         self.chunks: list[Chunk] = []
         self.rows: list[ChunkRow] = []
-        self.digests: list[int] = []
-        """A digest of each row with its vector, as a number: their sum does not depend on the order of insertion."""
+        self.marks: list[bytes] = []
+        """Of each row with its vector (`store/contents_digest`)."""
         self.lengths = array("I")
         self.newest = -math.inf
         """The latest creation time of a row."""
@@ -73,7 +73,7 @@ class Tail:
             self.newest = row.chunk.created
         self.chunks.append(row.chunk)
         self.columns.add(place, row.chunk)
-        self.digests.append(_row_digest(row, vector))
+        self.marks.append(mark_row(row.facts, vector))
         self.rows.append(row)
 
     def postings(self, term: str, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -113,10 +113,3 @@ class Tail:
 
     def vectors(self, size: int) -> Vectors:
         return self._vectors[:size]
-
-
-def _row_digest(row: ChunkRow, vector: Vector | None) -> int:
-    digest = hashlib.blake2b(row.facts, digest_size=16)
-    if vector is not None:
-        digest.update(np.asarray(vector, "<f4").tobytes())
-    return int.from_bytes(digest.digest(), "big")

@@ -15,6 +15,8 @@ import numpy as np
 from assay.errors import StoreError
 from assay.types import Chunk, Vector
 
+FACTS = 16
+"""Bytes of the digest of a chunk's facts."""
 StoredRow = tuple[str, str, str, int, float | None, float, str, bytes]
 """A chunk as its row holds it: id, doc_id, text, tokens, created, importance, metadata as JSON, facts."""
 
@@ -103,7 +105,7 @@ def decode_vector(seq: int, raw: bytes, dim: int) -> Vector:
 
 
 def _digest(content: str) -> bytes:
-    return hashlib.blake2b(content.encode(), digest_size=16).digest()
+    return hashlib.blake2b(content.encode(), digest_size=FACTS).digest()
 
 
 def _check(chunk: Chunk) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from assay.backend.lance.catalogue import Catalogue
+from assay.store.contents_digest import mark_row
 from assay.store.rows import FileState, StoredRow, encode_row
 from assay.store.validation import check_vector, id_in_use_error
 from assay.types import Chunk, Vector
@@ -75,7 +75,7 @@ class LanceWriter:
             place = live.pop(row[0], -1)
             if place >= 0 and known.facts[place] == row[-1]:
                 self.unchanged += 1
-                if vector is not None and self._known_mark(place) == _mark(row[-1], None):  # it came without one
+                if vector is not None and self._known_mark(place) == mark_row(row[-1], None):  # it came without one
                     self.put_vectors([(known.seqs[place], vector)])
                 continue
             if place >= 0:
@@ -101,7 +101,9 @@ class LanceWriter:
             self._discard(self.rows[self._new[chunk.id]])
         elif (place := self._live(chunk.id)) >= 0:
             same = self._known.facts[place] == row[-1]
-            if same and (vector is None or self._known_mark(place) == _mark(row[-1], self._storable(row[0], vector))):
+            if same and (
+                vector is None or self._known_mark(place) == mark_row(row[-1], self._storable(row[0], vector))
+            ):
                 self.unchanged += 1
                 return False
             self._delete(place)
@@ -185,7 +187,7 @@ class LanceWriter:
         self.rows.append(
             {"seq": seq, "id": name, "doc_id": doc_id, "origin": origin, "text": text, "tokens": tokens}
             | {"created": created, "importance": importance, "meta": meta, "facts": facts, "born": self.version}
-            | {"mark": _mark(facts, unit), "body": body, "length": length, "chars": len(text)}
+            | {"mark": mark_row(facts, unit), "body": body, "length": length, "chars": len(text)}
         )
         if unit is not None:
             self.vectors[seq] = unit
@@ -203,10 +205,3 @@ class LanceWriter:
         """Rows of the table `fact`."""
         entries = [(kind, key, json.dumps(value), self.version) for (kind, key), value in self.facts.items()]
         return {name: [row[i] for row in entries] for i, name in enumerate(("kind", "key", "value", "version"))}
-
-
-def _mark(facts: bytes, vector: Vector | None) -> bytes:
-    digest = hashlib.blake2b(facts, digest_size=16)
-    if vector is not None:
-        digest.update(vector.tobytes())
-    return digest.digest()

@@ -40,6 +40,7 @@ from assay.index.tree.index import TreeIndex
 from assay.index.tree.layout import TreeSettings
 from assay.index.vectors import exact_scores
 from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting, WalkSettings
+from assay.store.contents_digest import add_sums, digest_contents, sum_marks
 from assay.store.sqlite import SqliteStore
 from assay.text.analyser import Analyser
 from assay.text.entities import find_spelling
@@ -113,16 +114,46 @@ class LocalSnapshot:
         if self._whole is not None:
             whole, where = self._whole
             return hashlib.sha256(f"{whole.digest}|within {where}".encode()).hexdigest()
-        live = [mark for mark, alive in zip(self._tail.digests, self._tail_live.tolist(), strict=False) if alive]
-        new = sum(live)
+        live = self._live_marks
+        new = sum(int.from_bytes(mark, "big") for mark in live)
         gone = sum(
             int.from_bytes(hashlib.blake2b(i.encode("utf-8", "surrogatepass")).digest(), "big") for i in self._dead_ids
         )
         content = f"{self._generation.digest if self._generation else ''}|{new}|{len(live)}|{gone}|{len(self._dead)}"
-        return hashlib.sha256(
-            f"{content}|{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}"
-            f"{describe_settings(self._tree_settings)}".encode()
-        ).hexdigest()
+        return hashlib.sha256(f"{content}|{self._settings}".encode()).hexdigest()
+
+    @property
+    def _settings(self) -> str:
+        """Everything beside the rows that an answer depends on."""
+        tree = describe_settings(self._tree_settings)
+        return f"{self.analyser.digest}|{self._model}{self._similarity.digest_suffix}{tree}"
+
+    @property
+    def _live_marks(self) -> list[bytes]:
+        return [mark for mark, alive in zip(self._tail.marks, self._tail_live.tolist(), strict=False) if alive]
+
+    def contents_digest(self, uses: frozenset[str]) -> str:
+        """Covers the live rows, whatever their history, and how they are indexed only where answers depend on that: by
+        inverted lists of vectors, which are approximate, and by the tree."""
+        if self._whole is not None:
+            whole, where = self._whole
+            return hashlib.sha256(f"{whole.contents_digest(uses)}|within {where}".encode()).hexdigest()
+        generation = self._generation
+        if "tree" in uses or (generation is not None and generation.mark_sums is None):
+            return self.digest
+        if "dense" in uses and generation is not None and generation.vectors is not None and generation.vectors.probes:
+            return self.digest
+        return self._contents_digest
+
+    @cached_property
+    @recovering
+    def _contents_digest(self) -> str:
+        live, size, sums, less = self._live_marks, 0, [], (0, 0)
+        if self._generation is not None and self._generation.mark_sums is not None:
+            size, less = self._generation.size - len(self._dead), self._generation.sum_marks(self._dead)
+            sums.append(self._generation.mark_sums)
+        total = add_sums([*sums, sum_marks(b"".join(live))], less)
+        return digest_contents(total, size + len(live), False, self._settings)
 
     @cached_property
     def _dead_ids(self) -> list[str]:

@@ -5,7 +5,6 @@ A backend gives the postings of terms, the rows that pass a filter, and rows by 
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from assay.backend.shared.top_k import top_k
 from assay.engine.chunk_columns import number_of
 from assay.errors import Reason
 from assay.protocols import DEFAULT_WEIGHTING, Matches, TermWeighting
+from assay.store.contents_digest import digest_contents, sum_marks
 from assay.store.contract import ChunkStore
 from assay.store.rows import ChunkRow
 from assay.text.analyser import Analyser
@@ -118,11 +118,8 @@ class PostingsSnapshot(ABC):
     @cached_property
     def digest(self) -> str:
         """Covers the live rows (as sums of their digests, which no order of arrival can change), analyser and model."""
-        halves = np.frombuffer(self._marks, "<u8").reshape(-1, 2)
-        sums = halves.sum(axis=0, dtype=np.uint64).tolist()
         settings = f"{self.analyser.digest}|{self._model}{self.live.similarity.digest_suffix}"
-        content = f"{sums}|{self.size}|{self.all_first}|{settings}"
-        return hashlib.sha256(content.encode()).hexdigest()
+        return digest_contents(sum_marks(self._marks), self.size, self.all_first, settings)
 
     @property
     def size(self) -> int:
