@@ -45,7 +45,7 @@ class History:
     errors: list[str] = field(default_factory=list)
 
 
-def write(kind: str, address: str, number: int, until: float, pipe: Connection) -> None:
+def write(kind: str, address: str, number: int, seconds: float, pipe: Connection) -> None:
     """Put pairs of chunks and remove earlier pairs, each in one transaction; compact now and then."""
     drawn = random.Random(number)
     own: list[tuple[str, ...]] = []
@@ -54,7 +54,8 @@ def write(kind: str, address: str, number: int, until: float, pipe: Connection) 
     vectors = has_vectors(kind)
     backend = open_backend(address)
     count = 0
-    while time.monotonic() < until:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until or not writes:
         start = time.monotonic()
         puts: tuple[str, ...] = ()
         removes: tuple[str, ...] = ()
@@ -79,12 +80,13 @@ def write(kind: str, address: str, number: int, until: float, pipe: Connection) 
     pipe.send((writes, [], errors))
 
 
-def read(_: str, address: str, number: int, until: float, pipe: Connection) -> None:
+def read(_: str, address: str, number: int, seconds: float, pipe: Connection) -> None:
     """Take snapshots, one after the other; every other time with a store that is opened anew."""
     reads: list[Read] = []
     errors: list[str] = []
     backend = open_backend(address)
-    while time.monotonic() < until:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until or not reads:
         start = time.monotonic()
         try:
             if len(reads) % 5 == 4:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import time
 from typing import Any
 
 from benchmarks.torture._history import History, check_history, read, write
@@ -48,12 +47,11 @@ def campaign(task: Task) -> dict[str, Any]:
 
 def _run(context: Any, kind: str, address: str, number: int, seconds: float) -> History:
     """Let writers and readers work for some seconds; everything they did and saw."""
-    until = time.monotonic() + seconds
     pipes, children = [], []
     for place in range(WRITERS + READERS):
         here, there = context.Pipe(duplex=False)
         work = write if place < WRITERS else read
-        child = context.Process(target=work, args=(kind, address, number * 10 + place, until, there), daemon=True)
+        child = context.Process(target=work, args=(kind, address, number * 10 + place, seconds, there), daemon=True)
         child.start()
         there.close()
         pipes.append(here)

@@ -29,8 +29,11 @@ from benchmarks.torture.task import Task, summarise
 
 ABOUT = "hostile receipts, pipelines and recordings: no program started, no byte sent, no variable shown"
 FULL, SHORT = 200, 12
-CONTROL = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19)
-"""Trials that are run again with everything allowed, to see that some would act; none names a host but this one."""
+CONTROL, CONTROL_SHORT = 70, 20
+"""Trials that are run again with everything allowed, to see that they would act; none names a host but this one."""
+MUST_ACT = ("qmd", "qmd_http", "store", "provider_rerank")
+"""Components of which at least one trial must act when it is allowed to. The others need a vector, which the store
+under attack has not."""
 ACTED = ("a program was started", "bytes were sent", "a variable was shown")
 CANARY = "CANARY_KEY"
 SECRET = "c4n4ry-value-that-nobody-may-see"
@@ -73,6 +76,7 @@ class Listener:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.connections = 0
+        self.received = b""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -82,6 +86,9 @@ class Listener:
             except OSError:
                 return
             self.connections += 1
+            client.settimeout(0.2)
+            with contextlib.suppress(OSError):
+                self.received += client.recv(65_536)
             client.close()
 
     def close(self) -> None:
@@ -207,19 +214,33 @@ def campaign(task: Task) -> dict[str, Any]:
     bench = Workbench(task.scratch / "workbench")
     try:
         results = task.each(task.count(FULL, SHORT), lambda number: _try(number, bench))
+        sent_before = bench.listener.received
         os.environ["ASSAY_ALLOW"] = "program:*,host:*,variable:*"
-        control = [_try(number, bench)["outcome"] for number in CONTROL]
+        control = [_try(number, bench) for number in range(task.count(CONTROL, CONTROL_SHORT))]
+        sent_after = bench.listener.received
     finally:
         bench.close()
         for name in (CANARY, "ASSAY_ALLOW"):
             os.environ.pop(name, None)
     report = summarise(results, [*ACTED, "an exception"])
-    acted = sum(outcome in ACTED for outcome in control)
+    acted = [one for one in control if one["outcome"] in ACTED]
+    by_component = {
+        use: sum(use in one["uses"] for one in acted) for use in sorted({u for o in control for u in o["uses"]})
+    }
     if not acted:
         report["failures"].append("with everything allowed nothing was started or sent: the trials prove nothing")
+    for use in MUST_ACT if not task.short else ():
+        if not by_component.get(use):
+            report["failures"].append(f"with everything allowed no {use} acted: the trials of it prove nothing")
+    if sent_before:
+        report["failures"].append("bytes arrived though nothing was allowed")
+    if SECRET.encode() not in sent_after and not task.short:
+        report["failures"].append("with everything allowed the variable was not sent: its trials prove nothing")
     return {
         **report,
-        "acted_when_allowed": f"{acted} of {len(CONTROL)}",
+        "acted_when_allowed": f"{len(acted)} of {len(control)}",
+        "acted_by_component": by_component,
+        "variable_sent_when_allowed": SECRET.encode() in sent_after,
         "kinds": {kind: sum(one["kind"] == kind for one in results) for kind in _KINDS},
     }
 
@@ -248,4 +269,12 @@ def _try(number: int, bench: Workbench) -> dict[str, Any]:
         outcome, what = "bytes were sent", f"{what} {bench.watch.seen}"
     elif SECRET in shown:
         outcome = "a variable was shown"
-    return {"outcome": outcome, "what": what, "kind": kind}
+    return {"outcome": outcome, "what": what, "kind": kind, "uses": sorted(_find_uses(spec))}
+
+
+def _find_uses(spec: Any) -> set[str]:
+    """The components that a spec names."""
+    if isinstance(spec, Mapping):
+        own = {spec["use"]} if isinstance(spec.get("use"), str) else set()
+        return own.union(*(_find_uses(value) for value in spec.values()))
+    return set().union(*(_find_uses(value) for value in spec)) if isinstance(spec, list) else set()
