@@ -3,6 +3,9 @@
     python -m tools.migrate_receipts                     # receipts/ and tests/golden of this repository
     python -m tools.migrate_receipts my_receipts --check # exit code 1 when something would change
 
+Receipts of schema 2 that call the judgements of a set without a label "human" get the label that the lab gives such a
+set now, "unstated" (docs/decisions/0071).
+
 No query, ranking, score, system or input digest changes. A run's own digest does, so every file that names a run by its
 digest (gates, comparisons, sweeps, router reports) is rewritten with it. Running it again changes nothing.
 
@@ -28,6 +31,21 @@ from benchmarks.fusion.files import format_receipt
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (ROOT / "receipts", ROOT / "tests" / "golden")
 REPORT = "assay/router-report/v1"
+UNLABELLED = frozenset(
+    [
+        "chunking_eval",
+        "cranfield",
+        "hotpotqa",
+        "locomo",
+        "locomo_sessions",
+        "longmemeval_mini",
+        "multihoprag_facts",
+        "nfcorpus",
+        "scifact",
+        "squad2_mini",
+    ]
+)
+"""Sets of the committed receipts whose files do not say who judged."""
 _TIMES = ("latency_ms", "stage1_latency_ms", "stage2_latency_ms")
 
 
@@ -64,17 +82,17 @@ def invariants(content: Mapping[str, Any]) -> Any:
     canonical = content.get("canonical")
     if _is_report(content):
         part = {key: value for key, value in content.items() if key not in ("receipt", "digest", "dataset")}
-        return {**part, "dataset": _without(content["dataset"], "notes")}
+        return {**part, "dataset": _without(content["dataset"], "notes", "label")}
     if not isinstance(canonical, Mapping):
         return None
     if content["kind"] == "run":
         part = _without(canonical, "why", "preflight", "failed", "degraded", "versions")
         part["failed"] = sorted(canonical["failed"])
         part["preflight"] = [[finding["level"], finding["where"]] for finding in canonical["preflight"]]
-        return {**part, "dataset": _without(canonical["dataset"], "notes")}
+        return {**part, "dataset": _without(canonical["dataset"], "notes", "label")}
     if content["kind"] == "fusion":
         inputs = _without(canonical["inputs"], "versions")
-        return {**canonical, "inputs": {**inputs, "dataset": _without(inputs["dataset"], "notes")}}
+        return {**canonical, "inputs": {**inputs, "dataset": _without(inputs["dataset"], "notes", "label")}}
     return _without_references(canonical)
 
 
@@ -105,15 +123,29 @@ def _upgrade(path: Path, content: Any) -> dict[str, Any]:
     if _is_report(content):
         if report_digest(content) != content["digest"]:
             raise ReceiptChanged(f"{path} was changed after it was written: its digest does not fit")
-        return {**content, "dataset": _without(content["dataset"], "notes")}
+        return {**content, "dataset": _relabel(_without(content["dataset"], "notes"))}
     if not _is_receipt(content):
         return dict(content)
     if compute_digest(content["canonical"]) != content["digest"]:
         raise ReceiptChanged(f"{path} was changed after it was written: its digest does not fit")
-    if content.get("schema", 1) >= SCHEMA:
-        return dict(content)
-    canonical, measured = upgrade(content["kind"], content["canonical"], content["measured"])
-    return {**content, "schema": SCHEMA, "canonical": canonical, "measured": measured}
+    canonical, measured = content["canonical"], content["measured"]
+    if content.get("schema", 1) < SCHEMA:
+        canonical, measured = upgrade(content["kind"], canonical, measured)
+    return {**content, "schema": SCHEMA, "canonical": _relabel_datasets(canonical), "measured": measured}
+
+
+def _relabel_datasets(value: Any) -> Any:
+    """With every dataset of a canonical half, a run's own and those that a comparison names, labelled as now."""
+    if isinstance(value, Mapping):
+        inner = {key: _relabel_datasets(each) for key, each in value.items()}
+        return {**inner, "dataset": _relabel(inner["dataset"])} if isinstance(inner.get("dataset"), Mapping) else inner
+    return [_relabel_datasets(each) for each in value] if isinstance(value, list) else value
+
+
+def _relabel(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """A dataset's facts; "human" becomes "unstated" where the set does not say who judged."""
+    wrong = dataset.get("label") == "human" and dataset.get("name") in UNLABELLED
+    return {**dataset, "label": "unstated"} if wrong else dict(dataset)
 
 
 def _rename(value: Any, digests: Mapping[str, str]) -> Any:

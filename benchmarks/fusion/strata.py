@@ -3,7 +3,7 @@
     exact        identifiers and runs of words drawn from documents, the runs also between quotation marks
     paraphrase   sentences of documents, asked of a corpus in which every document was written anew
 
-Multi-hop questions and questions in people's own words are in the sets that people judged.
+Multi-hop questions and questions in people's own words are in the public sets.
 """
 
 from __future__ import annotations

@@ -365,3 +365,19 @@ def test_promotion_takes_a_real_gain_and_nothing_less() -> None:
     mixed = old + np.where(np.arange(60) < 20, -0.05, 0.15)
     assert verdict(judge_receipt(run("new", mixed), promote, base)) == "fail"
     assert verdict(judge_receipt(run("new", old + 0.05), promote)) == "not_measured"
+
+
+def test_the_gate_of_a_rerank_stage_wants_a_gain_that_nobody_pays_for_within_the_budget() -> None:
+    random = np.random.Generator(np.random.PCG64(8))
+    old = random.uniform(0.2, 0.6, 60).round(10)
+    strata = {"type=a": list(range(20)), "type=b": list(range(20, 60))}
+
+    def run(name: str, scores: np.ndarray, p95: float = 150.0) -> Receipt:
+        return a_run({"nDCG@10": scores.round(10).tolist()}, name, strata=strata, p95=p95)
+
+    base, rules = run("fused", old), load_rules("rerank")
+    assert verdict(judge_receipt(run("reranked", old + 0.05), rules, base)) == "pass"
+    assert verdict(judge_receipt(run("reranked", old), rules, base)) == "fail", "no gain"
+    assert verdict(judge_receipt(run("reranked", old + 0.05, p95=201.0), rules, base)) == "fail", "too slow"
+    mixed = old + np.where(np.arange(60) < 20, -0.05, 0.15)
+    assert verdict(judge_receipt(run("reranked", mixed), rules, base)) == "fail", "one stratum pays for the other"

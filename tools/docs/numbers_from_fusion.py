@@ -76,7 +76,7 @@ def best(members: Sequence[str], names: Iterable[str]) -> str:
 
 
 def matrix(split: str, systems: Sequence[str] = PLAIN) -> str:
-    """nDCG@10 of systems × sets judged by people, best first."""
+    """nDCG@10 of systems × public sets, best first."""
     names = sets("human")
     rows = [(system, [mean(name, split, system) for name in names]) for system in systems]
     rows.sort(key=lambda row: (-float(np.mean(row[1])), row[0]))

@@ -71,8 +71,8 @@ def against_the_legs() -> str:
 
 WRITERS = {
     "lab_readme": lambda: matrix("human", "test", SHORT),
-    "lab_human_test": lambda: matrix("human", "test"),
-    "lab_human_dev": lambda: matrix("human", "dev"),
+    "lab_public_test": lambda: matrix("human", "test"),
+    "lab_public_dev": lambda: matrix("human", "dev"),
     "lab_auto_test": lambda: matrix("auto", "test"),
     "lab_auto_dev": lambda: matrix("auto", "dev"),
     "lab_default": against_the_legs,

@@ -26,7 +26,7 @@ _PAPER = '<rect width="100%" height="100%" fill="#fff"/>'
 
 
 def draw_fusion() -> str:
-    """Mean nDCG@10 over the test splits of all sets judged by people, by the weight of meaning in a convex fusion."""
+    """Mean nDCG@10 over the test splits of all public sets, by the weight of meaning in a convex fusion."""
     names = sets("human")
 
     def over_all(system: str) -> float:
@@ -40,7 +40,7 @@ def draw_fusion() -> str:
     flat = {("c", "RRF, c = 60"): over_all("rrf-60"), ("d", "DBSF"): over_all("dbsf")}
     values = [v for curve in curves.values() for v in curve.values()] + list(flat.values())
     across, up = PlotAxis(0.0, 1.0, 70, WIDTH - 110), PlotAxis(*padded_range(values), 320, 44)
-    label = f"mean nDCG@10, test splits of {len(names)} sets judged by people"
+    label = f"mean nDCG@10, test splits of {len(names)} public sets"
     marks = [_STYLE, _PAPER, *x_axis(across, 320, 44, "weight of meaning: 0 is words alone, 1 is vectors alone")]
     marks += y_axis(up, 70, WIDTH - 110, label, "{:.3f}")
     for (kind, name), value in flat.items():
