@@ -162,8 +162,7 @@ class SuiteBench:
             PackCandidate(place, chunk, score)
             for place, (chunk, score) in enumerate(zip(chunks, scores, strict=True), 1)
         ]
-        packer = build_component("packer", "coverage", {"pool": POOL}, "context")
-        return self._pack(packer, self.query(query), candidates, self.snapshot, budgets)
+        return self._pack(_shared_packer(), self.query(query), candidates, self.snapshot, budgets)
 
     def _pack(
         self,
@@ -263,9 +262,15 @@ def pipeline_packer(system: BenchmarkSystem) -> Packer:
     """The selector of a system."""
     pipeline = system.pipeline
     if pipeline is None or pipeline.packer is None:
-        made: Packer = build_component("packer", "coverage", {"pool": SELECTORS["coverage"]["pool"]}, "context")
-        return made
+        return _shared_packer()
     return pipeline.packer
+
+
+def _shared_packer() -> Packer:
+    """The selector of systems that are no pipeline."""
+    settings = dict(SELECTORS["coverage"])
+    made: Packer = build_component("packer", settings.pop("use"), settings, "context")
+    return made
 
 
 def pack_budgets(

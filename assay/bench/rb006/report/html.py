@@ -15,6 +15,7 @@ from assay.page.document import render_document, render_figure
 from assay.page.tables import render_table
 
 _CLASSES = {"GO": "go", "NO-GO": "nogo", "KILL": "kill", "NOT MEASURED": "open"}
+_MARKS = {"pass": " ✓", "fail": " ✗"}
 
 
 def render_html(receipt: Receipt) -> str:
@@ -58,7 +59,8 @@ def _render_cards(verdicts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _render_line(kind: str, says: str, line: Mapping[str, Any]) -> str:
-    return f'<li class="{kind}"><span>{escape(says)}</span><b>{escape(describe_line(line))}</b></li>'
+    mark = _MARKS.get(kind, "")  # colour alone would not say it to everybody
+    return f'<li class="{kind}"><span>{escape(says)}</span><b>{escape(describe_line(line))}{mark}</b></li>'
 
 
 def _render_section(section: ReportSection) -> str:

@@ -31,10 +31,10 @@ RERANK_WEIGHT = 1.0
 RAPTOR = "raptor"
 LATTICE: Final = "lattice"
 SELECTORS: Mapping[str, Mapping[str, Any]] = {
-    "coverage": {"use": "coverage", "pool": POOL},
+    "coverage": {"use": "coverage", "pool": POOL, "paths": 6.0},
     "naive": {"use": "naive", "pool": POOL},
     "adagres": {"use": "adagres", "pool": POOL},
-    "paths": {"use": "coverage", "pool": POOL, "paths": 6.0},
+    "no-paths": {"use": "coverage", "pool": POOL, "paths": 0.0},
 }
 SECOND_MARGIN = 0.02
 """Soft assignment: a chunk this close to another leaf is in both."""
@@ -111,7 +111,7 @@ _ABOUT: Mapping[str, str] = {
 ABLATIONS: Mapping[str, str] = {
     "select-naive": "chunks in their order instead of the coverage selector",
     "select-adagres": "AdaGReS instead of the coverage selector",
-    "select-paths": "the coverage selector follows names over rewritten queries",
+    "select-no-paths": "the coverage selector as packages have it: it does not follow names over rewritten queries",
     "path-ema": "path relevance: half of a score is that of its parent (switched: off where the arm has it)",
     "rerank-off": "no rerank stage after the race",
     "rerank-children": "the rerank scorer reads the children of every node (switched)",
