@@ -44,6 +44,12 @@ def _receipts() -> list[tuple[str, Row]]:
     return [(base, json.loads(path.read_text("utf-8"))) for base, path in paths if path.exists()]
 
 
+def _extended() -> list[tuple[str, Row]]:
+    """(base, receipt) of runs that were extended to the largest corpus with fewer systems."""
+    paths = [(base, FOLDER / f"frozen-{base}-200k.json") for base in BASES]
+    return [(base, json.loads(path.read_text("utf-8"))) for base, path in paths if path.exists()]
+
+
 def verdicts() -> str:
     """Every go and kill line of every hypothesis: what was asked, and what was observed on each base."""
     found = _receipts()
@@ -100,15 +106,19 @@ def systems() -> str:
 def scales() -> str:
     """Queries in scope and the race against the flat baseline, by the size of the corpus."""
     rows = []
-    for base, receipt in _receipts():
+    for base, receipt in [*_receipts(), *_extended()]:
         minutes = receipt["measured"]["minutes"]
+        known = [row[:2] for row in rows]
         for line in receipt["canonical"]["by_scale"]:
+            if [base, f"{line['scale']:,}"] in known:
+                continue
             interval = f"[{line['interval'][0]:+.3f}, {line['interval'][1]:+.3f}]" if "interval" in line else "–"
             numbers = [_number(line.get(name)) for name in ("flat", "race")]
             counts = [str(line[name]) for name in ("in_scope", "absent", "feasible")]
             difference = f"{line['difference']:+.3f} {interval}" if "difference" in line else "–"
             spent = f"{minutes[str(line['scale'])]:g}"
             rows.append([base, f"{line['scale']:,}", *counts, *numbers, difference, spent])
+    rows.sort(key=lambda row: (BASES.index(row[0]), len(row[1]), row[1]))
     head = ["base", "chunks", "in scope", "not yet present", "feasible", "flat@400", "race@400", "Δ, 95 %", "minutes"]
     return _table(head, rows)
 
