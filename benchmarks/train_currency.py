@@ -70,7 +70,12 @@ def collect() -> list[Case]:
             compact=True,
         )
         return [
-            _make_case(suite, question, gold, kb.search(question["text"], 20, pipeline=pipeline, at=question["at"]))
+            _make_case(
+                suite,
+                question,
+                gold,
+                kb.search(question["text"], 20, pipeline=pipeline, at=question["at"], where=question["where"]),
+            )
             for question in suite.questions
             if question["_id"] in gold
         ]

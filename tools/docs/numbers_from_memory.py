@@ -84,7 +84,7 @@ def recall() -> str:
     boards = {(board.dataset["name"], board.dataset["split"]): board for board in _report().boards}
     sets = [("locomo", "test@end"), ("locomo_sessions", "test@end"), ("beam", "test@end")]
     facts = boards["changing_facts", "test"]
-    kinds = ("present", "past", "as_of", "apart")
+    kinds = ("present", "past", "previous", "as_of", "apart")
     rows = []
     for name in ("recall", "learned", "default", "bm25", "dense", "memory"):
         cells = [name]
