@@ -251,6 +251,50 @@ def test_memories_are_edited_replaced_and_forgotten(page: Page) -> None:
     page.wait("document.querySelector('main').textContent.includes('No memories')")
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_every_control_is_reached_by_the_keyboard_and_shows_it(page: Page, name: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.open(name)
+    controls = page.run(
+        "[...document.querySelectorAll('a[href], button, input, select, textarea, summary')]"
+        ".filter((one) => one.checkVisibility() && !one.disabled).map((one, i) => (one.dataset.n = i)).length"
+    )
+    page.run("document.activeElement.blur()")
+    reached, unseen = set(), []
+    for _ in range(2 * controls + 10):
+        page.browser.switch_to.active_element.send_keys(Keys.TAB)
+        number, mark, label = page.run(
+            "((one) => [one.dataset.n ?? null, getComputedStyle(one).outlineStyle, one.outerHTML.slice(0, 80)])"
+            "(document.activeElement)"
+        )
+        if number is not None:
+            reached.add(number)
+            unseen += [label] if mark == "none" else []
+        if len(reached) == controls:
+            break
+    assert controls > 5
+    assert len(reached) == controls, "controls that Tab never reaches"
+    assert not unseen, "controls without a visible focus"
+
+
+def test_a_search_by_keyboard_has_an_address_that_shows_it_again(page: Page) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page.open("compare")
+    field = page.browser.find_element("css selector", "main input")
+    field.send_keys("signing key", Keys.ENTER)
+    page.wait("document.querySelectorAll('.hit').length > 0")
+    address, hits = (
+        page.browser.current_url,
+        page.run("[...document.querySelectorAll('.hit')].map((one) => one.textContent)"),
+    )
+    page.browser.get("about:blank")
+    page.browser.get(address)
+    page.wait("document.querySelectorAll('.hit').length > 0")
+    assert page.run("[...document.querySelectorAll('.hit')].map((one) => one.textContent)") == hits
+
+
 def test_the_page_as_a_request(page: Page) -> None:
     page.open("compare", q="signing 'key'", a="words")
     page.browser.find_element("id", "as-request").click()
