@@ -8,23 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.bench.rb006.systems.catalogue import MAIN
+
 FOLDER = Path(__file__).resolve().parents[2] / "receipts" / "rb006"
 BASES = ("simulated", "real")
 Row = Mapping[str, Any]
-_SYSTEMS = (
-    "random",
-    "bm25",
-    "dense",
-    "hybrid",
-    "raptor",
-    "flat-strong",
-    "flat-strong-xlink",
-    "beam-only",
-    "collapsed-only",
-    "race",
-    "hcr",
-    "xlink-off",
-)
+_SYSTEMS = tuple(name for name in MAIN if name != "oracle")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
