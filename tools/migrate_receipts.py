@@ -4,7 +4,7 @@
     python -m tools.migrate_receipts my_receipts --check # exit code 1 when something would change
 
 Receipts of schema 2 that call the judgements of a set without a label "human" get the label that the lab gives such a
-set now, "unstated" (docs/decisions/0071).
+set now, "unstated" (docs/decisions/0065).
 
 No query, ranking, score, system or input digest changes. A run's own digest does, so every file that names a run by its
 digest (gates, comparisons, sweeps, router reports) is rewritten with it. Running it again changes nothing.

@@ -5,7 +5,7 @@ Its variance is that along the list's main axis, since most lists are a few fami
 scatter times the variance of all other residuals along the query. The upper bound exp(−z²/2) / 2 of the normal tail is
 used, and the deviation is widened, because real lists have longer tails. All that a prediction needs of a filter is
 the number of eligible rows of each list, so it holds for filters that keep whole regions of the space
-(docs/decisions/0070).
+(docs/decisions/0064).
 """
 
 from __future__ import annotations
