@@ -8,21 +8,13 @@ import pytest
 from assay import kb
 from assay.backend.local import recovery
 from assay.index.checksums import BLOCK, DamagedIndex
-from assay.types import Chunk
 from assay.upkeep.doctor import examine
+from tests.backend.scoped_store import make_scoped_store
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    path = tmp_path / "kb"
-    with kb.open(path, embedder="none") as base:
-        chunks = [
-            Chunk(f"c{n:03d}", f"d{n}", f"heron number{n} at the lake", 5, meta={"scope": f"user:{'ab'[n % 2]}"})
-            for n in range(60)
-        ]
-        base.backend.put((chunk, None) for chunk in chunks)
-        base.optimize(force=True)
-    return path
+    return make_scoped_store(tmp_path / "kb")
 
 
 def flip(path: Path, place: int) -> None:

@@ -12,7 +12,7 @@ from assay import kb
 from assay.backend.local import background_checks
 from assay.index import checksums, verified_files
 from assay.index.checksums import FolderChecks
-from assay.types import Chunk
+from tests.backend.scoped_store import make_scoped_store
 
 pytestmark = pytest.mark.skipif(not verified_files._boot(), reason="only Linux names the starts of a machine")
 
@@ -20,14 +20,7 @@ pytestmark = pytest.mark.skipif(not verified_files._boot(), reason="only Linux n
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store whose index was verified and recorded."""
-    path = tmp_path / "kb"
-    with kb.open(path, embedder="none") as base:
-        chunks = [
-            Chunk(f"c{n:03d}", f"d{n}", f"heron number{n} at the lake", 5, meta={"scope": f"user:{'ab'[n % 2]}"})
-            for n in range(60)
-        ]
-        base.backend.put((chunk, None) for chunk in chunks)
-        base.optimize(force=True)
+    path = make_scoped_store(tmp_path / "kb")
     monkeypatch.setattr(verified_files, "_SETTLED", -1.0)  # else only files older than two seconds are recorded
     with kb.open(path) as base:
         base.search("heron", pipeline="bm25")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from assay.bench.rb006.subject import Subject, SuiteQuery
 from assay.bench.rb006.systems import find_systems
 from assay.bench.types import Dataset, Evidence, Piece, Topic
 from assay.bench.workspace import IndexSettings, prepare
-from tests.bench.rb006.loopback_chat import Answer, LoopbackChat
+from tests.bench.rb006.loopback_chat import LoopbackChat
 
 FACTS = {
     f"q{n}": (f"Who signs for {place}?", f"The signature of {person} is needed in {place}.", person)
@@ -23,20 +23,6 @@ FACTS = {
         [("Berlin", "Anna Reis"), ("Madrid", "Tom Okoye"), ("Lima", "Ida Sund"), ("Oslo", "Raj Patel")]
     )
 }
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Answer], LoopbackChat]]:
-    servers: list[LoopbackChat] = []
-
-    def start(answer: Answer) -> LoopbackChat:
-        servers.append(LoopbackChat(answer))
-        return servers[-1]
-
-    yield start
-    for one in servers:
-        one.server.shutdown()
-        one.server.server_close()
 
 
 @pytest.fixture(scope="module")

@@ -50,20 +50,6 @@ def bench(workspace: Workspace) -> SuiteBench:
     return SuiteBench(Subject("facts", make_dataset(), (QUERY,), {}), workspace)
 
 
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer], LoopbackChat]]:
-    servers: list[LoopbackChat] = []
-
-    def start(answer: Answer) -> LoopbackChat:
-        servers.append(LoopbackChat(answer))
-        return servers[-1]
-
-    yield start
-    for one in servers:
-        one.server.shutdown()
-        one.server.server_close()
-
-
 def make(server: LoopbackChat) -> BenchmarkSystem:
     (system,) = find_systems([], lattice=f"http://127.0.0.1:{server.server.server_port}/v1#reader")
     return system
