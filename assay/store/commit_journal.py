@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import StoreError
+from assay.store.database_checksum import crc_of_database
 from assay.store.locks import lock_file
-from assay.util.file_checksum import crc_of_file
 
 SUFFIX = "-commits"
 MOST_CHECKED = 16_000_000
@@ -65,14 +65,20 @@ class CommitJournal:
                 ACCEPT,
             )
         if entries and entries[-1].kind == "c" and entries[-1].version == version and not self._has_log():
-            self._compare(entries[-1])
+            self._compare(entries)
         self._append(_Entry("o", version))
 
-    def _compare(self, closed: _Entry) -> None:
+    def _compare(self, entries: list[_Entry]) -> None:
+        closed = entries[-1]
         if self._database.stat().st_size != closed.size:
-            raise StoreError(f"{self._database} is damaged: it had {closed.size:,} bytes when it was closed", ACCEPT)
-        if closed.size <= MOST_CHECKED and crc_of_file(self._database) != closed.crc:
-            raise StoreError(f"{self._database} is damaged: it was changed since it was closed", ACCEPT)
+            damage = f"it had {closed.size:,} bytes when it was closed"
+        else:
+            crc = crc_of_database(self._database) if closed.size <= MOST_CHECKED else closed.crc
+            if crc == closed.crc:
+                return
+            damage = "it cannot be read" if crc is None else "it was changed since it was closed"
+        if self._read() == entries and not self._has_log():  # else another process wrote to it while we compared
+            raise StoreError(f"{self._database} is damaged: {damage}", ACCEPT)
 
     def add_commit(self, version: int) -> None:
         """Write down a commit; its caller has not heard of it yet."""
@@ -83,9 +89,11 @@ class CommitJournal:
         """Write the checksum of the file, if nobody has commits in its log."""
         with contextlib.suppress(OSError):
             if not self._readonly and not self._has_log():
+                entries = self._read()
                 size = self._database.stat().st_size
-                crc = crc_of_file(self._database) if size <= MOST_CHECKED else 0
-                self._append(_Entry("c", self._version, size, crc))
+                crc = crc_of_database(self._database) if size <= MOST_CHECKED else 0
+                if crc is not None:
+                    self._append(_Entry("c", self._version, size, crc), if_still=entries)
 
     def accept(self, version: int) -> None:
         """Start anew with the present state."""
@@ -96,10 +104,13 @@ class CommitJournal:
         log = self._database.with_name(self._database.name + "-wal")
         return log.is_file() and log.stat().st_size > 0
 
-    def _append(self, entry: _Entry) -> None:
+    def _append(self, entry: _Entry, if_still: list[_Entry] | None = None) -> None:
+        """Add a line; with `if_still`, only if nobody else added one since these were read."""
         if self._readonly:
             return
         with contextlib.suppress(OSError), lock_file(self.path):  # a full disk must not undo a commit that is there
+            if if_still is not None and (self._read() != if_still or self._has_log()):
+                return
             size = self.path.stat().st_size
             if size > _MOST_BYTES:
                 newest = max((old.version for old in self._read()), default=0)

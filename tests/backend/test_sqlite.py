@@ -1,5 +1,6 @@
 """The one-file backend against brute force, and against the embedded one."""
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -235,11 +236,7 @@ def test_dense_is_refused_with_the_cure(tmp_path: Path) -> None:
 def test_a_file_that_may_not_be_read_is_an_error_with_a_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "notes.sqlite"
     path.write_bytes(b"SQLite format 3\0")
-
-    def refuse(*_: object, **__: object) -> None:  # the tests may run as root, whom no permission stops
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the tests may run as root, whom no permission stops
     with pytest.raises(StoreError, match=r"notes\.sqlite cannot be read: Permission denied") as caught:
         FACTORY.open(str(path))
     assert "permissions" in caught.value.cure

@@ -104,7 +104,7 @@ def test_a_folder_of_that_name_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_read_only_file_is_searched_and_not_written(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
     with assay.open(notes) as kb:
         assert [hit.chunk.doc_id for hit in kb.search("vault")] == ["a"]
         with pytest.raises(StoreError, match="read-only") as told:
@@ -120,7 +120,7 @@ def test_words_of_another_analyser_are_read_anew(notes: Path, monkeypatch: pytes
         assert kb.store.setting("analyser") == kb.snapshot().analyser.digest
         assert kb.store.find_damage(deep=True) == ""
     monkeypatch.setattr("assay.text.analyser.VERSION", 100)
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
     with pytest.raises(StoreError, match="another release of the analyser"):
         assay.open(notes)
 
