@@ -24,6 +24,7 @@ from assay.ingest.reader_limits import too_much_memory
 from assay.ingest.readers import READERS, has_reader, load_reader
 from assay.text.combining_marks import limit_marks
 from assay.types import Document
+from assay.util.open_databases import is_open_database
 
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 
@@ -131,6 +132,8 @@ def classify_path(path: Path, name: str, root: Path | None = None) -> FoundFile 
     if not has_reader(path.suffix):
         what = f"files ending in {path.suffix}" if path.suffix else "files without an ending"
         return SkippedFile(path, name, f"nothing here reads {what}")
+    if is_open_database(facts):
+        return SkippedFile(path, name, "an SQLite database that is in use here, not what its name says")
     return FoundFile(path, name, facts.st_size, facts.st_mtime_ns)
 
 

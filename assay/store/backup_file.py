@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from assay.errors import StoreError
 from assay.store.erase import erase, rewrite
+from assay.store.log_files import link_new_database, replace_database
 from assay.types import Progress
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def write_backup(db: sqlite3.Connection, target: Path, progress: Progress) -> No
     """Copy a database to a file, which appears whole and checked, or not at all."""
     with _draft_file(target) as draft:
         _copy(db, draft, progress)
-        os.replace(draft, target)
+        replace_database(draft, target)
 
 
 def restore_backup(store: type[_S], source: Path, place: Path, progress: Progress) -> _S:
@@ -50,7 +51,7 @@ def restore_backup(store: type[_S], source: Path, place: Path, progress: Progres
                 _copy(db, draft, progress)
             with contextlib.closing(sqlite3.connect(draft)) as db, db:
                 db.execute("DELETE FROM setting WHERE key = 'generation'")  # the index it names stayed behind
-            os.link(draft, path)  # unlike rename, fails when another process made a store here meanwhile
+            link_new_database(draft, path)
     except BaseException:
         if new:
             with contextlib.suppress(OSError):

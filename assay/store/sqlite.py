@@ -23,6 +23,7 @@ from assay.store.contract import ChunkHead, OriginExtent, StoreCounts, StoreStat
 from assay.store.db_errors import DATABASE_ERRORS, to_store_error, translate_errors, translate_read_errors
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import lock_file
+from assay.store.log_files import link_new_database
 from assay.store.rows import ChunkRow, FileState, decode_vector
 from assay.store.schema import FORMAT, TABLES
 from assay.store.staging import SqliteStaging
@@ -97,7 +98,7 @@ class SqliteStore(SqliteStaging):
             finally:
                 db.close()
             try:
-                os.link(draft, path)  # unlike rename, fails when another process made the store first
+                link_new_database(draft, path)
             except FileExistsError:
                 pass
             finally:

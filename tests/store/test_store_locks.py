@@ -72,7 +72,28 @@ def add_its_own_folder(path: Path) -> None:
         kb.add(path.parent)
 
 
-ACTIONS: list[Callable[[Path], object]] = [open_and_close, examine, copy_to_backup, add_its_own_folder, found]
+def add_it_under_other_names(path: Path) -> None:
+    """The database as if it were a text: a second name of the file, and a link to it."""
+    os.link(database(path), path.parent / "second.md")
+    (path.parent / "link.txt").symlink_to(database(path))
+    (path.parent / "note.md").write_text("x" * 1024)
+    with assay.open(path) as kb:
+        report = kb.add(path.parent)
+    assert [(name.split("/")[-1], reason) for name, reason in report.ignored] == [
+        ("link.txt", "an SQLite database that is in use here, not what its name says"),
+        ("second.md", "an SQLite database that is in use here, not what its name says"),
+    ]
+    assert report.added == 1
+
+
+ACTIONS: list[Callable[[Path], object]] = [
+    open_and_close,
+    examine,
+    copy_to_backup,
+    add_its_own_folder,
+    add_it_under_other_names,
+    found,
+]
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs the list of locks that Linux keeps")
