@@ -77,11 +77,14 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def write_receipt(name: str, measured: dict[str, Any]) -> Path:
-    """Writes what a benchmark measured; nothing in it replays byte for byte, so all of it is the measured half."""
+def write_receipt(name: str, measured: dict[str, Any], commit: str = "") -> Path:
+    """Writes what a benchmark measured; nothing in it replays byte for byte, so all of it is the measured half.
+    `commit` is that of the code which ran, where the repository may have moved on meanwhile."""
     path = RECEIPTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"machine": describe_machine(), "measured": measured}, indent=1) + "\n", "utf-8")
+    machine = describe_machine()
+    machine["commit"] = commit or machine["commit"]
+    path.write_text(json.dumps({"machine": machine, "measured": measured}, indent=1) + "\n", "utf-8")
     return path
 
 

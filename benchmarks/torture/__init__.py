@@ -7,12 +7,14 @@ A campaign is a module of this folder with a sentence `ABOUT` and a function
 that returns a report JSON can hold. The report has at least `trials` (how many were run), `outcomes` (name → count) and
 `failures` (a list of sentences; empty when the promise was kept). A campaign draws from seeds, so that trial n is the
 same in every run, and runs its trials through `Task.each`, which shows progress, stores each result and, after an
-interruption, goes on where it was stopped. `task.count(full, short)` says how many trials there are.
+interruption or the end of its minutes, goes on where it was stopped. `task.count(full, short)` says how many trials
+there are; `task.stores` is where stores are made, in memory (tmpfs) where there is room.
 
     python -m benchmarks.torture --list
     python -m benchmarks.torture corruption kill      # some campaigns; without names all of them
-    python -m benchmarks.torture kill --minutes 60    # a campaign ends after 12 minutes unless told otherwise
+    python -m benchmarks.torture kill --minutes 60    # a campaign stops after 12 minutes unless told otherwise
+    python -m benchmarks.torture kill                 # and goes on with the trials that are left
     python -m benchmarks.torture --short              # a fixed sample of each, in seconds; writes no receipt
 
-Each campaign writes `receipts/torture/NAME.json`.
+Each campaign writes `receipts/torture/NAME.json`: what was done so far, out of how many, at which commits.
 """

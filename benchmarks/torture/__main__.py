@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import multiprocessing.util
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import write_receipt
 from benchmarks.torture.task import Task, list_campaigns
 
 SCRATCH = Path("artifacts/torture")
-"""Where results of interrupted campaigns wait to be continued."""
+"""Where records of unfinished campaigns wait to be continued."""
+MEMORY = Path("/dev/shm")
+_ROOM = 1 << 30
+TMPFS = (
+    "memory (tmpfs). Killed processes, damaged files and failing calls need no disk; not tested are what a disk does "
+    "with unsynced writes when the power fails, and the time that syncs take"
+)
 
 
 def main() -> int:
@@ -45,20 +56,56 @@ def _run(name: str, short: bool, anew: bool, minutes: float) -> bool:
     if anew:
         shutil.rmtree(scratch, ignore_errors=True)
     began = time.monotonic()
-    try:
-        report = module.campaign(Task(name, short, scratch, deadline=began + 60.0 * minutes))
-    except KeyboardInterrupt:
-        again = f"python -m benchmarks.torture {name}"
-        print(f"\n{name} was stopped; what is done is stored, and this goes on with it: {again}", file=sys.stderr)
-        sys.exit(130)
-    report = {"about": module.ABOUT, "seconds": round(time.monotonic() - began, 1), **report}
+    commit = _find_commit()
+    again = f"python -m benchmarks.torture {name}"
+    with _stores_folder(name) as (place, where):
+        task = Task(name, short, scratch, deadline=began + 60.0 * minutes, place=place, commit=commit)
+        try:
+            report = module.campaign(task)
+        except KeyboardInterrupt:
+            print(f"\n{name} was stopped; what is done is stored, and this goes on with it: {again}", file=sys.stderr)
+            sys.exit(130)
+    about = {"about": module.ABOUT, "stores_in": where, "seconds": round(time.monotonic() - began, 1)}
+    report = {**about, **task.describe_records(), **report}
     print(f"{name}: {report['trials']:,} trials, {report['outcomes']}, {len(report['failures'])} failures")
     for sentence in report["failures"][:20]:
         print(f"  {sentence}")
     if not short:
-        print(f"  wrote {write_receipt(f'torture/{name}', report)}")
-    shutil.rmtree(scratch, ignore_errors=True)
+        print(f"  wrote {write_receipt(f'torture/{name}', report, commit)}")
+    if short or task.is_complete:
+        shutil.rmtree(scratch, ignore_errors=True)
+    else:
+        print(f"  {report['trials']:,} of {report['planned']:,} trials are done; the rest: {again}")
     return bool(report["failures"])
+
+
+@contextlib.contextmanager
+def _stores_folder(name: str) -> Iterator[tuple[Path, str]]:
+    """A folder for the stores under attack, and what it is on: memory, where there is room, because trials wait for
+    syncs of the disk most of the time. Temporary files of the campaign, of servers too, are in it."""
+    in_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > _ROOM
+    multiprocessing.util.get_temp_dir()  # made before, because it outlives the campaign
+    before = os.environ.get("TMPDIR")
+    folder = Path(tempfile.mkdtemp(prefix=f"torture-{name}-", dir=MEMORY if in_memory else None))
+    folder.chmod(0o755)  # a server may run as another user
+    os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
+    try:
+        yield folder, TMPFS if in_memory else "the disk of temporary files"
+    finally:
+        os.environ.pop("TMPDIR")
+        os.environ.update({"TMPDIR": before} if before else {})
+        tempfile.tempdir = None
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _find_commit() -> str:
+    """The commit of the code; marked where files differ from it."""
+
+    def ask(*command: str) -> str:
+        return subprocess.run(["git", *command], capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = ask("status", "--porcelain", "--untracked-files=no", "--", "assay", "benchmarks")
+    return ask("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from assay.kb import KnowledgeBase
 from assay.protocols import WalkSettings
 from assay.types import Query
 from assay.where import parse
-from benchmarks.torture._stores import create_store, has_vectors, make_chunk, make_vector
+from benchmarks.torture._stores import PRELOADED, create_store, has_vectors, make_chunk, make_vector
 
 KINDS = ("folder", "graph and tree", "one file", "lance")
 """Kinds of stores under attack; `graph and tree` is a folder with both, whose other files are left alone."""
@@ -118,7 +118,7 @@ def _matches(view: Any, found: Any) -> list[Any]:
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["benchmarks.torture._probe", "assay.backend.local.backend", "faiss", "tantivy"])
+_CONTEXT.set_forkserver_preload(["benchmarks.torture._probe", *PRELOADED, "faiss", "tantivy"])
 """Children come from a process that has imported everything and computed nothing: threads do not survive a fork."""
 
 

@@ -23,6 +23,9 @@ _TEXT = (
 _WORDS = tuple(_TEXT.split())
 SETTINGS: dict[str, Any] = {"embedder": "none", "model": "", "dim": 0, "language": "english", "profile": "default"}
 DIM = 8
+PRELOADED = ("assay.backend.local.backend", "assay.backend.postgres.backend", "lance_namespace")
+"""What children of a fork server need not import again: most of what opening a store imports. Lance itself and pyarrow
+start threads when they are imported, which do not survive a fork."""
 
 
 def make_text(seed: int, words: int = 12) -> str:

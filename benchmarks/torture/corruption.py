@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
@@ -21,8 +20,7 @@ FAILURES = ("WRONG", "CRASH", "HANG")
 
 def campaign(task: Task) -> dict[str, Any]:
     """Trial n draws a store, a file of it (each kind of file as often), and a kind of damage."""
-    home = task.scratch / f"stores-{os.getpid()}"
-    home.mkdir(parents=True, exist_ok=True)
+    home = task.stores
     kinds = KINDS if not task.short else KINDS[:2]
     stores = {kind: in_child(build_store, kind, home / f"sound-{kind}") for kind in kinds}
     expected = {kind: in_child(try_probe, kind, path) for kind, path in stores.items()}

@@ -6,7 +6,6 @@ What is written is acknowledged or refused with a cure; what was acknowledged is
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import shutil
 import subprocess
@@ -30,7 +29,7 @@ _STEPS = 12
 
 def campaign(task: Task) -> dict[str, Any]:
     """Trial n draws a kind of store, whether the disk is full or read-only, and how much room is left."""
-    place = task.scratch / f"disk-{os.getpid()}"
+    place = task.stores / "disk"
     try:
         with _mounted(place):
             results = task.each(task.count(TRIALS, SHORT), lambda number: _trial(number, place))

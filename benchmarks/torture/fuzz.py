@@ -122,7 +122,6 @@ _MESSAGES = (
 
 def campaign(task: Task) -> dict[str, Any]:
     seeds = {suffix: make() for suffix, make in FILES.items()}
-    task.scratch.mkdir(parents=True, exist_ok=True)
     memory = os.environ.get("ASSAY_READER_MEMORY")
     os.environ["ASSAY_READER_MEMORY"] = str(MEMORY_MB)
     try:
@@ -137,7 +136,7 @@ def campaign(task: Task) -> dict[str, Any]:
         **report,
         "targets": {name: len(found) for name, found in results.items()},
         "reader_memory_limit_mb": MEMORY_MB,
-        "reader_memory_peak_mb": max(peaks),
+        "reader_memory_peak_mb": max(peaks, default=0),
     }
 
 
@@ -147,18 +146,18 @@ def _run_all(task: Task, seeds: dict[str, bytes]) -> dict[str, list[dict[str, An
     def run(name: str, trial: Callable[[random.Random], dict[str, Any]]) -> None:
         results[name] = task.each(task.count(*COUNTS[name]), lambda n: trial(random.Random(f"{name} {n}")), name)
 
-    with _Reader(task.scratch) as reader:
+    with _Reader(task.stores) as reader:
         run("files", partial(_read_file, reader, seeds))
     run("filters", _parse_filter)
     run("configs", _load_config)
-    run("npz", partial(_open_npz, _make_bank(task.scratch)))
-    run("receipts", partial(_read_receipt, _sample_receipt(), task.scratch / "receipt.json"))
-    with assay.open(task.scratch / "kb", embedder="none") as base:
+    run("npz", partial(_open_npz, _make_bank(task.stores)))
+    run("receipts", partial(_read_receipt, _sample_receipt(), task.stores / "receipt.json"))
+    with assay.open(task.stores / "kb", embedder="none") as base:
         base.add([{"id": "a", "text": "how to rotate the signing key"}])
         run("recordings", partial(_load_recording, base))
-    with _McpServer(task.scratch) as server:
+    with _McpServer(task.stores) as server:
         run("mcp", server.send)
-    with _HttpServer(task.scratch) as web:
+    with _HttpServer(task.stores) as web:
         run("http", web.send)
     return results
 

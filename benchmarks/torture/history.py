@@ -4,11 +4,10 @@ acknowledged."""
 from __future__ import annotations
 
 import multiprocessing
-import os
 from typing import Any
 
 from benchmarks.torture._history import History, check_history, read, write
-from benchmarks.torture._stores import addresses, create_store
+from benchmarks.torture._stores import PRELOADED, addresses, create_store
 from benchmarks.torture.task import Task, summarise
 
 ABOUT = "writers and readers at the same time: no write lost, torn, seen too early or brought back"
@@ -20,17 +19,16 @@ _SHORT = ("folder", "one file")
 
 def campaign(task: Task) -> dict[str, Any]:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.torture._history", "assay.backend.local.backend"])
+    context.set_forkserver_preload(["benchmarks.torture._history", *PRELOADED])
     seconds = SECONDS if not task.short else 1.0
     totals = {"writes": 0, "reads": 0}
-    with addresses(task.scratch / f"stores-{os.getpid()}", *([_SHORT] if task.short else [])) as places:
+    with addresses(task.stores, *([_SHORT] if task.short else [])) as places:
         kinds = list(places)
 
         def trial(number: int) -> dict[str, Any]:
             kind = kinds[number % len(kinds)]
-            address = places[kind] if kind == "postgres" else places[kind].replace("kb", f"kb{number}")
-            if kind != "postgres" or number < len(kinds):
-                create_store(kind, address).close()
+            address = f"{places[kind]}{number}" if kind == "postgres" else places[kind].replace("kb", f"kb{number}")
+            create_store(kind, address).close()
             history = _run(context, kind, address, number, seconds)
             wrong = check_history(history)
             return {

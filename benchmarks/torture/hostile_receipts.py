@@ -211,7 +211,7 @@ def _to_toml(value: Any) -> str:
 def campaign(task: Task) -> dict[str, Any]:
     os.environ[CANARY] = SECRET
     os.environ.pop("ASSAY_ALLOW", None)
-    bench = Workbench(task.scratch / "workbench")
+    bench = Workbench(task.stores / "workbench")
     try:
         results = task.each(task.count(FULL, SHORT), lambda number: _try(number, bench))
         sent_before = bench.listener.received

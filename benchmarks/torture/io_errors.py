@@ -34,8 +34,7 @@ _SECONDS = 600
 
 def campaign(task: Task) -> dict[str, Any]:
     """Trial n draws a kind of store, which call fails, from which one on, how often, and with which error."""
-    home = (task.scratch / f"stores-{os.getpid()}").resolve()
-    home.mkdir(parents=True, exist_ok=True)
+    home = task.stores.resolve()
     shim = home / "faults.so"
     reason = _compile(shim)
     if reason:

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from assay.backend.addresses import open_backend
-from benchmarks.torture._stores import addresses, create_store, make_chunk
+from benchmarks.torture._stores import PRELOADED, addresses, create_store, make_chunk
 from benchmarks.torture._writer import write_until_killed
 from benchmarks.torture.task import Task, summarise
 
@@ -22,8 +22,8 @@ ROUNDS = 200
 def campaign(task: Task) -> dict[str, Any]:
     rounds = task.count(ROUNDS, 2)
     context = multiprocessing.get_context("forkserver")  # fork would share connections, spawn would import each time
-    context.set_forkserver_preload(["benchmarks.torture._writer", "assay.backend.local.backend"])
-    with addresses(task.scratch / f"stores-{os.getpid()}") as places:
+    context.set_forkserver_preload(["benchmarks.torture._writer", *PRELOADED])
+    with addresses(task.stores) as places:
         kinds = list(places)
         for kind, address in places.items():
             create_store(kind, address).close()
@@ -33,7 +33,7 @@ def campaign(task: Task) -> dict[str, Any]:
             lambda number: _round(context, kinds[number % len(kinds)], places, state, number),
         )
     report = summarise(results, ["lost", "half there", "unreadable"])
-    by_kind = {kind: summarise(results[place :: len(kinds)], [])["outcomes"] for place, kind in enumerate(kinds)}
+    by_kind = {kind: summarise((r for r in results if r["kind"] == kind), [])["outcomes"] for kind in kinds}
     acknowledged = sum(result["acknowledged"] for result in results)
     return {**report, "stores": by_kind, "acknowledged_writes": acknowledged, "rounds_per_store": rounds}
 
@@ -70,7 +70,8 @@ def _round(
             if done == wanted:
                 until = time.monotonic() + drawn.random() * 0.03
     writer.join()
-    return {"what": f"round {number}, {kind}", "acknowledged": done, **_compare(kind, places[kind], state, begun)}
+    found = _compare(kind, places[kind], state, begun)
+    return {"what": f"round {number}, {kind}", "kind": kind, "acknowledged": done, **found}
 
 
 def _apply(expected: dict[str, int], action: str, chunks: list[tuple[str, int]]) -> None:

@@ -26,8 +26,7 @@ _CHUNKS, _TAIL, _DEAD = 300, 40, 30
 
 def campaign(task: Task) -> dict[str, Any]:
     """Trial n draws a kind of store, one of its states, and how the questions are asked."""
-    home = task.scratch / f"stores-{os.getpid()}"
-    home.mkdir(parents=True, exist_ok=True)
+    home = task.stores
     kinds = KINDS if not task.short else KINDS[:1]
     stores = {kind: _build_states(kind, home) for kind in kinds}
     expected = {kind: _ask(kind, states["half indexed"], "0", 1, "cold")[0] for kind, states in stores.items()}

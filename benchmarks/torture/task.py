@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,10 +25,26 @@ class Task:
     name: str
     short: bool
     scratch: Path
-    """An empty or half-used folder of this campaign; its results so far are in `trials.jsonl`."""
+    """The campaign's folder of records: one line per trial, in `trials.jsonl`. They outlive an interruption."""
     quiet: bool = False
     deadline: float | None = None
-    """When no further trial is begun, by `time.monotonic`; what was done counts."""
+    """When no further trial is begun, by `time.monotonic`; what was done counts, and the next run goes on."""
+    place: Path | None = None
+    """Where the stores under attack are made; without it, beside the records."""
+    commit: str = ""
+    """The code under attack; written into every record."""
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Records file → trials done and planned."""
+
+    @property
+    def stores(self) -> Path:
+        folder = self.place or self.scratch / "stores"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def is_complete(self) -> bool:
+        return all(done == planned for done, planned in self.counts.values())
 
     def count(self, full: int, short: int) -> int:
         return short if self.short else full
@@ -47,11 +63,29 @@ class Task:
                 if number not in done:
                     if self.deadline is not None and time.monotonic() > self.deadline:
                         break
-                    done[number] = dict(trial(number))
+                    start = time.monotonic()
+                    done[number] = {
+                        **trial(number),
+                        "seconds": round(time.monotonic() - start, 3),
+                        "commit": self.commit,
+                    }
                     log.write(json.dumps({"trial": number, **done[number]}) + "\n")
                     log.flush()
                 self._show(name, number + 1, count, began, first)
-        return [done[number] for number in range(count) if number in done]
+        results = [done[number] for number in range(count) if number in done]
+        self.counts[name] = (len(results), count)
+        return results
+
+    def describe_records(self) -> dict[str, Any]:
+        """How many trials were planned, at which commits they ran, and how long they took, over all runs."""
+        records = [one for name in self.counts for one in _read_results(self.scratch / f"{name}.jsonl").values()]
+        commits = Counter(str(one.get("commit", "")) for one in records)
+        return {
+            "planned": sum(planned for _, planned in self.counts.values()),
+            "complete": self.is_complete,
+            "commits": dict(sorted(commits.items())),
+            "trial_seconds": round(sum(float(one.get("seconds", 0.0)) for one in records), 1),
+        }
 
     def _show(self, name: str, done: int, count: int, began: float, first: int) -> None:
         if self.quiet:

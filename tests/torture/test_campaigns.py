@@ -1,9 +1,11 @@
 """The short form of every campaign: a fixed sample of its trials."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from benchmarks.torture import __main__ as runner
 from benchmarks.torture.task import Task, list_campaigns, summarise
 
 
@@ -34,6 +36,56 @@ def test_an_interrupted_campaign_goes_on_where_it_was_stopped(tmp_path: Path):
     results = task.each(5, trial)
     assert ran == [0, 1, 2, 3, 4]
     assert [result["outcome"] for result in results] == ["even", "odd", "even", "odd", "even"]
+
+
+def test_a_campaign_whose_time_is_over_keeps_its_results_and_goes_on(tmp_path: Path):
+    ran = []
+
+    def trial(number):
+        ran.append(number)
+        return {"outcome": "kept"}
+
+    def run(commit, deadline):
+        task = Task("sample", short=False, scratch=tmp_path, quiet=True, deadline=deadline, commit=commit)
+        return task, task.each(4, trial)
+
+    _, results = run("first", deadline=None)
+    assert len(results) == 4
+    lines = (tmp_path / "trials.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "trials.jsonl").write_text("".join(lines[:3]))  # as if time had been over after two trials
+    late, results = run("second", deadline=0.0)
+    assert len(results) == 2
+    assert not late.is_complete
+    assert {**late.describe_records(), "trial_seconds": 0.0} == {
+        "planned": 4, "complete": False, "commits": {"first": 2}, "trial_seconds": 0.0,
+    }  # fmt: skip
+    last, results = run("second", deadline=None)
+    assert last.is_complete
+    assert ran == [0, 1, 2, 3, 2, 3]
+    assert last.describe_records()["commits"] == {"first": 2, "second": 2}
+
+
+def test_an_unfinished_run_leaves_its_records_and_says_so(tmp_path: Path, monkeypatch, capsys):
+    numbers = []
+
+    def campaign(task):
+        results = task.each(3, lambda number: numbers.append(number) or {"outcome": "kept", "place": str(task.stores)})
+        assert all(not Path(result["place"]).is_relative_to(tmp_path / "artifacts") for result in results)
+        return summarise(results, ["lost"])
+
+    written = []
+    monkeypatch.setattr(
+        runner, "list_campaigns", lambda: {"sample": SimpleNamespace(ABOUT="a sample", campaign=campaign)}
+    )
+    monkeypatch.setattr(runner, "SCRATCH", tmp_path / "artifacts")
+    monkeypatch.setattr(runner, "write_receipt", lambda _, report, __: written.append(report) or tmp_path)
+    assert not runner._run("sample", short=False, anew=False, minutes=-1.0)
+    assert (written[0]["trials"], written[0]["planned"], written[0]["complete"]) == (0, 3, False)
+    assert (tmp_path / "artifacts" / "sample" / "trials.jsonl").exists()
+    assert "0 of 3 trials are done" in capsys.readouterr().out
+    assert not runner._run("sample", short=False, anew=False, minutes=5.0)
+    assert (written[1]["trials"], written[1]["complete"], numbers) == (3, True, [0, 1, 2])
+    assert not (tmp_path / "artifacts" / "sample").exists()
 
 
 def test_a_broken_promise_is_listed_with_what_was_done():
