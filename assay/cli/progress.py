@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from assay.ingest.add_report import Event
 
-LOG_AFTER_S, LOG_EVERY_S = 5.0, 15.0
+LOG_AFTER_S, LOG_EVERY_S, POLL_S = 5.0, 15.0, 1.0
 
 
 class ProgressBars:
@@ -58,7 +59,7 @@ class ProgressBars:
 class ProgressLog:
     """Lines for a log: the first LOG_AFTER_S seconds after a task began, the next LOG_EVERY_S apart.
 
-    What is done sooner leaves no line.
+    What is done sooner leaves no line. `watch` writes what is due also while a task reports nothing.
     """
 
     def __init__(
@@ -67,22 +68,58 @@ class ProgressLog:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._write, self._clock = write, clock
+        self._lock = threading.Lock()
+        self._current: tuple[str, int, int | None, str] | None = None
+        self._began: dict[str, float] = {}
         self._due: dict[str, float] = {}
 
     def show(self, task: str, done: int, total: int | None, detail: str = "") -> None:
-        now = self._clock()
-        if now < self._due.setdefault(task, now + LOG_AFTER_S):
+        with self._lock:
+            now = self._clock()
+            self._began.setdefault(task, now)
+            self._due.setdefault(task, now + LOG_AFTER_S)
+            self._current = task, done, total, detail
+            self._write_if_due(now)
+
+    def write_due(self) -> None:
+        """Write a line about the current task if it is due and the task is not complete."""
+        with self._lock:
+            if self._current is not None and self._current[1] != self._current[2]:
+                self._write_if_due(self._clock())
+
+    @contextlib.contextmanager
+    def watch(self) -> Iterator[ProgressLog]:
+        """Let a thread write what is due until the block ends."""
+        ended = threading.Event()
+
+        def poll() -> None:
+            while not ended.wait(POLL_S):
+                self.write_due()
+
+        thread = threading.Thread(target=poll, name="assay-progress", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            ended.set()
+            thread.join()
+
+    def _write_if_due(self, now: float) -> None:
+        assert self._current is not None
+        task, done, total, detail = self._current
+        if now < self._due[task]:
             return
         self._due[task] = now + LOG_EVERY_S
-        of = "" if total is None else f" of {total:,}"
-        self._write(f"{sanitize(task)}: {done:,}{of}" + (f" · {detail}" if detail else ""))
+        state = f"under way for {now - self._began[task]:.0f} s" if total is None else f"{done:,} of {total:,}"
+        self._write(f"{sanitize(task)}: {state}" + (f" · {detail}" if detail else ""))
 
 
 @contextlib.contextmanager
 def progress_bars() -> Iterator[ProgressBars]:
     """Bars that vanish when the block ends; lines where stderr is no terminal."""
     with contextlib.ExitStack() as display:
-        yield ProgressBars(display, None if sys.stderr.isatty() else ProgressLog())
+        log = None if sys.stderr.isatty() else display.enter_context(ProgressLog().watch())
+        yield ProgressBars(display, log)
 
 
 def _make_progress() -> Progress:

@@ -9,7 +9,6 @@ import pytest
 
 from assay.bench.datasets import DatasetError, load, load_splits
 from assay.bench.repair import repair_folder
-from assay.cli.progress import LOG_AFTER_S, LOG_EVERY_S, ProgressLog
 from tests.bench.datasets.dataset_folder import DOCUMENTS, QUERIES, describe, write
 
 GOOD = {"query_id": "q1", "doc_id": "d1", "sentence": 0}
@@ -110,15 +109,3 @@ def test_only_a_label_makes_judgements_human(tmp_path, meta, text):
     (folder / "meta.json").write_text(json.dumps(meta))
     assert load(str(folder)).judgements_text == text
     assert load(str(folder)).label == meta.get("label", "unstated")
-
-
-def test_a_log_gets_a_line_now_and_then():
-    lines, now = [], [0.0]
-    log = ProgressLog(lines.append, lambda: now[0])
-    for second in range(30):
-        now[0] = float(second)
-        log.show("questions", second, 1_000)
-    assert lines == [f"questions: {int(LOG_AFTER_S)} of 1,000", f"questions: {int(LOG_AFTER_S + LOG_EVERY_S)} of 1,000"]
-    short = ProgressLog(lines.append, lambda: 0.0)
-    short.show("quick", 1, None)
-    assert len(lines) == 2, "what is done soon leaves no line"
