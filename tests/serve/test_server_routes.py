@@ -193,6 +193,7 @@ def test_receipts_are_listed_read_and_compared(client):
 
 
 def test_metrics_count_what_happened(client):
+    client.post("/search", json={"text": "signing key"})
     client.post("/search", json={"text": "signing key", "pipeline": "bm25"})
     client.post("/search", json={"text": "signing key", "pipeline_toml": "[legs.bm25]\nk = 5\n"})
     text = client.get("/metrics").text
