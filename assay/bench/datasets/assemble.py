@@ -16,6 +16,8 @@ from assay.bench.types import Dataset, Label, Topic
 
 Grades = dict[str, dict[str, int]]
 
+_UNKNOWN_CURE = "mend the line, or let `assay bench repair` leave it out"
+
 
 def assemble(source: RawDataset, split: str, display_name: str) -> Dataset:
     """Build the dataset of one split; `display_name` is the argument of `load` without absolute paths, for receipts."""
@@ -146,10 +148,10 @@ def _check_dangling(
 ) -> None:
     for row in rows:
         if row.query not in topics:
-            raise DatasetError(f"{row.place} judges query {row.query!r}, which {name} does not have", "mend the line")
+            raise DatasetError(f"{row.place} judges query {row.query!r}, which {name} does not have", _UNKNOWN_CURE)
         if row.document not in ids:
             raise DatasetError(
-                f"{row.place} judges document {row.document!r}, which {name} does not have", "mend the line"
+                f"{row.place} judges document {row.document!r}, which {name} does not have", _UNKNOWN_CURE
             )
 
 

@@ -26,9 +26,13 @@ def list_datasets() -> list[str]:
 
 
 def locate(name: str) -> Path:
-    """Find the file or folder of that name; DatasetError names the nearest known one."""
+    """Find the file or folder of that name; DatasetError names the nearest known one.
+
+    What begins with `.` or `..` is a path, never a name in $ASSAY_DATA.
+    """
     home = _home()
-    tried = (SHIPPED.get(name), home / name if home else None, Path(name))
+    is_path = Path(name).is_absolute() or name.partition("/")[0] in (".", "..")
+    tried = (Path(name),) if is_path else (SHIPPED.get(name), home / name if home else None, Path(name))
     for path in tried:
         if name and path is not None and os.path.exists(path):  # never raises, for any name
             return path

@@ -99,6 +99,17 @@ def test_names_are_found_in_the_data_folder_and_sources_have_no_machine_paths(
     assert load("data/mine").source == "data/mine"
 
 
+def test_a_relative_path_is_never_a_name_in_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`assay bench repair ./mine` must not mend another folder called mine."""
+    write(tmp_path / "data" / "mine")
+    here = write(tmp_path / "here" / "mine", [{"_id": "d1", "text": "alone"}], judgements={"test": [("q1", "d1", 1)]})
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(here)
+    assert load("mine").document_count == 3
+    for path in (".", "../mine", "./../mine"):
+        assert load(path, "all").document_count == 1
+
+
 def test_an_unknown_name_gives_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     with pytest.raises(DatasetError, match="there is no dataset 'tinny'") as error:
