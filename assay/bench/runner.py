@@ -212,7 +212,11 @@ class Bench:
                 ],
                 **self._abstention(system, results),
             },
-            {"versions": dict(collect_versions()), **_texts(dataset, reason, results)},
+            {
+                "versions": dict(collect_versions()),
+                **({"vectors": approximation} if (approximation := self.workspace.approximation) else {}),
+                **_texts(dataset, reason, results),
+            },
         )
 
 

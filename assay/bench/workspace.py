@@ -24,6 +24,7 @@ from assay.backend.contract import StoreSnapshot
 from assay.bench.types import Dataset, Topic
 from assay.embed.cache_home import cache_home
 from assay.errors import AssayError, StoreError
+from assay.index.recall import approximate_facts
 from assay.index.similarity import K1, B, Bm25Similarity
 from assay.ingest.files import clean_text
 from assay.kb import KnowledgeBase
@@ -35,6 +36,8 @@ from assay.where import parse
 
 FORMAT = 1
 """Increased when the same documents and settings would give other chunks than before."""
+
+_RECALL_FACTS = ("kind", "recall", "recall_depth", "recall_at_10", "recall_queries")
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,12 @@ class Workspace(Closeable):
             "model": self.kb.store.settings["model"],
             **self.settings.similarity.settings,
         }
+
+    @cached_property
+    def approximation(self) -> dict[str, Any] | None:
+        """The kind and the measured recall of an approximate vector search; None where it is exact."""
+        facts = approximate_facts((self.kb.backend.index() or {}).get("vectors"))
+        return None if facts is None else {key: facts[key] for key in _RECALL_FACTS if key in facts}
 
     def query(self, topic: Topic, with_vector: bool = True) -> Query:
         """A topic as the engine takes it; with a vector where it is asked for and the store has a model.

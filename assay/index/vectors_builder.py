@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.index.filter_calibration import calibrate_filters, write_calibration
 from assay.index.list_spread import measure_spread
+from assay.index.recall import EXACT_KIND, QUERIES, mean_recall, mix_queries
 from assay.index.vectors import DEPTH, EXACT, VectorIndex
 from assay.types import Rows, Vectors
 
@@ -43,7 +44,7 @@ def build_vectors(
     """Index the matrix already written at `folder/vectors`; return the facts for the manifest."""
     has.tofile(folder / "vectors.has")
     count = int(np.count_nonzero(has))
-    facts: dict[str, Any] = {"kind": "exact", "nprobe": 0, "overfetch": 1.0, "vectors": count}
+    facts: dict[str, Any] = {"kind": EXACT_KIND, "nprobe": 0, "overfetch": 1.0, "vectors": count}
     if count < ivf_from:
         (folder / "vectors.json").write_text(json.dumps(facts, sort_keys=True))
         return facts
@@ -98,7 +99,7 @@ def _build_ivf(folder: Path, matrix: Vectors, has: NDArray[np.bool_]) -> tuple[d
         "vectors": len(rows),
         **calibration,
         "recall_depth": DEPTH,
-        "recall_queries": "differences of two of its vectors and a random direction",
+        "recall_queries": QUERIES,
         "file": digest,
     }
     return facts, _lists_of_rows(index, len(matrix))
@@ -128,7 +129,7 @@ def _calibrate(index: Any, matrix: Vectors, rows: Rows) -> dict[str, Any]:
     def recall(probes: int, overfetch: float) -> float:
         index.nprobe = probes
         found = index.search(queries, min(int(overfetch * DEPTH), len(rows)))[1]
-        return float(np.mean([np.isin(t, f).mean() for t, f in zip(truth, found, strict=True)]))
+        return mean_recall(truth, found)
 
     for overfetch in _OVERFETCH:
         reached = recall(index.nlist, overfetch)
@@ -149,17 +150,9 @@ def _calibrate(index: Any, matrix: Vectors, rows: Rows) -> dict[str, Any]:
 
 
 def _sample_queries(matrix: Vectors, rows: Rows) -> Vectors:
-    """Return synthetic queries: unit vectors between several chunks, as real queries are.
-
-    A store's own vectors are easier than real queries, whose neighbours are far and in many lists; the difference of
-    two chunks plus a random direction, each of length one, is close to them.
-    """
     rng = np.random.default_rng(1)
     one, other = (matrix[rng.choice(rows, _QUERIES)] for _ in range(2))
-    noise = rng.standard_normal(one.shape)
-    raw = one - other + noise / np.linalg.norm(noise, axis=1, keepdims=True)
-    unit: Vectors = (raw / np.linalg.norm(raw, axis=1, keepdims=True)).astype(np.float32)
-    return unit
+    return mix_queries(one, other, rng)
 
 
 def _exact_nearest(matrix: Vectors, rows: Rows, queries: Vectors, depth: int) -> Rows:

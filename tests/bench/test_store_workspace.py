@@ -21,7 +21,8 @@ MINILM = IndexSettings("minilm")
 
 def _results(workspace: Workspace, *names: str) -> dict[str, object]:
     outcome = lab.run(TINY, load_systems(list(names)), workspace, RunPlan(()).fit(TINY), timed=False)
-    return {name: receipt.canonical["queries"] for name, receipt in outcome.receipts.items()}
+    compared = ("queries", "rankings", "scores", "degraded")
+    return {name: {key: r.canonical[key] for key in compared} for name, r in outcome.receipts.items()}
 
 
 def test_a_cluster_gives_the_results_of_one_machine(indexed: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from assay.backend.contract import Check, CheckState
 from assay.backend.shared.limits import COMPACT_FROM
 from assay.index.checksums import DamagedRange, FolderChecks
 from assay.index.generation import Generation
+from assay.index.recall import describe_recall
 from assay.store.disk_usage import count_bytes
 from assay.store.locks import try_lock_file
 from assay.store.sqlite import SqliteStore
@@ -51,7 +52,9 @@ def _index(store: SqliteStore) -> Check:
         text = f"the index {named} is missing, damaged or out of date" if named else "there is no index yet"
         state: CheckState = "warn" if named or waiting >= COMPACT_FROM else "ok"
         return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
-    hint = "" if generation.words.knows_positions else NO_POSITIONS
+    recall = describe_recall(generation.manifest.get("vectors"))
+    hint = f"; {recall}" if recall else ""
+    hint += "" if generation.words.knows_positions else NO_POSITIONS
     return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}{hint}")
 
 

@@ -15,11 +15,13 @@ from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.version_view import VersionView
 from assay.backend.qdrant.manifest import KEY, IndexManifest
 from assay.backend.qdrant.reader import IndexReader, MissingIndex
+from assay.backend.qdrant.recall_measurement import is_measured
 from assay.backend.qdrant.settings import QdrantSettings
 from assay.backend.qdrant.snapshot import IndexedSnapshot
 from assay.backend.qdrant.synchroniser import IndexSynchroniser
 from assay.backend.shared.limits import COMPACT_FROM, MOST_TAIL
 from assay.errors import Reason, StoreError
+from assay.index.recall import describe_recall
 from assay.types import Progress
 from assay.util.qdrant_cluster import IndexUnavailable, QdrantAddress, QdrantCluster
 
@@ -87,7 +89,7 @@ class IndexedBackend(PostgresBackend):
             return MissingIndex(fault)
         tail = bool(view.read("SELECT 1 FROM chunk WHERE seq > %s LIMIT 1", (manifest.seq,)))
         collection = self._synchroniser.collection(manifest)
-        return IndexReader(view, manifest, collection, self._settings.vectors, tail)
+        return IndexReader(view, manifest, collection, tail)
 
     def _explain_stale(self, manifest: IndexManifest) -> Reason | None:
         settings = self.store.settings
@@ -162,6 +164,7 @@ class IndexedBackend(PostgresBackend):
         behind = self._behind()
         return {
             **described,
+            "vectors": self._vector_facts(manifest),
             "name": f"words and vectors in Qdrant ({name}; {layout['vectors']})",
             "version": manifest.version if manifest else described["version"],
             "waiting": "; ".join([*([f"{behind:,} to be indexed"] if behind else []), self.describe_graph()]),
@@ -210,7 +213,16 @@ class IndexedBackend(PostgresBackend):
         if trouble is not None:
             return Check("index", "warn", f"Qdrant {version}; {trouble.text}", trouble.cure)
         text = f"Qdrant {version}; {manifest.points:,} rows in {manifest.collection}, {self._behind():,} waiting"
-        return Check("index", "ok", text)
+        recall = describe_recall(self._vector_facts(manifest))
+        if recall and not is_measured(manifest):
+            return Check("index", "warn", f"{text}; {recall}", "assay optimize measures it")
+        return Check("index", "ok", f"{text}; {recall}" if recall else text)
+
+    def _vector_facts(self, manifest: IndexManifest | None) -> dict[str, Any] | None:
+        """What is known of an approximate vector search; None where it is exact."""
+        if manifest is None or not self._synchroniser.collection(manifest).is_approximate(manifest.points):
+            return None
+        return {"kind": manifest.layout["vectors"], **manifest.vectors}
 
     def close(self) -> None:
         super().close()

@@ -6,6 +6,7 @@ that its product with the query's weights is the BM25 score, up to rounding and 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,15 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.qdrant.settings import QdrantSettings
 from assay.errors import StoreError
-from assay.types import Floats, Rows, Vector
+from assay.types import Floats, Progress, Rows, Vector
 from assay.util.qdrant_cluster import IndexUnavailable, QdrantCluster
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
 DENSE, WORDS = "dense", "words"
+GRAPH_FROM = INDEX_FROM
+"""Rows from which a graph of vectors is built and used; below, search is exact."""
+_EDGES, _WIDTH = 16, 100
+"""HNSW's m and ef_construct, Qdrant's own defaults."""
+_SPARE = 16
+_GRAPH_S = 900.0
+"""Seconds that `wait_for_graph` waits at most; the graph goes on being built without us."""
+_POLL_S = 0.5
 _NOT_OURS = "choose another name in the address (index=qdrant://host/NAME), or drop that collection yourself"
 _FIELD_INDEXES = {"born": "integer", "died": "integer", "created": "float", "scope": "keyword", "doc_id": "keyword"}
 
@@ -80,10 +90,14 @@ class PointCollection:
         if self.exists():
             raise StoreError(f"there is a collection {self.name!r} at {self.cluster.address} already", _NOT_OURS)
         quantised = self._settings.vectors == "int8"
+        graph_kb = max(10, GRAPH_FROM * dim * 4 // 1024 // self._settings.shards)
         dense = models.VectorParams(
             size=dim,
             distance=models.Distance.DOT,
             on_disk=quantised,
+            hnsw_config=models.HnswConfigDiff(m=0)  # a graph that no search reads takes hours at this size
+            if self._settings.vectors == "exact"
+            else models.HnswConfigDiff(m=_EDGES, ef_construct=_WIDTH, full_scan_threshold=graph_kb),
             quantization_config=models.ScalarQuantization(
                 scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
             )
@@ -100,6 +114,7 @@ class PointCollection:
                 sharding_method=models.ShardingMethod.CUSTOM if placed else None,
                 replication_factor=self._settings.replicas,
                 write_consistency_factor=1,
+                optimizers_config=models.OptimizersConfigDiff(indexing_threshold=graph_kb),
                 metadata={"assay": dict(owner)},
             )
         )
@@ -143,6 +158,19 @@ class PointCollection:
 
     def count(self) -> int:
         return int(self.cluster.ask(lambda client: client.count(self.name, exact=True)).count)
+
+    def wait_for_graph(self, progress: Progress) -> bool:
+        """Wait while Qdrant builds graphs of what it was sent; False when it has not ended after a quarter of an hour.
+
+        Searches are answered meanwhile: rows without a graph are compared one by one."""
+        until = time.monotonic() + _GRAPH_S
+        while time.monotonic() < until:
+            info = self.cluster.ask(lambda client: client.get_collection(self.name))
+            if info.status != "yellow":  # red and grey do not end by waiting: what there is can be searched
+                return True
+            progress("building the graph in Qdrant", info.indexed_vectors_count or 0, info.points_count or 0)
+            time.sleep(_POLL_S)
+        return False
 
     # -- writing; every call returns when all live replicas have it
 
@@ -200,19 +228,35 @@ class PointCollection:
     def _shard_keys(self) -> tuple[str, ...]:
         return tuple(f"s{i}" for i in range(self._settings.shards)) if self._settings.shards > 1 else ()
 
-    def nearest(self, vector: Vector, k: int, exact: bool, visible: models.Filter) -> Proposals:
+    def is_approximate(self, rows: int) -> bool:
+        """Whether a search of so many rows may miss some of the nearest."""
+        return self._settings.vectors != "exact" and rows >= GRAPH_FROM
+
+    @staticmethod
+    def fetch_count(k: int, exact: bool) -> int:
+        """How many rows are fetched at first to find the best k."""
+        return k + _SPARE if exact else 2 * k + _SPARE
+
+    def nearest(self, vector: Vector, k: int, exact: bool, visible: models.Filter | None) -> Proposals:
+        """Rows by their product with a vector. Codes are not rescored by Qdrant: Assay scores the whole vectors."""
         from qdrant_client import models
 
-        search = models.SearchParams(exact=exact, hnsw_ef=None if exact else max(128, 2 * k))
+        search = models.SearchParams(
+            exact=exact,
+            hnsw_ef=None if exact else max(128, 2 * k),
+            quantization=models.QuantizationSearchParams(rescore=False),
+        )
         return self._query(vector.tolist(), DENSE, k, visible, search)
 
-    def heaviest(self, terms: Sequence[int], weights: Sequence[float], k: int, visible: models.Filter) -> Proposals:
+    def heaviest(
+        self, terms: Sequence[int], weights: Sequence[float], k: int, visible: models.Filter | None
+    ) -> Proposals:
         """Rows by the product of their word weights with the query's."""
         from qdrant_client import models
 
         return self._query(models.SparseVector(indices=list(terms), values=list(weights)), WORDS, k, visible, None)
 
-    def _query(self, query: Any, using: str, k: int, visible: models.Filter, search: Any) -> Proposals:
+    def _query(self, query: Any, using: str, k: int, visible: models.Filter | None, search: Any) -> Proposals:
         """One request to all shards; where it fails, one to each shard, to learn which of them answer."""
 
         def ask(key: str | None) -> list[tuple[int, float]]:

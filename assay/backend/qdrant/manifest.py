@@ -30,6 +30,8 @@ class IndexManifest:
     model: str
     analyser: str
     layout: Mapping[str, Any] = field(default_factory=dict)
+    vectors: Mapping[str, Any] = field(default_factory=dict)
+    """What was measured of an approximate search (`index.recall`); empty where it is exact, or not measured yet."""
     format: int = FORMAT
 
     def write(self, db: psycopg.Connection[Any]) -> None:

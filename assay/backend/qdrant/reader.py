@@ -7,23 +7,23 @@ more is fetched. Rows after the manifest's, and rows that died, are PostgreSQL's
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from assay.backend.postgres.bm25 import TermLookup, search_best
 from assay.backend.postgres.filters import Condition
-from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.postgres.vectors import NearestRows, exact_rows, score_candidates
 from assay.backend.postgres.version_view import VersionView
 from assay.backend.qdrant.collection import PointCollection, Proposals, ShardCoverage
 from assay.backend.qdrant.filters import visible_filter
 from assay.backend.qdrant.manifest import IndexManifest
-from assay.backend.qdrant.settings import VectorSearch
 from assay.backend.shared.bm25 import ScoredRows
 from assay.errors import Reason
+from assay.index.recall import describe_recall
 from assay.types import Floats, Note, Query, Rows
 from assay.where import And, Filter
 
@@ -46,12 +46,10 @@ class IndexReader:
     view: VersionView
     manifest: IndexManifest
     collection: PointCollection
-    search: VectorSearch
     tail: bool
     """Whether the version has rows that the collection lacks."""
     part: Filter | None = None
     """The filter of the part of the store that `view` is of; None for the whole."""
-    exact_below: int = INDEX_FROM
 
     def restrict(self, view: VersionView, where: Filter) -> IndexReader:
         """The reader of a part of the store; scores go by the statistics of the part."""
@@ -85,10 +83,10 @@ class IndexReader:
 
     def nearest(self, query: Query, near: NearestRows) -> tuple[Rows, Floats, Note] | None:
         """The best k rows by cosine, in any order, and a note; None where it cannot be proven."""
-        exact = self.search == "exact" or self.view.size < self.exact_below
+        exact = not self.collection.is_approximate(self.view.size)
         visible = self._visible(query)
         tail = self._tail_rows(near) if self.tail else []
-        fetch = near.k + _SPARE if exact else 2 * near.k + _SPARE
+        fetch = self.collection.fetch_count(near.k, exact)
         while fetch <= _MOST:
             proposals = self.collection.nearest(near.vector, fetch, exact, visible)
             rows, scores = score_candidates(self.view, near, proposals.rows.tolist(), tail)
@@ -96,7 +94,7 @@ class IndexReader:
             if len(rows) >= near.k or whole:
                 kth = np.sort(scores)[::-1][near.k - 1] if len(rows) >= near.k else -np.inf
                 if whole or not exact or kth > proposals.scores[-1] + _COSINE_ROUNDING:
-                    return rows, scores, self._note("vectors" if exact else "vectors by HNSW", proposals.coverage)
+                    return rows, scores, self._note_vectors(exact, proposals.coverage)
             fetch *= 4
         return None
 
@@ -114,8 +112,15 @@ class IndexReader:
             (rows.tolist(), self.manifest.seq, *holding.parameters),
         )
 
-    def _note(self, what: str, coverage: ShardCoverage) -> Note:
-        data = {"index": coverage.to_json()}
+    def _note_vectors(self, exact: bool, coverage: ShardCoverage) -> Note:
+        """The note of a vector search; an approximate one names its measured recall."""
+        if exact:
+            return self._note("vectors", coverage)
+        facts = {"kind": self.manifest.layout["vectors"], **self.manifest.vectors}
+        return self._note(describe_recall(facts), coverage, {"vectors": facts})
+
+    def _note(self, what: str, coverage: ShardCoverage, more: Mapping[str, Any] = MappingProxyType({})) -> Note:
+        data = {"index": {**coverage.to_json(), **more}}
         if coverage.answered < coverage.shards:
             return Note(
                 "degraded",

@@ -15,6 +15,7 @@ from assay.backend.postgres.store import PostgresStore
 from assay.backend.postgres.vector_type import unpack_vector
 from assay.backend.qdrant.collection import IndexPoint, PointCollection
 from assay.backend.qdrant.manifest import KEY, IndexManifest
+from assay.backend.qdrant.recall_measurement import is_measured, measure_recall
 from assay.backend.qdrant.settings import QdrantSettings
 from assay.errors import StoreError
 from assay.index.similarity import Bm25Similarity
@@ -49,7 +50,29 @@ class IndexSynchroniser:
         return PointCollection(self._cluster, manifest.collection, self._settings)
 
     def synchronise(self, progress: Progress, force: bool = False) -> bool:
-        """Index what is not indexed; True when something was. `force` builds a new collection."""
+        """Index what is not indexed; True when something was. `force` builds a new collection.
+
+        The recall of an approximate search is measured outside the lock: others may go on indexing meanwhile."""
+        changed = self._bring_in_step(progress, force)
+        return self._measure(progress) or changed
+
+    def _measure(self, progress: Progress) -> bool:
+        """Write the measured recall to the manifest where it is wanted; True when it was."""
+        manifest = IndexManifest.decode(self._read_manifest())
+        if manifest is None or not self._store.settings["dim"] or is_measured(manifest):
+            return False
+        collection = self.collection(manifest)
+        if not collection.is_approximate(manifest.points) or not collection.wait_for_graph(progress):
+            return False
+        facts = measure_recall(self._store, collection, manifest, progress)
+        with self._store.lock("index"):
+            current = IndexManifest.decode(self._read_manifest())
+            if current is None or current.collection != manifest.collection:
+                return False  # another process has built another one
+            self._write(replace(current, vectors=facts))
+        return True
+
+    def _bring_in_step(self, progress: Progress, force: bool) -> bool:
         with self._store.lock("index"):
             state = self._store.read(lambda db: db.execute(_STATE).fetchone())
             assert state is not None

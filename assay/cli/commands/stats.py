@@ -36,6 +36,7 @@ def stats(store: str, as_data: bool) -> None:
 
 def _lines(store: str, numbers: StoreStats) -> list[tuple[str, str]]:
     from assay.cli.terminal import format_count, format_size
+    from assay.index.recall import describe_recall
 
     settings, index = numbers.settings, numbers.index
     languages = ", ".join(f"{name or 'untold'} {number:,}" for name, number in list(numbers.languages.items())[:8])
@@ -47,6 +48,8 @@ def _lines(store: str, numbers: StoreStats) -> list[tuple[str, str]]:
     index_text = f"none; {format_count(numbers.pending, 'chunk')} are searched one by one"
     if index is not None:
         waiting = index.get("waiting") or f"{format_count(numbers.pending, 'change')} since"
+        recall = describe_recall(index.get("vectors"))
+        waiting = f"{waiting}; {recall}" if recall else waiting
         index_text = f"{format_count(index['chunks'], 'chunk')} as of v{index['version']}; {waiting}"
     reader = settings.get("triples", "none")
     bm25 = "".join(f", {name} = {settings[name]:g}" for name in ("k1", "b") if name in settings)
