@@ -76,7 +76,7 @@ def run(size: int, folder: Path, lance: bool) -> dict[str, Any]:
     def raw(i: int) -> None:
         """The two engine calls alone, at the same depth."""
         if words.proposes:
-            words.propose(terms[i], POOL)
+            words.propose(terms[i], np.ones(len(terms[i])), POOL)
         if index.probes:
             index.inverted.search(vectors[i][None, :], POOL, params=index.search_params(index.probes))
         else:
