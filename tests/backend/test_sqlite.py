@@ -133,8 +133,8 @@ filters: st.SearchStrategy[Filter] = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
-@given(st.lists(metas, min_size=1, max_size=6), st.lists(filters, min_size=1, max_size=6))
+@settings(max_examples=25, deadline=None)  # making two stores is what takes long, so each is asked much
+@given(st.lists(metas, min_size=1, max_size=8), st.lists(filters, min_size=6, max_size=18))
 def test_filters_mean_the_same_in_sql_as_in_columns(found: list[dict[str, object]], asked: list[Filter]) -> None:
     chunks = [(Chunk(f"c{i}", "d", "x" * i, i, meta=meta), None) for i, meta in enumerate(found)]
     with TemporaryDirectory() as folder:

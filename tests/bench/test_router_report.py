@@ -427,6 +427,7 @@ def test_the_summary_for_people(words, second):
     assert "stage 2 is asked by fewer_than (count = 2), merged by append_fill" in text
     for line in ("| stage2_used | 1 | 33.3% |", "| stage2_skipped_budget | 1 |", "| recall_at_k | 1.0000 |"):
         assert line in text
+    assert "stage1_late" not in text, "a count is no metric"
     assert "| search | 0.00 | 180.00 |" in text
     assert "LongMemEval-50 was not measured" in text
     assert "assay bench router longmemeval:longmemeval_s.json --split all~50" in text
