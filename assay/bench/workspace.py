@@ -37,7 +37,7 @@ from assay.where import parse
 FORMAT = 1
 """Increased when the same documents and settings would give other chunks than before."""
 
-_RECALL_FACTS = ("kind", "recall", "recall_depth", "recall_at_10", "recall_queries")
+_RECALL_FACTS = ("kind", "ef", "recall", "recall_depth", "recall_at_10", "recall_queries")
 
 
 @dataclass(frozen=True)

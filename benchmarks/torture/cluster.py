@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,7 @@ BEFORE_S, DURING_S, AFTER_S = 3.0, 4.0, 3.0
 _PARTS = 2
 """Chunks of a document: a document is there whole or not at all."""
 _PATIENCE_S = 120.0
+_ADDRESS = re.compile(r"(?:postgres|qdrant|http)s?://[^\s'\";]+")
 
 
 @dataclass
@@ -147,20 +149,27 @@ FAULTS: dict[str, Callable[[Cluster], Callable[[], None]]] = {
 
 
 def campaign(task: Task) -> dict[str, Any]:
-    missing = _find_missing()
+    missing = find_missing()
     if missing:
         return {"trials": 1, "outcomes": {f"not run: {missing}": 1}, "failures": []}
     names = list(FAULTS)
-    results = task.each(
-        task.count(ROUNDS * len(names), 1), lambda number: _trial(names[number % len(names)], number, task.short)
-    )
-    report = summarise(results, ["wrong", "not recovered"])
-    faults = {name: [r for r in results if r["what"] == name] for name in names}
+
+    def trial(number: int) -> dict[str, Any]:
+        name = names[number % len(names)]
+        return run_trial(name, FAULTS[name], start_cluster, number, task.short)
+
+    return report_faults(task.each(task.count(ROUNDS * len(names), 1), trial))
+
+
+def report_faults(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The report of trials: what happened, by fault."""
+    played = [result for result in results if "searches" in result]
+    faults = {name: [r for r in played if r["what"] == name] for name in dict.fromkeys(r["what"] for r in played)}
     return {
-        **report,
-        "wrong": [sentence for result in results for sentence in result["wrong"]][:50],
-        "writes": sum(result["writes"] for result in results),
-        "searches": sum(result["searches"] for result in results),
+        **summarise(results, ["wrong", "not recovered"]),
+        "wrong": [sentence for result in played for sentence in result["wrong"]][:50],
+        "writes": sum(result["writes"] for result in played),
+        "searches": sum(result["searches"] for result in played),
         "by_fault": {
             name: {
                 "searches": sum(r["searches"] for r in found),
@@ -169,14 +178,15 @@ def campaign(task: Task) -> dict[str, Any]:
                 "searches_by_index": sum(r["indexed"] for r in found),
                 "seconds_to_answer": [r["seconds_to_answer"] for r in found],
                 "seconds_to_index": [r["seconds_to_index"] for r in found],
+                "messages": sorted({message for r in found for message in r.get("messages", ())})[:6],
             }
             for name, found in faults.items()
-            if found
         },
     }
 
 
-def _find_missing() -> str:
+def find_missing() -> str:
+    """Why no cluster can be started here; "" where it can."""
     if find_binaries() is None or importlib.util.find_spec("qdrant_client") is None:
         return "PostgreSQL or the client of Qdrant is not installed"
     try:
@@ -187,8 +197,15 @@ def _find_missing() -> str:
     return ""
 
 
-def _trial(name: str, seed: int, short: bool) -> dict[str, Any]:
-    with _start() as cluster:
+def run_trial(
+    name: str,
+    fault: Callable[[Any], Callable[[], None]],
+    start: Callable[[], AbstractContextManager[Cluster]],
+    seed: int,
+    short: bool,
+) -> dict[str, Any]:
+    """Break a cluster under load, heal it, and check everything that was seen."""
+    with start() as cluster:
         create_backend(
             cluster.address,
             {"embedder": "none", "model": "m", "dim": DIM, "language": "english", "profile": "default"},
@@ -199,7 +216,7 @@ def _trial(name: str, seed: int, short: bool) -> dict[str, Any]:
         _wait_for_index(history)  # a fault before it serves would test PostgreSQL alone
         time.sleep(BEFORE_S * pace)
         broken = time.monotonic()
-        heal = FAULTS[name](cluster)
+        heal = fault(cluster)
         time.sleep(DURING_S * pace)
         heal()
         time.sleep(AFTER_S * pace)
@@ -216,6 +233,7 @@ def _trial(name: str, seed: int, short: bool) -> dict[str, Any]:
             "writes": sum(write.done is not None for write in history.writes.values()),
             "searches": len(history.searches),
             "failed": len(history.failures),
+            "messages": sorted({_ADDRESS.sub("ADDRESS", message) for _, message in history.failures})[:6],
             "degraded": history.degraded,
             "indexed": history.indexed,
             "seconds_to_answer": round(min(answered) - broken, 2) if answered else None,
@@ -224,7 +242,8 @@ def _trial(name: str, seed: int, short: bool) -> dict[str, Any]:
 
 
 @contextmanager
-def _start() -> Iterator[Cluster]:
+def start_cluster() -> Iterator[Cluster]:
+    """Three Qdrant nodes, a PostgreSQL primary and its standby, on loopback."""
     with ExitStack() as stack:
         primary = stack.enter_context(PostgresServer.start(FAST))
         standby = stack.enter_context(primary.start_standby())
@@ -259,7 +278,7 @@ def _repeat(work: Any, cluster: Cluster, history: History, stop: threading.Event
             backend = backend or open_backend(cluster.address)
             work(backend, history, drawn)
         except StoreError as error:
-            history.failures.append((time.monotonic(), error.message.splitlines()[0][:200]))
+            history.failures.append((time.monotonic(), error.message.splitlines()[0][:600]))
             time.sleep(0.05)
     if backend is not None:
         backend.close()

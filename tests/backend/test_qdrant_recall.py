@@ -30,6 +30,7 @@ def poor_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.backend.qdrant.collection.GRAPH_FROM", 500)
     monkeypatch.setattr("assay.backend.qdrant.collection._EDGES", 3)
     monkeypatch.setattr("assay.backend.qdrant.collection._WIDTH", 4)
+    monkeypatch.setattr("assay.backend.qdrant.recall_measurement.WIDTHS", (40, 64))
 
 
 def _fill(backend: IndexedBackend, first: int, rows: int) -> np.ndarray:
@@ -62,7 +63,7 @@ def _observe(backend: IndexedBackend, matrix: np.ndarray, k: int) -> float:
 @pytest.mark.parametrize("kind", ["hnsw", "int8"])
 @pytest.mark.usefixtures("poor_graph")
 def test_the_measured_recall_is_that_of_searches(database: str, qdrant: QdrantNodes, kind: str) -> None:
-    address = f"{database}&index={qdrant.address}&index_vectors={kind}"
+    address = f"{database}&index={qdrant.address}&index_vectors={kind}&index_timeout=120"
     backend = opener(address, dim=DIM)()
     matrix = _fill(backend, 0, ROWS)
     backend.compact()
@@ -72,6 +73,7 @@ def test_the_measured_recall_is_that_of_searches(database: str, qdrant: QdrantNo
     assert facts["kind"] == kind
     assert facts["vectors"] == ROWS
     assert facts["recall_depth"] == 100
+    assert facts["ef"] == 64  # the narrower one finds too little
     assert facts["recall_at_10"] < 1.0  # or the graph was not poor, and this test could not fail
     assert facts["recall_at_10"] == pytest.approx(_observe(backend, matrix, 10), abs=0.06)
     assert facts["recall"] == pytest.approx(_observe(backend, matrix, 100), abs=0.06)
@@ -94,7 +96,7 @@ def test_the_measured_recall_is_that_of_searches(database: str, qdrant: QdrantNo
 
 @pytest.mark.usefixtures("poor_graph")
 def test_recall_is_measured_anew_when_the_index_has_grown(database: str, qdrant: QdrantNodes) -> None:
-    address = f"{database}&index={qdrant.address}&index_vectors=hnsw"
+    address = f"{database}&index={qdrant.address}&index_vectors=hnsw&index_timeout=120"
     backend = opener(address, dim=DIM)()
     _fill(backend, 0, 300)
     backend.compact()
@@ -123,7 +125,7 @@ def test_recall_is_measured_anew_when_the_index_has_grown(database: str, qdrant:
 @pytest.mark.usefixtures("poor_graph")
 def test_a_recall_that_is_not_measured_is_said(database: str, qdrant: QdrantNodes) -> None:
     """As in an index that was built before recall was measured."""
-    address = f"{database}&index={qdrant.address}&index_vectors=hnsw"
+    address = f"{database}&index={qdrant.address}&index_vectors=hnsw&index_timeout=120"
     backend = opener(address, dim=DIM)()
     matrix = _fill(backend, 0, 600)
     backend.compact()

@@ -16,10 +16,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from tools.docs.markdown_table import table
 from tools.docs.numbers_from_answerability import WRITERS as ANSWERABILITY
 from tools.docs.numbers_from_cascade import WRITERS as CASCADE
 from tools.docs.numbers_from_context import WRITERS as CONTEXT
 from tools.docs.numbers_from_fusion import WRITERS as FUSION
+from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, cluster_model
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out, ranker_transfer
@@ -41,6 +43,7 @@ _DOCUMENTS = (
     "docs/memory.md",
     "docs/postgres.md",
     "docs/qdrant.md",
+    "docs/scaling.md",
     "docs/fusion.md",
     "docs/graph.md",
     "docs/tree.md",
@@ -59,11 +62,6 @@ _DOCUMENTS = (
     "docs/hierarchy.md",
     "docs/rb006.md",
 )
-
-
-def table(head: list[str], rows: list[list[Any]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in lines) + "\n"
 
 
 def search(receipt: dict[str, Any]) -> str:
@@ -417,6 +415,9 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "reranker_speed": ("reranker", reranker_speed),
     "postgres": ("postgres", postgres),
     "cluster_faults": ("torture/cluster", cluster_faults),
+    "cluster_growth": ("cluster_growth", cluster_growth),
+    "cluster_model": ("cluster_growth", cluster_model),
+    "cluster_forecast": ("cluster_growth", cluster_forecast),
 }
 """Block → its receipt, and what writes it."""
 

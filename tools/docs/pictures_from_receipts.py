@@ -5,6 +5,7 @@ A picture is self-contained (colours and background), because a viewer applies n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from assay.page.svg import WIDTH, PlotAxis, chart, circle, line, padded_range, p
 from tools.docs.numbers_from_fusion import ALPHAS, mean, sets
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+RECEIPTS = Path(__file__).resolve().parents[2] / "receipts"
 _STYLE = """<style>
 text { font: 12px system-ui, sans-serif; fill: #1b1f24; } .tick, .label { fill: #5d6670; font-size: 11px; }
 .axis { stroke: #5d6670; } .grid { stroke: #d5dae0; stroke-width: .7; } polyline { fill: none; stroke-width: 2; }
@@ -21,6 +23,9 @@ polyline.a { stroke: #0072b2; } circle.a { fill: #0072b2; } polyline.b { stroke:
 .flat { stroke-width: 1.5; stroke-dasharray: 5 4; } .c { stroke: #009e73; } .d { stroke: #7b4ba0; }
 text.c { fill: #009e73; stroke: none; } text.d { fill: #7b4ba0; stroke: none; }
 text.a { fill: #0072b2; stroke: none; } text.b { fill: #d55e00; stroke: none; }
+</style>"""
+_MORE_COLOURS = """<style>
+circle.c { fill: #009e73; stroke: none; } circle.d { fill: #7b4ba0; stroke: none; }
 </style>"""
 _PAPER = '<rect width="100%" height="100%" fill="#fff"/>'
 
@@ -59,7 +64,37 @@ def draw_fusion() -> str:
     return image.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
 
 
-PICTURE_WRITERS: dict[str, Callable[[], str]] = {"fusion.svg": draw_fusion}
+def draw_growth() -> str:
+    """Processor time of a query by rows: every vector compared, and by a graph, on one and on three nodes."""
+    receipt = json.loads((RECEIPTS / "cluster_growth.json").read_text("utf-8"))["measured"]
+    curves: dict[tuple[str, str], dict[int, float]] = {}
+    for name, part in receipt["parts"].items():
+        for kind, (vectors, nodes) in _GROWTH_CURVES.items():
+            if name.split("-")[0] == vectors and part["nodes"] == nodes:
+                label = f"{vectors}, {nodes} {'node' if nodes == 1 else 'nodes'}"
+                curves.setdefault((kind, label), {})[part["rows"]] = part["query"]["k=100"]["server_cpu_ms"]
+    curves = {key: curve for key, curve in curves.items() if len(curve) > 1}
+    values = [value for curve in curves.values() for value in curve.values()]
+    sizes = [size for curve in curves.values() for size in curve]
+    across = PlotAxis(min(sizes) * 0.8, max(sizes) * 1.2, 70, WIDTH - 130, logarithmic=True)
+    up = PlotAxis(min(values) * 0.8, max(values) * 1.25, 320, 44, logarithmic=True)
+    marks = [_STYLE, _MORE_COLOURS, _PAPER, *x_axis(across, 320, 44, "rows in the index (384 dimensions)", "{:,.0f}")]
+    marks += y_axis(up, 70, WIDTH - 130, "processor time of a query for 100 rows, all nodes, ms", "{:g}")
+    for (kind, name), curve in curves.items():
+        points = [(across.at(size), up.at(value)) for size, value in sorted(curve.items())]
+        marks += [polyline(points, {"class": kind})]
+        marks += [
+            circle(x, y, kind, f"{name}, {size:,} rows: {value:g} ms", 3.5)
+            for (x, y), (size, value) in zip(points, sorted(curve.items()), strict=True)
+        ]
+        marks.append(text(points[-1][0] + 8, points[-1][1] + 4, name, kind=kind))
+    image = chart(364, "Processor time of a query by rows", marks)
+    return image.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
+
+
+_GROWTH_CURVES = {"a": ("exact", 1), "b": ("exact", 3), "c": ("hnsw", 1), "d": ("hnsw", 3)}
+"""Colour → kind of search and nodes."""
+PICTURE_WRITERS: dict[str, Callable[[], str]] = {"fusion.svg": draw_fusion, "cluster-growth.svg": draw_growth}
 
 
 def stale_pictures() -> list[str]:

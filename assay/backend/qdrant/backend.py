@@ -117,12 +117,18 @@ class IndexedBackend(PostgresBackend):
         except StoreError as error:
             return error.reason
         try:
-            collection.check_owner(self.store.settings["store"])
+            dim = collection.check_owner(self.store.settings["store"])
             points = collection.count()
         except IndexUnavailable as error:  # a shard is lost: where partial answers are allowed, a search says which
             return None if self._settings.partial else error.reason
         except StoreError as error:
             return error.reason
+        if dim != int(self.store.settings["dim"]):
+            return Reason(
+                f"its collection {manifest.collection} has vectors of {dim} dimensions, the store of "
+                f"{self.store.settings['dim']}",
+                "assay optimize builds another",
+            )
         if points < manifest.points:
             return Reason(
                 f"the index has lost {manifest.points - points:,} of {manifest.points:,} rows", "assay optimize"
@@ -204,7 +210,7 @@ class IndexedBackend(PostgresBackend):
     def _check_index(self) -> Check:
         try:
             version = self._cluster.check_version()
-        except IndexUnavailable as error:
+        except StoreError as error:  # out of reach, or too old
             return Check("index", "warn", error.message, error.cure)
         manifest = self._manifest()
         if manifest is None:

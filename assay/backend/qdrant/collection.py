@@ -28,6 +28,8 @@ GRAPH_FROM = INDEX_FROM
 """Rows from which a graph of vectors is built and used; below, search is exact."""
 _EDGES, _WIDTH = 16, 100
 """HNSW's m and ef_construct, Qdrant's own defaults."""
+DEFAULT_WIDTH = 512
+"""HNSW's ef until one is chosen (`recall_measurement`)."""
 _SPARE = 16
 _GRAPH_S = 900.0
 """Seconds that `wait_for_graph` waits at most; the graph goes on being built without us."""
@@ -146,12 +148,15 @@ class PointCollection:
     def exists(self) -> bool:
         return bool(self.cluster.ask(lambda client: client.collection_exists(self.name)))
 
-    def check_owner(self, store: str) -> None:
-        """StoreError when the collection is somebody else's; IndexUnavailable when there is none."""
+    def check_owner(self, store: str) -> int:
+        """The dimensions of its vectors, 0 without any. StoreError when the collection is somebody else's;
+        IndexUnavailable when there is none."""
         info = self.cluster.ask(lambda client: client.get_collection(self.name))
         owner = (info.config.metadata or {}).get("assay") or {}
         if owner.get("store") != store:
             raise StoreError(f"the collection {self.name!r} at {self.cluster.address} is not of this store", _NOT_OURS)
+        vectors = info.config.params.vectors
+        return int(vectors[DENSE].size) if isinstance(vectors, dict) and DENSE in vectors else 0
 
     def drop(self) -> None:
         self.cluster.ask(lambda client: client.delete_collection(self.name))
@@ -237,13 +242,16 @@ class PointCollection:
         """How many rows are fetched at first to find the best k."""
         return k + _SPARE if exact else 2 * k + _SPARE
 
-    def nearest(self, vector: Vector, k: int, exact: bool, visible: models.Filter | None) -> Proposals:
-        """Rows by their product with a vector. Codes are not rescored by Qdrant: Assay scores the whole vectors."""
+    def nearest(
+        self, vector: Vector, k: int, exact: bool, visible: models.Filter | None, width: int = DEFAULT_WIDTH
+    ) -> Proposals:
+        """Rows by their product with a vector; `width` is HNSW's ef. Codes are not rescored by Qdrant: Assay scores the
+        whole vectors."""
         from qdrant_client import models
 
         search = models.SearchParams(
             exact=exact,
-            hnsw_ef=None if exact else max(128, 2 * k),
+            hnsw_ef=None if exact else max(width, k),
             quantization=models.QuantizationSearchParams(rescore=False),
         )
         return self._query(vector.tolist(), DENSE, k, visible, search)

@@ -18,7 +18,7 @@ from assay.backend.postgres.bm25 import TermLookup, search_best
 from assay.backend.postgres.filters import Condition
 from assay.backend.postgres.vectors import NearestRows, exact_rows, score_candidates
 from assay.backend.postgres.version_view import VersionView
-from assay.backend.qdrant.collection import PointCollection, Proposals, ShardCoverage
+from assay.backend.qdrant.collection import DEFAULT_WIDTH, PointCollection, Proposals, ShardCoverage
 from assay.backend.qdrant.filters import visible_filter
 from assay.backend.qdrant.manifest import IndexManifest
 from assay.backend.shared.bm25 import ScoredRows
@@ -87,8 +87,9 @@ class IndexReader:
         visible = self._visible(query)
         tail = self._tail_rows(near) if self.tail else []
         fetch = self.collection.fetch_count(near.k, exact)
+        width = self.manifest.vectors.get("ef", DEFAULT_WIDTH)
         while fetch <= _MOST:
-            proposals = self.collection.nearest(near.vector, fetch, exact, visible)
+            proposals = self.collection.nearest(near.vector, fetch, exact, visible, width)
             rows, scores = score_candidates(self.view, near, proposals.rows.tolist(), tail)
             whole = len(proposals.rows) < fetch
             if len(rows) >= near.k or whole:

@@ -1,9 +1,9 @@
-"""Measures how much of the truth a collection's approximate search finds, as a search would use it."""
+"""Chooses how wide a collection's graph is searched, and measures how much of the truth such a search finds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,9 +16,14 @@ from assay.index.recall import QUERIES, mean_recall, mix_queries
 from assay.index.vectors import DEPTH
 from assay.types import Progress, Rows, Vectors
 
+if TYPE_CHECKING:
+    from qdrant_client import models
+
 _QUERIES = 64
 """Each is compared with every vector once: at a million vectors a fifth of a second of processor time."""
 _SHALLOW = 10
+_WANTED = 0.99
+WIDTHS = (128, 256, 512, 1_024)
 GROWN = 1.25
 """By how much a collection may grow before its recall is measured anew."""
 _VECTORS_NEAR = """
@@ -35,29 +40,37 @@ def is_measured(manifest: IndexManifest) -> bool:
 def measure_recall(
     store: PostgresStore, collection: PointCollection, manifest: IndexManifest, progress: Progress
 ) -> dict[str, Any]:
-    """The facts of the manifest: the share of the truly nearest 10 and 100 rows that are proposed."""
+    """The facts of the manifest: how wide the graph is searched, and the recall that this reaches."""
     queries = _sample_queries(store, manifest)
     visible = visible_filter(manifest.version, None, None, None)
-    truth: list[Rows] = []
-    proposed: dict[int, list[Rows]] = {_SHALLOW: [], DEPTH: []}
-    for done, query in enumerate(queries):
-        progress("measuring recall", done, len(queries))
-        truth.append(collection.nearest(query, DEPTH, True, visible).rows)
-        for depth, found in proposed.items():
-            fetched = collection.fetch_count(depth, exact=False)
-            found.append(collection.nearest(query, fetched, False, visible).rows)
-    progress("measuring recall", len(queries), len(queries))
-    shares = {
-        depth: round(mean_recall([right[:depth] for right in truth], found), 4) for depth, found in proposed.items()
-    }
     return {
         "kind": manifest.layout["vectors"],
         "vectors": manifest.points,
-        "recall": shares[DEPTH],
+        **calibrate_width(collection, queries, visible, progress),
         "recall_depth": DEPTH,
-        "recall_at_10": shares[_SHALLOW],
         "recall_queries": QUERIES,
     }
+
+
+def calibrate_width(
+    collection: PointCollection, queries: Vectors, visible: models.Filter, progress: Progress
+) -> dict[str, Any]:
+    """The least width (HNSW's ef) that finds enough of the truly nearest 10 and 100 rows, and the shares that it finds;
+    the largest width where none does."""
+    truth: list[Rows] = []
+    for done, query in enumerate(queries):
+        progress("measuring recall", done, len(queries))
+        truth.append(collection.nearest(query, DEPTH, True, visible).rows)
+    progress("measuring recall", len(queries), len(queries))
+    shares: dict[int, float] = {}
+    for width in WIDTHS:
+        for depth in (_SHALLOW, DEPTH):
+            fetched = collection.fetch_count(depth, exact=False)
+            found = [collection.nearest(query, fetched, False, visible, width).rows for query in queries]
+            shares[depth] = round(mean_recall([right[:depth] for right in truth], found), 4)
+        if min(shares.values()) >= _WANTED:
+            break
+    return {"ef": width, "recall": shares[DEPTH], "recall_at_10": shares[_SHALLOW]}
 
 
 def _sample_queries(store: PostgresStore, manifest: IndexManifest) -> Vectors:

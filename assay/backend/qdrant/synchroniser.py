@@ -99,8 +99,8 @@ class IndexSynchroniser:
         collection = self.collection(manifest)
         if not collection.exists():
             return False
-        collection.check_owner(self._store.settings["store"])
-        return collection.count() >= manifest.points
+        dim = collection.check_owner(self._store.settings["store"])
+        return dim == int(self._store.settings["dim"]) and collection.count() >= manifest.points
 
     def _rebuild(
         self,
@@ -113,6 +113,7 @@ class IndexSynchroniser:
         progress: Progress,
     ) -> None:
         """Fill a new collection, make it current, drop the old one. The old one, or PostgreSQL, serves meanwhile."""
+        self._cluster.check_version()  # before anything is dropped or made there
         name = self._next_name()
         collection = PointCollection(self._cluster, name, self._settings)
         dim = int(self._store.settings["dim"])

@@ -1,0 +1,82 @@
+"""Writes the tables of the growth of a Qdrant index: measured parts, the fitted model, what it says of larger sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tools.docs.markdown_table import table
+
+
+def cluster_growth(receipt: dict[str, Any]) -> str:
+    """One row for each measured part; memory and times are of all nodes together."""
+    rows = []
+    for name, part in receipt["parts"].items():
+        kind = name.split("-")[0]
+        deep, build = part["query"]["k=100"], part["build"]
+        rows.append(
+            [
+                kind,
+                f"{part['rows']:,}",
+                part["nodes"],
+                part["query"].get("chosen", {}).get("ef", ""),
+                deep["server_cpu_ms"],
+                f"{deep['p50_ms']} / {deep['p95_ms']}",
+                "1" if kind == "exact" else f"{part['query']['k=10']['recall']:.3f} / {deep['recall']:.3f}",
+                f"{sum(part['query']['resident_mb']):,.0f}",
+                f"{part['query']['disk_mb']:,.0f}",
+                f"{build['server_cpu_s']:,.0f}",
+                f"{build['wall_s']:,.0f}",
+            ]
+        )
+    head = [
+        "vectors",
+        "rows",
+        "nodes",
+        "ef",
+        "CPU ms a query",
+        "p50 / p95 ms",
+        "recall@10 / @100",
+        "memory MB",
+        "disk MB",
+    ]
+    return table([*head, "build, CPU s", "build, s"], rows)
+
+
+def cluster_model(receipt: dict[str, Any]) -> str:
+    """The parameters of the model, its largest error, and its error on the part it had not seen."""
+    rows = [
+        [
+            form,
+            "; ".join(f"{name} {value:g}" for name, value in report["parameters"].items()),
+            report["points"],
+            f"{report['largest_error']:.1%}",
+            f"{report['held_out']['predicted']:g}, measured {report['held_out']['measured']:g}: "
+            f"{report['held_out']['error']:+.1%}"
+            if "held_out" in report
+            else "",
+        ]
+        for form, report in receipt["model"].items()
+    ]
+    return table(["what", "parameters", "fitted parts", "largest error", "the part that was held out"], rows)
+
+
+def cluster_forecast(receipt: dict[str, Any]) -> str:
+    """What the model says of sizes that nobody measured."""
+    rows = [
+        [
+            f"{entry['rows'] / 1e6:,.0f} million",
+            entry["nodes"],
+            f"{entry['memory_gb']:,}",
+            "{:g} to {:g}".format(*entry["query_cpu_ms"]),
+            "{:g} to {:g}".format(*entry["build_core_hours"]),
+        ]
+        for entry in receipt["extrapolated"]
+    ]
+    head = [
+        "rows",
+        f"nodes of {receipt['node_gb']:g} GB",
+        "memory GB",
+        "CPU ms a query, all nodes",
+        "build, core-hours",
+    ]
+    return table(head, rows)
