@@ -75,7 +75,8 @@ def read_toml(name_or_path: str) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"pipeline file {path} cannot be read: {error}", "name a TOML file or a preset") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"pipeline file {path} cannot be read: {reason}", "name a TOML file or a preset") from error
 
 
 def load(name_or_path: str) -> Pipeline:

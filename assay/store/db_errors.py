@@ -31,7 +31,11 @@ def to_store_error(error: Exception, folder: Path) -> StoreError:
             return StoreError(
                 f"the disk of {folder} is full or fails ({error}); nothing of this step was written", "free some space"
             )
-        if "readonly" in message or "unable to open" in message:
+        if "unable to open" in message:
+            return StoreError(
+                f"{folder} cannot be opened: {error}", "check the permissions of the folder and its files"
+            )
+        if "readonly" in message:
             return StoreError(f"{folder} cannot be written: {error}", "check the folder's permissions")
         return StoreError(f"{folder}: {error}", "run: assay doctor")
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in message:
@@ -39,7 +43,8 @@ def to_store_error(error: Exception, folder: Path) -> StoreError:
     if isinstance(error, sqlite3.Error | ValueError):
         return StoreError(f"{folder} is damaged: {error}", "restore a backup: assay restore BACKUP --store NEW")
     if isinstance(error, PermissionError):
-        return StoreError(f"{folder} cannot be written: {error}", "check the folder's permissions")
+        what = f"{error.filename or folder} cannot be opened or written: {error.strerror or error}"
+        return StoreError(what, "check the permissions of the folder and its files")
     if isinstance(error, OSError) and error.errno in _FULL:
         return StoreError(f"the disk of {folder} is full: {error}", "free some space")
     return StoreError(f"{folder}: {error}", "check the disk and the folder's permissions")

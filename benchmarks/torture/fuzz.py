@@ -14,13 +14,12 @@ from typing import Any
 
 import anyio
 import httpx
-import numpy as np
 
 import assay
 from assay import replay as recordings
 from assay import where
 from assay.bench import receipt as receipts
-from assay.cascade.bank.bank import open_bank, write_bank
+from assay.cascade.bank.bank import open_bank
 from assay.config import load as config
 from assay.errors import AssayError
 from assay.ingest.chunk_worker import ChunkSetup, FileTask
@@ -30,7 +29,17 @@ from assay.ingest.reader_limits import STALL_SECONDS, explain_crash
 from assay.memory import service
 from assay.store.rows import encode_row
 from assay.util.worker_pool import SingleWorker, WorkerCrashed
-from benchmarks.torture._mutations import mutate
+from benchmarks.torture._mutations import mutate, replace_values
+from benchmarks.torture._seeds import (
+    FILES,
+    FILTERS,
+    HYBRID,
+    MESSAGES,
+    RECORDING,
+    make_bank,
+    read_presets,
+    read_receipt_seed,
+)
 from benchmarks.torture.task import Task, summarise
 
 ABOUT = "hostile files and messages: every parser answers or refuses with a reason, no reader passes its memory"
@@ -46,78 +55,7 @@ COUNTS = {
 }
 """Target → trials in the full and in the short form."""
 MEMORY_MB = 256
-_ROOT = Path(__file__).parents[2]
 _FAILED = ("crashed", "an exception", "no answer", "a server error", "over its memory")
-
-
-def _pdf() -> bytes:
-    content = b"BT /F 9 Tf (a page about keys) Tj ET"
-    objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1"
-        b"/BaseFont/Helvetica>>>>>>>>",
-        b"<</Length %d>>stream\n%s\nendstream" % (len(content), content),
-    ]
-    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (number, one) for number, one in enumerate(objects, 1))
-    return b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R>>"
-
-
-def _docx() -> bytes:
-    from io import BytesIO
-
-    import docx
-
-    document = docx.Document()
-    document.add_heading("Keys", 1)
-    document.add_paragraph("Rotate the signing key every month.")
-    document.add_table(2, 2)
-    buffer = BytesIO()
-    document.save(buffer)
-    return buffer.getvalue()
-
-
-FILES: dict[str, Callable[[], bytes]] = {
-    ".md": lambda: (
-        b"---\ntitle: Keys\ntags: [a, b]\n---\n# Keys\n\nText with `code` and [a link](x).\n\n| a | b |\n|--|--|\n"
-    ),
-    ".rst": lambda: b"Keys\n====\n\n.. note:: text\n\n- item\n\n::\n\n  code\n",
-    ".txt": lambda: b"A plain text.\n\nWith two paragraphs.\n",
-    ".html": lambda: (
-        b"<html><head><title>K</title><meta name=date content=2025-01-01></head><body><h1>Keys</h1>"
-        b"<p>Text <b>bold</b><table><tr><td>1<td>2</table><ul><li>x</ul><select><option>y</select></body></html>"
-    ),
-    ".csv": lambda: b'id,title,text\n1,Keys,"Rotate, monthly"\n2,More,x\n',
-    ".tsv": lambda: b'id\ttitle\n1\t"Keys\n',
-    ".jsonl": lambda: b'{"id": "a", "text": "keys", "metadata": {"n": 1}}\n{"text": "more"}\n',
-    ".eml": lambda: (
-        b"Subject: =?utf-8?q?Keys?=\nFrom: a@b\nTo: c@d, e@f\nDate: Mon, 1 Jan 2025 00:00:00 +0000\n"
-        b'Content-Type: multipart/alternative; boundary="x"\n\n'
-        b"--x\n\nplain\n--x\nContent-Type: text/html\n\n<p>page\n--x--\n"
-    ),
-    ".mbox": lambda: (
-        b"From a@b Mon Jan  1 00:00:00 2025\nSubject: one\n\ntext\n\nFrom c@d Mon\nSubject: two\n\n>From x\n"
-    ),
-    ".pdf": _pdf,
-    ".docx": _docx,
-}
-_FILTERS = (
-    b'lang = "en" and created >= 2025-01-01 and not (kind in ("draft", "note"))',
-    b"`First Name` ~ 'ada' or n != -1.5e2 or t is not missing",
-    b"((a = 1 or b = true) and (c < 2025-06-01T12:00:00.5+02:00))",
-)
-_MESSAGES = (
-    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_store", "arguments": {"text": "x"}}},
-    {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "memory_recall", "arguments": {"query": "x"}},
-    },
-    {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "memory_list", "arguments": {"limit": 3}}},
-    {"jsonrpc": "2.0", "id": 4, "method": "tools/list"},
-    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
-)
 
 
 def campaign(task: Task) -> dict[str, Any]:
@@ -150,8 +88,8 @@ def _run_all(task: Task, seeds: dict[str, bytes]) -> dict[str, list[dict[str, An
         run("files", partial(_read_file, reader, seeds))
     run("filters", _parse_filter)
     run("configs", _load_config)
-    run("npz", partial(_open_npz, _make_bank(task.stores)))
-    run("receipts", partial(_read_receipt, _sample_receipt(), task.stores / "receipt.json"))
+    run("npz", partial(_open_npz, make_bank(task.stores)))
+    run("receipts", partial(_read_receipt, read_receipt_seed(), task.stores / "receipt.json"))
     with assay.open(task.stores / "kb", embedder="none") as base:
         base.add([{"id": "a", "text": "how to rotate the signing key"}])
         run("recordings", partial(_load_recording, base))
@@ -223,7 +161,7 @@ def _read_file(reader: _Reader, seeds: dict[str, bytes], draw: random.Random) ->
 
 
 def _parse_filter(draw: random.Random) -> dict[str, Any]:
-    text = mutate(draw.choice(_FILTERS), draw).decode("utf-8", "replace")
+    text = mutate(draw.choice(FILTERS), draw).decode("utf-8", "replace")
 
     def parse() -> None:
         found = where.parse(text)
@@ -234,16 +172,8 @@ def _parse_filter(draw: random.Random) -> dict[str, Any]:
 
 
 def _load_config(draw: random.Random) -> dict[str, Any]:
-    seed = config.read_toml(draw.choice(config.preset_names())).encode()
-    text = mutate(seed, draw).decode("utf-8", "replace")
+    text = mutate(draw.choice(read_presets()), draw).decode("utf-8", "replace")
     return _refuse(lambda: config.loads(text), f"config {text[:80]!r}")
-
-
-def _make_bank(scratch: Path) -> Path:
-    vectors = np.eye(8, dtype=np.float32)
-    path = scratch / "bank.npz"
-    write_bank(path, vectors, np.arange(8, dtype=np.int64), np.arange(8, dtype=np.uint16), np.zeros(8, dtype=np.int16))
-    return path
 
 
 def _open_npz(bank: Path, draw: random.Random) -> dict[str, Any]:
@@ -252,16 +182,12 @@ def _open_npz(bank: Path, draw: random.Random) -> dict[str, Any]:
     return _refuse(lambda: open_bank(path, verify=True), "npz")
 
 
-def _sample_receipt() -> bytes:
-    return min((_ROOT / "receipts" / "lab").glob("*.json"), key=lambda path: path.stat().st_size).read_bytes()
-
-
 def _read_receipt(seed: bytes, path: Path, draw: random.Random) -> dict[str, Any]:
     data = mutate(seed, draw)
     if draw.random() < 0.5:  # values of another kind, under a digest that fits
         try:
             content = json.loads(seed)
-            _replace_values(content["canonical"], draw)
+            replace_values(content["canonical"], draw)
             content["digest"] = receipts.compute_digest(content["canonical"])
             data = json.dumps(content).encode()
         except (ValueError, TypeError):
@@ -270,28 +196,9 @@ def _read_receipt(seed: bytes, path: Path, draw: random.Random) -> dict[str, Any
     return _refuse(lambda: receipts.read(path), "receipt")
 
 
-def _replace_values(node: Any, draw: random.Random) -> None:
-    """Replace some values of a JSON document, in place."""
-    pairs = list(node.items()) if isinstance(node, dict) else list(enumerate(node)) if isinstance(node, list) else []
-    for key, value in draw.sample(pairs, min(len(pairs), 3)):
-        if draw.random() < 0.3:
-            node[key] = draw.choice([None, -1, 1e300, "", "x" * 1_000, [], {}, True, [[[]]]])
-        else:
-            _replace_values(value, draw)
-
-
 def _load_recording(base: assay.KnowledgeBase, draw: random.Random) -> dict[str, Any]:
-    recording = {
-        "schema": 2,
-        "query": {"text": "x", "vector": None, "at": None, "where": "a = 1", "scope": None, "extra": {}, "id": ""},
-        "k": 3,
-        "snapshot": {"version": 1, "digest": "d"},
-        "pipeline": {"legs": {"bm25": {}}},
-        "texts": False,
-        "steps": [{"name": "bm25", "outcome": "ran", "ms": 1.0}],
-        "answer": "d",
-    }
-    _replace_values(recording, draw)
+    recording = json.loads(json.dumps(RECORDING))
+    replace_values(recording, draw)
     text = mutate(json.dumps(recording).encode(), draw).decode("utf-8", "replace")
     text = json.dumps(recording) if draw.random() < 0.7 else text
     return _refuse(lambda: recordings.replay(recordings.loads(text), base), f"recording {text[:200]!r}")
@@ -330,9 +237,9 @@ class _McpServer:
         self._process.stdin.flush()
 
     def send(self, draw: random.Random) -> dict[str, Any]:
-        message = json.loads(json.dumps(draw.choice(_MESSAGES)))
+        message = json.loads(json.dumps(draw.choice(MESSAGES)))
         if draw.random() < 0.5:
-            _replace_values(message, draw)
+            replace_values(message, draw)
             line = json.dumps(message).encode()
         else:
             line = mutate(json.dumps(message).encode(), draw)
@@ -358,7 +265,7 @@ class _HttpServer:
         from assay.cascade.service import open_cascade
         from assay.serve.http.hybrid import make_app
 
-        bank = _make_bank(scratch)
+        bank = make_bank(scratch)
         index = scratch / "index"
         if not index.exists():
             build_index(open_bank(bank), index, Recipe(nlist=1))
@@ -370,9 +277,9 @@ class _HttpServer:
     def __exit__(self, *details: Any) -> None: ...
 
     def send(self, draw: random.Random) -> dict[str, Any]:
-        body = {"query_vec": [1.0, *[0.0] * 7], "k0": 5, "k1": 3, "k": 2, "context_ids": [1], "faiss": {"nprobe": 1}}
+        body = json.loads(json.dumps(HYBRID))
         if draw.random() < 0.5:
-            _replace_values(body, draw)
+            replace_values(body, draw)
             data = json.dumps(body).encode()
         else:
             data = mutate(json.dumps(body).encode(), draw)

@@ -87,8 +87,12 @@ class FileLedger:
             self._sound[path] = identity
         except FileNotFoundError:
             return ""
+        except PermissionError as error:  # no damage, and nothing to be accepted
+            raise StoreError(
+                f"{self.folder / path} cannot be read: {error.strerror}", "check its permissions"
+            ) from error
         except OSError as error:
-            return f"{path} cannot be read: {error}"
+            return f"{path} cannot be read: {error.strerror or error}"
         return ""
 
     def _load(self) -> None:

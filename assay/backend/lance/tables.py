@@ -18,6 +18,7 @@ from typing import Any
 from assay.backend.lance.file_ledger import FileLedger
 from assay.errors import AssayError, MissingExtra, StoreError
 from assay.store.commit_journal import ACCEPT
+from assay.store.db_errors import to_store_error
 
 FORMAT = 1
 NAMES = ("chunk", "death", "fact", "version")
@@ -150,7 +151,7 @@ def translate_lance_errors(folder: Path) -> Iterator[None]:
     except AssayError:
         raise
     except PermissionError as error:
-        raise StoreError(f"{folder} cannot be written: {error}", "check the folder's permissions") from error
+        raise to_store_error(error, folder) from error
     except UnicodeEncodeError as error:
         raise StoreError(
             "a name or text holds lone surrogates, which no store can hold", "replace them, e.g. by U+FFFD"
