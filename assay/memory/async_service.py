@@ -8,7 +8,7 @@ async with await assay.memory.open_async("~/.assay-memory") as memory:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -47,6 +47,9 @@ class AsyncMemoryService:
 
     async def store(self, text: str, **options: Any) -> StoreOutcome:
         return await asyncio.to_thread(self.memory.store, text, **options)
+
+    async def store_many(self, memories: Iterable[str | Mapping[str, Any]], **options: Any) -> tuple[StoreOutcome, ...]:
+        return await asyncio.to_thread(self.memory.store_many, memories, **options)
 
     async def update(self, id: str, **options: Any) -> MemoryEntry:
         return await asyncio.to_thread(self.memory.update, id, **options)

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from assay.memory.compared_text import ComparedText, TextReader
 from assay.memory.types import Conflict, NearDuplicate
-from assay.text.analyser import Analyser
-from assay.text.statements import find_names, find_value_kinds, has_change_word
 
 COSINE, COSINE_OF_KIND, COSINE_OF_CHANGE = 0.75, 0.55, 0.5
 OVERLAP = 1 / 3
@@ -22,54 +21,37 @@ OVERLAP_ALONE = 0.5
 
 
 def find_conflicts(
-    text: str, created: float, near: Sequence[NearDuplicate], analyser: Analyser
+    text: str, created: float, near: Sequence[NearDuplicate], reader: TextReader
 ) -> tuple[Conflict, ...]:
     """Find the memories near a new text that it may replace, most similar first."""
+    new = reader.read(text)
     return tuple(
         Conflict(candidate.memory, why)
         for candidate in near
         if not candidate.duplicate and candidate.memory.created <= created
-        for why in _reasons(text, candidate, analyser)
+        for why in _reasons(new, candidate, reader)
     )
 
 
-def _reasons(text: str, candidate: NearDuplicate, analyser: Analyser) -> Iterator[str]:
+def _reasons(new: ComparedText, candidate: NearDuplicate, reader: TextReader) -> Iterator[str]:
     """Yield why a memory may be replaced, once; nothing when it may not."""
-    known = candidate.memory.text
-    names = _read_names(text) & _read_names(known)
-    shared = {term for name in names for term in analyser.query_terms(name)}
-    if not shared and candidate.overlap < OVERLAP:
+    known = reader.read(candidate.memory.text)
+    names = new.names & known.names
+    if candidate.overlap < OVERLAP and not any(reader.read(name).terms for name in names):
         return
-    attribute = _same_attribute(text, known, candidate)
+    attribute = _same_attribute(new, known, candidate)
     if attribute:
         subject = f"both are about {', '.join(sorted(names))}" if names else "both are about the same thing"
         yield f"{subject}, {attribute}"
 
 
-def _same_attribute(text: str, known: str, candidate: NearDuplicate) -> str:
+def _same_attribute(new: ComparedText, known: ComparedText, candidate: NearDuplicate) -> str:
     cosine = candidate.cosine
     if cosine is None:
         return f"overlap {candidate.overlap:.2f}" if candidate.overlap >= OVERLAP_ALONE else ""
     if cosine >= COSINE:
         return f"cosine {cosine:.2f}"
-    if cosine >= COSINE_OF_CHANGE and has_change_word(text):
+    if cosine >= COSINE_OF_CHANGE and new.has_change_word:
         return f"cosine {cosine:.2f}, and the new one speaks of a change"
-    kinds = find_value_kinds(text) & find_value_kinds(known)
-    if cosine >= COSINE_OF_KIND and kinds:
-        return f"cosine {cosine:.2f}, and both have a {min(kinds)}"
-    return ""
-
-
-def _read_names(text: str) -> set[str]:
-    """The names of a statement; its first word counts if it is capitalised, because the subject stands there."""
-    return {*find_names(text), *find_names(f"– {text}")} - _STARTS
-
-
-_STARTS = frozenset(
-    {
-        *("A", "An", "The", "This", "That", "These", "Those", "I", "We", "You", "He", "She", "It", "They", "My", "Our"),
-        *("Your", "His", "Her", "Their", "In", "On", "At", "For", "From", "Since", "Now", "If", "When", "Not", "No"),
-        *("Never", "Use", "Always", "Please", "Correction"),
-    }
-)
-"""Words that begin a sentence and name nothing."""
+    kinds = new.value_kinds & known.value_kinds if cosine >= COSINE_OF_KIND else None
+    return f"cosine {cosine:.2f}, and both have a {min(kinds)}" if kinds else ""

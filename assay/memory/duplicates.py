@@ -11,49 +11,51 @@ are compared, and they must all agree. Measured on a labelled table in tests/mem
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 
 import numpy as np
 
+from assay.memory.compared_text import ComparedText, TextReader
+from assay.memory.pending import PendingMemories
+from assay.memory.scope_neighbours import NEIGHBOURS
 from assay.memory.scoped_view import ScopedView
 from assay.memory.types import MemoryEntry, NearDuplicate
 from assay.select.similarity import cosines
-from assay.text.analyser import Analyser
-from assay.text.normalisation import normalise
 from assay.types import Query, Rows, Vector
 
 COSINE = 0.85
 OVERLAP = 0.7
 OVERLAP_ALONE = 1.0
 """The overlap required without a model."""
-NEIGHBOURS = 8
-"""How many neighbours are read by vector, and how many by terms."""
 MIN_LIKENESS = 0.5
 """The least cosine or overlap at which a neighbour is reported."""
 
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|none|without|neither|nor|cannot|can't|\w+n't|stopped|quit|longer)\b"
-    r"|[不没沒無无未別别勿]|ない|ません|않|없|아니"
-)
 
-
-def find_near(view: ScopedView, text: str, vector: Vector | None, at: float) -> tuple[NearDuplicate, ...]:
-    """Find current memories of the view's scopes that are similar to a text, most similar first.
+def find_near(
+    view: ScopedView,
+    text: str,
+    vector: Vector | None,
+    at: float,
+    reader: TextReader,
+    pending: PendingMemories,
+    nearest: Rows | None = None,
+) -> tuple[NearDuplicate, ...]:
+    """Find current memories of the view's scopes that are similar to a text, most similar first; those that are
+    accepted and not written yet are `pending`. `nearest` are the rows nearest by vector, where they are known.
 
     Superseded and expired memories are not compared: stating an old fact again is new information.
     """
-    analyser = view.snapshot.analyser
     by_id: dict[str, NearDuplicate] = {}
-    rows = _neighbours(view, text, vector, at)
+    rows = _neighbours(view, text, vector, at, nearest)
     vectors = view.snapshot.vectors(rows).astype(np.float64)
     for chunk, chunk_vector in zip(view.snapshot.chunks(rows), vectors, strict=True):
         entry = view.entry_of(chunk)
         if entry.superseded_by or (entry.id in by_id and chunk.meta["start"]):
             continue
         cosine = float(cosines(chunk_vector[None], vector.astype(np.float64))[0]) if vector is not None else None
-        by_id[entry.id] = compare(entry, text, cosine, analyser)
+        by_id[entry.id] = compare(entry, text, cosine, reader)
+    for entry, cosine in pending.neighbours(reader.read(text).terms, vector, at, NEIGHBOURS, MIN_LIKENESS):
+        by_id[entry.id] = compare(entry, text, cosine, reader)
     near = [
         candidate for candidate in by_id.values() if max(candidate.cosine or 0.0, candidate.overlap) >= MIN_LIKENESS
     ]
@@ -70,21 +72,23 @@ def find_near(view: ScopedView, text: str, vector: Vector | None, at: float) -> 
     )
 
 
-def _neighbours(view: ScopedView, text: str, vector: Vector | None, at: float) -> Rows:
+def _neighbours(view: ScopedView, text: str, vector: Vector | None, at: float, nearest: Rows | None) -> Rows:
     """Rows near a text by vector and by terms, each once."""
     query = Query(text=text, vector=vector, where=view.filter(*view.conditions(None, (), at)))
     by_words = view.snapshot.lexical(query, NEIGHBOURS).rows
-    by_vector = view.snapshot.nearest(query, NEIGHBOURS).rows if vector is not None else by_words[:0]
+    by_vector = by_words[:0] if nearest is None else nearest
+    if nearest is None and vector is not None:
+        by_vector = view.snapshot.nearest(query, NEIGHBOURS).rows
     rows: Rows = np.unique(np.concatenate([by_vector, by_words]).astype(np.int64))
     return rows
 
 
-def compare(entry: MemoryEntry, text: str, cosine: float | None, analyser: Analyser) -> NearDuplicate:
+def compare(entry: MemoryEntry, text: str, cosine: float | None, reader: TextReader) -> NearDuplicate:
     """Compare a memory with a text; `duplicate` and `why` are the result."""
-    entry_terms, text_terms = set(analyser.query_terms(entry.text)), set(analyser.query_terms(text))
-    overlap = jaccard(entry_terms, text_terms)
-    same = normalise(entry.text).split() == normalise(text).split()
-    difference = "" if same else find_contradiction(entry.text, text) or _find_exchange(entry_terms, text_terms)
+    known, new = reader.read(entry.text), reader.read(text)
+    overlap = jaccard(known.terms, new.terms)
+    same = known.words == new.words
+    difference = "" if same else find_contradiction(known, new) or _find_exchange(known.terms, new.terms)
     if same or difference:
         duplicate, why = same, difference or "the same words"
     elif cosine is None:
@@ -92,7 +96,7 @@ def compare(entry: MemoryEntry, text: str, cosine: float | None, analyser: Analy
     else:
         duplicate = cosine >= COSINE and overlap >= OVERLAP
         why = f"cosine {cosine:.2f} and overlap {overlap:.2f}; a duplicate has {COSINE:g} and {OVERLAP:g}"
-    return NearDuplicate(entry, cosine, overlap, duplicate, why, tuple(sorted(text_terms - entry_terms)))
+    return NearDuplicate(entry, cosine, overlap, duplicate, why, tuple(sorted(new.terms - known.terms)))
 
 
 def jaccard(first: Set[str], second: Set[str]) -> float:
@@ -100,15 +104,12 @@ def jaccard(first: Set[str], second: Set[str]) -> float:
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def find_contradiction(first: str, second: str) -> str:
+def find_contradiction(first: ComparedText, second: ComparedText) -> str:
     """Why two similar texts cannot say the same: other numbers, or only one of them negates; else ""."""
-    a, b = normalise(first), normalise(second)
-    numbers = set(_NUMBER.findall(a)) ^ set(_NUMBER.findall(b))
+    numbers = first.numbers ^ second.numbers
     if numbers:
         return f"the numbers differ: {', '.join(sorted(numbers)[:4])}"
-    if bool(_NEGATION.search(a)) != bool(_NEGATION.search(b)):
-        return "one of them negates"
-    return ""
+    return "one of them negates" if first.negates != second.negates else ""
 
 
 def _find_exchange(entry_terms: Set[str], text_terms: Set[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from assay.errors import ConfigError, QueryError, nearest
-from assay.memory.entries import MAX_TEXT
+from assay.memory.entries import MAX_TEXT, check_text
+from assay.text.noise_filter import classify_noise
 from assay.text.secrets import find_secrets, mask_secrets
 
 SecretPolicy = Literal["refuse", "mask", "allow"]
@@ -43,22 +45,30 @@ class RateCounter:
     _moments: dict[str, deque[float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def count(self, scope: str, now: float) -> None:
-        """Count one store; QueryError when the scope has had its share, and that store does not count."""
-        if self.limits.per_minute is None:
+    def count(self, stores: Mapping[str, int], now: float) -> None:
+        """Count some stores by scope; QueryError when a scope has had its share, and then none of them counts."""
+        most = self.limits.per_minute
+        if most is None:
             return
         with self._lock:
-            moments = self._moments.setdefault(scope, deque())
-            while moments and moments[0] <= now - MINUTE:
-                moments.popleft()
-            if len(moments) >= self.limits.per_minute:
-                wait = max(1, round(moments[0] + MINUTE - now))
-                raise QueryError(
-                    f"{self.limits.per_minute} memories were stored in {scope!r} within a minute, which is the limit; "
-                    "this one was not stored",
-                    f"try again in {wait} s, or import many at once: assay memory import",
-                )
-            moments.append(now)
+            for scope, new in stores.items():
+                self._check(self._moments.setdefault(scope, deque()), scope, new, most, now)
+            for scope, new in stores.items():
+                self._moments[scope].extend([now] * new)
+
+    def _check(self, moments: deque[float], scope: str, new: int, most: int, now: float) -> None:
+        while moments and moments[0] <= now - MINUTE:
+            moments.popleft()
+        if len(moments) + new <= most:
+            return
+        what = "this one was" if new == 1 else f"these {new:,} were"
+        wait = max(1, round(moments[0] + MINUTE - now)) if moments else 0
+        cure = f"try again in {wait} s" if new <= most else f"store at most {most} at a time"
+        raise QueryError(
+            f"{len(moments)} memories were stored in {scope!r} within a minute, and {most} is the limit; "
+            f"{what} not stored",
+            f"{cure}, or import them: assay memory import",
+        )
 
 
 def check_secret_policy(policy: str) -> SecretPolicy:
@@ -76,3 +86,15 @@ def handle_secrets(text: str, policy: SecretPolicy) -> tuple[str, str]:
     if policy == "mask":
         return mask_secrets(text), f"masked: {kinds}"
     return "", f"it holds a secret ({kinds}): keep it in a password manager, and store where it is kept"
+
+
+def check_new_text(text: str, policy: SecretPolicy, limits: StoreLimits) -> str:
+    """The text of an update, checked like one that is stored; QueryError if it would be refused."""
+    checked = check_text(text, limits.characters)
+    noise = classify_noise(checked)
+    if noise.noisy:
+        raise QueryError(f"the new text is noise ({noise.category}): {noise.reason}", "say something to remember")
+    allowed, secret = handle_secrets(checked, policy)
+    if not allowed:
+        raise QueryError(f"the new text was not stored: {secret}", "leave the secret out")
+    return allowed

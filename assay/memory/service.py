@@ -7,23 +7,26 @@ an empty list, is an error: there is no default that sees everything. `scoped_vi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from assay import kb as knowledge
 from assay.engine.pipeline import Pipeline
-from assay.errors import MissingStore, QueryError, StoreError
+from assay.errors import AssayError, MissingStore, QueryError, StoreError
 from assay.ingest.date_bounds import resolve_range
 from assay.kb import KnowledgeBase
 from assay.memory import PRESET
-from assay.memory.entries import check_importance, check_label, check_tags, check_text, new_entry, resolve_moment
+from assay.memory.entries import check_importance, check_label, check_tags, resolve_moment
 from assay.memory.forget import check_confirmation, confirmation_token, find_targets, with_predecessors
 from assay.memory.purge import purge as purged
 from assay.memory.recall import RecallQuery, explain, recall
-from assay.memory.remember import remember
-from assay.memory.safety import RateCounter, SecretPolicy, StoreLimits, check_secret_policy, handle_secrets
+from assay.memory.remember import StoreSession
+from assay.memory.requests import make_request, read_requests
+from assay.memory.safety import RateCounter, SecretPolicy, StoreLimits, check_new_text, check_secret_policy
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes, check_scope
 from assay.memory.statistics import count_memories
@@ -41,7 +44,7 @@ from assay.memory.types import (
     StoreOutcome,
 )
 from assay.memory.writer import redraft_entry, remove_entries, write_drafts, write_lock
-from assay.text.noise_filter import classify_noise
+from assay.types import Progress
 from assay.util.closeable import Closeable
 
 ScopeNames = str | Iterable[str]
@@ -120,19 +123,31 @@ class MemoryService(Closeable):
         beginning, that this one takes the place of. `expires=None` is never.
         """
         now = self._now()
-        entry = new_entry(
-            text,
-            scope,
-            category,
-            importance,
-            tags,
-            resolve_moment(created, now),
-            None if expires is None else resolve_moment(expires, now),
-            now,
+        given = {"category": category, "importance": importance, "tags": tags, "created": created, "expires": expires}
+        request = make_request(
+            {"text": text, "scope": scope, **given, "supersedes": supersedes, "on_duplicate": on_duplicate}, now
         )
-        superseded = () if supersedes is None else (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-        self._rate.count(entry.scope, now)
-        return remember(self.kb, entry, superseded, on_duplicate, now, self.secrets, self.limits)
+        self._rate.count({request.entry.scope: 1}, now)
+        return self._session(now).store(request)
+
+    def store_many(
+        self, memories: Iterable[str | Mapping[str, Any]], *, progress: Progress = lambda *_: None, **common: Any
+    ) -> tuple[StoreOutcome, ...]:
+        """Remember many texts, with the outcomes of storing them one after the other, many times faster.
+
+        Each is a text, or a mapping with the arguments of `store` (`text`, `scope`, `tags`, …); `common` are arguments
+        for those that do not name them. All of them are checked before the first is stored. They are then embedded and
+        written in batches; what an interrupted call has written stays, and a second one skips it. Noise, secrets and
+        what finds its scope full are `refused`, each with the reason.
+        """
+        now = self._now()
+        requests = read_requests(memories, common, now)
+        self._rate.count(Counter(request.entry.scope for request in requests), now)
+        outcomes: list[StoreOutcome] = []
+        for batch in self._session(now).store_batches(requests):
+            outcomes += [StoreOutcome("", "refused", o.message) if isinstance(o, AssayError) else o for o in batch]
+            progress("storing memories", len(outcomes), len(requests))
+        return tuple(outcomes)
 
     def update(
         self,
@@ -158,7 +173,7 @@ class MemoryService(Closeable):
             before = view.get(id)
             after = replace(
                 before,
-                text=before.text if text is None else self._check_new_text(text),
+                text=before.text if text is None else check_new_text(text, self.secrets, self.limits),
                 category=before.category if category is None else check_label("category", category),
                 importance=before.importance if importance is None else check_importance(importance),
                 tags=before.tags if tags is None else check_tags(tags),
@@ -353,6 +368,7 @@ class MemoryService(Closeable):
         format: str = "jsonl",
         into: str | None = None,
         on_duplicate: OnDuplicate = "skip",
+        progress: Progress = lambda *_: None,
     ) -> ImportOutcome:
         """Bring memories in from a file, or from lines of JSON; formats: `assay.memory.importers.IMPORTERS`.
 
@@ -361,7 +377,7 @@ class MemoryService(Closeable):
         """
         records = Path(source) if isinstance(source, str | Path) else source
         target = None if into is None else check_scope(into)
-        run = ImportRun(self.kb, Scopes.of(scope), target, on_duplicate, self._now(), self.secrets, self.limits)
+        run = ImportRun(self._session(self._now()), Scopes.of(scope), target, on_duplicate, progress)
         return run.run(records, format)
 
     # --
@@ -369,23 +385,11 @@ class MemoryService(Closeable):
     def _pipeline(self, pipeline: str | Pipeline | None, budget: int | None = None) -> Pipeline:
         return self.kb.pipeline(self.pipeline if pipeline is None else pipeline, budget)
 
-    def _check_new_text(self, text: str) -> str:
-        """The text of an update, checked like one that is stored."""
-        allowed, secret = handle_secrets(_check_not_noise(check_text(text, self.limits.characters)), self.secrets)
-        if not allowed:
-            raise QueryError(f"the new text was not stored: {secret}", "leave the secret out")
-        return allowed
+    def _session(self, now: float) -> StoreSession:
+        return StoreSession(self.kb, now, self.secrets, self.limits)
 
     def _now(self) -> float:
         return resolve_moment(None, self.clock())
 
     def _view(self, scope: ScopeNames) -> ScopedView:
         return ScopedView(self.kb, Scopes.of(scope))
-
-
-def _check_not_noise(text: str) -> str:
-    """Return a text; QueryError if it is noise."""
-    noise = classify_noise(text)
-    if noise.noisy:
-        raise QueryError(f"the new text is noise ({noise.category}): {noise.reason}", "say something to remember")
-    return text

@@ -1,14 +1,15 @@
 """Export of memories as lines of JSON, and import from there or from other programs.
 
 An imported memory keeps its id if that is free and plain, so a second import of the same file changes nothing. Links
-between superseded memories and their successors are kept.
+between superseded memories and their successors are kept. Memories are stored in batches; what an interrupted import
+has written stays, and importing again completes it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,13 +17,13 @@ from assay.errors import AssayError
 from assay.kb import KnowledgeBase
 from assay.memory.entries import new_entry, resolve_moment
 from assay.memory.importers import ImportedMemory, RejectedRecord, load_reader
-from assay.memory.remember import remember
-from assay.memory.safety import SecretPolicy, StoreLimits
+from assay.memory.remember import StoreRequest, StoreSession
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes
-from assay.memory.types import ImportOutcome, MemoryEntry, OnDuplicate
-from assay.memory.writer import redraft_entry, write_drafts, write_lock
+from assay.memory.types import ImportOutcome, MemoryEntry, OnDuplicate, StoreOutcome
+from assay.memory.writer import is_taken, redraft_entry, write_drafts, write_lock
 from assay.text.secrets import find_secrets
+from assay.types import Progress
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 CATEGORY, IMPORTANCE, SCOPE = "fact", 0.7, "global"
@@ -35,17 +36,18 @@ def export_lines(view: ScopedView) -> Iterator[str]:
         yield json.dumps(entry.to_json(), ensure_ascii=False)
 
 
+_ImportPair = tuple[ImportedMemory, MemoryEntry]
+
+
 @dataclass
 class ImportRun:
     """One import in progress. `scope` is where everything goes, None where each record keeps its own."""
 
-    kb: KnowledgeBase
+    session: StoreSession
     scopes: Scopes
     scope: str | None
     on_duplicate: OnDuplicate
-    now: float
-    secrets: SecretPolicy
-    limits: StoreLimits
+    progress: Progress = lambda *_: None
     names: dict[str, str] = field(default_factory=dict)
     """Ids in the source → ids here."""
     links: list[tuple[str, str, str]] = field(default_factory=list)
@@ -55,45 +57,62 @@ class ImportRun:
     refused: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
 
+    @property
+    def kb(self) -> KnowledgeBase:
+        return self.session.kb
+
     def run(self, source: Path | Iterable[str], format: str) -> ImportOutcome:
-        superseded = []
-        for memory in load_reader(format)(source):
-            if isinstance(memory, RejectedRecord):
-                self.problems.append((memory.where, memory.why))
-            elif memory.superseded_by:
-                superseded.append(memory)
-            else:
-                self._attempt(memory)
-        for memory in superseded:  # last, or a near-identical successor would count as a duplicate
-            self._attempt(memory)
+        records = list(load_reader(format)(source))
+        self.problems += [(record.where, record.why) for record in records if isinstance(record, RejectedRecord)]
+        memories = [pair for record in records if isinstance(record, ImportedMemory) for pair in self._check(record)]
+        # the superseded ones last, or a near-identical successor would count as a duplicate
+        self._store(sorted(memories, key=lambda pair: bool(pair[0].superseded_by)))
         self._link()
         return ImportOutcome(len(self.stored), self.skipped, self.refused, tuple(self.problems), tuple(self.stored))
 
-    def _attempt(self, memory: ImportedMemory) -> None:
+    def _check(self, memory: ImportedMemory) -> Iterator[_ImportPair]:
+        """Yield a record with its entry; nothing for one that cannot be taken."""
         try:
-            self._take(memory)
+            entry = self._entry(memory)
         except AssayError as error:
             self.problems.append((memory.where, error.message))
-
-    def _take(self, memory: ImportedMemory) -> None:
-        entry = self._entry(memory)
-        if entry.scope not in self.scopes:
+            return
+        if entry.scope in self.scopes:
+            yield memory, entry
+        else:
             self.problems.append((memory.where, f"its scope {entry.scope!r} is not one of those that may be written"))
+
+    def _store(self, pairs: Sequence[_ImportPair]) -> None:
+        """Store records, without those that were imported before; a second record of an id comes after all others."""
+        views = {scope: ScopedView(self.kb, Scopes((scope,))) for scope in {entry.scope for _, entry in pairs}}
+        new: list[_ImportPair] = []
+        again: list[_ImportPair] = []
+        ids: set[str] = set()
+        for memory, entry in pairs:
+            existing = views[entry.scope].find(entry.id) if is_taken(self.kb, entry.id) else None
+            if existing is not None and existing.text == entry.text:
+                self.names[memory.id] = existing.id
+                self.skipped += 1
+            else:
+                (again if entry.id in ids else new).append((memory, entry))
+                ids |= {entry.id} - {""}
+        requests = [
+            StoreRequest(entry, (), "force" if memory.superseded_by else self.on_duplicate) for memory, entry in new
+        ]
+        done = 0
+        for outcomes in self.session.store_batches(requests):
+            for (memory, entry), outcome in zip(new[done : done + len(outcomes)], outcomes, strict=True):
+                self._take(memory, entry, outcome)
+            done += len(outcomes)
+            self.progress("importing memories", done, len(new))
+        if again:
+            self._store(again)
+
+    def _take(self, memory: ImportedMemory, entry: MemoryEntry, outcome: StoreOutcome | AssayError) -> None:
+        """Count what was done with a record."""
+        if isinstance(outcome, AssayError):
+            self.problems.append((memory.where, outcome.message))
             return
-        existing = ScopedView(self.kb, Scopes((entry.scope,))).find(entry.id)
-        if existing is not None and existing.text == entry.text:
-            self.names[memory.id] = existing.id
-            self.skipped += 1
-            return
-        outcome = remember(
-            self.kb,
-            entry,
-            (),
-            "force" if memory.superseded_by else self.on_duplicate,
-            self.now,
-            self.secrets,
-            self.limits,
-        )
         if outcome.action == "refused":
             self.refused += 1
             if find_secrets(memory.text):
@@ -108,7 +127,7 @@ class ImportRun:
             self.links.append((entry.scope, outcome.id, memory.superseded_by))
 
     def _entry(self, memory: ImportedMemory) -> MemoryEntry:
-        created = resolve_moment(memory.created, self.now)
+        created = resolve_moment(memory.created, self.session.now)
         entry = new_entry(
             memory.text,
             self.scope or (SCOPE if memory.scope is None else memory.scope),
@@ -116,8 +135,8 @@ class ImportRun:
             IMPORTANCE if memory.importance is None else memory.importance,
             memory.tags,
             created,
-            None if memory.expires is None else resolve_moment(memory.expires, self.now),
-            self.now if memory.updated is None else resolve_moment(memory.updated, self.now),
+            None if memory.expires is None else resolve_moment(memory.expires, self.session.now),
+            self.session.now if memory.updated is None else resolve_moment(memory.updated, self.session.now),
         )
         return replace(entry, id=memory.id if _PLAIN_ID.fullmatch(memory.id) else "")
 
@@ -137,4 +156,4 @@ class ImportRun:
                     redraft_entry(self.kb, view, superseded, replace(superseded, superseded_by=new.id)),
                     redraft_entry(self.kb, view, new, replace(new, supersedes=names)),
                 ]
-                write_drafts(self.kb, drafts, "linked", self.now)
+                write_drafts(self.kb, drafts, "linked", self.session.now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from assay.errors import ModelError, StoreError
 from assay.kb import KnowledgeBase
@@ -39,12 +40,16 @@ def write_lock(kb: KnowledgeBase) -> Iterator[None]:
         yield
 
 
-def draft_entry(kb: KnowledgeBase, entry: MemoryEntry) -> Draft:
-    """Draft a new memory with an id derived from its content, and its vectors."""
-    identified = entry if entry.id else replace(entry, id=derive_id(entry))
-    chunks = tuple(chunks_from_entry(identified, kb.profile))
-    vectors, problem = _embed_texts(kb, [chunk.indexed_text for chunk in chunks])
-    return Draft(identified, chunks, vectors, problem)
+def draft_entries(kb: KnowledgeBase, entries: Sequence[MemoryEntry]) -> list[Draft]:
+    """Draft new memories, each with an id derived from its content, and its vectors; all are embedded at once."""
+    identified = [entry if entry.id else replace(entry, id=derive_id(entry)) for entry in entries]
+    chunks = [tuple(chunks_from_entry(entry, kb.profile)) for entry in identified]
+    vectors, problem = _embed_texts(kb, [chunk.indexed_text for own in chunks for chunk in own])
+    remaining = iter(vectors)
+    return [
+        Draft(entry, own, tuple(islice(remaining, len(own))), problem)
+        for entry, own in zip(identified, chunks, strict=True)
+    ]
 
 
 def replace_entry(kb: KnowledgeBase, draft: Draft, entry: MemoryEntry) -> Draft:

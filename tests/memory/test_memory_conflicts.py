@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.memory.compared_text import TextReader
 from assay.memory.conflicts import find_conflicts
 from assay.memory.entries import new_entry
 from assay.memory.service import MemoryService
@@ -33,14 +34,14 @@ def near(text: str, cosine: float | None, overlap: float, *, duplicate: bool = F
     ],
 )
 def test_what_may_be_replaced(text: str, known: str, cosine: float | None, overlap: float, proposed: bool) -> None:
-    found = find_conflicts(text, 2.0, [near(known, cosine, overlap)], Analyser())
+    found = find_conflicts(text, 2.0, [near(known, cosine, overlap)], TextReader(Analyser()))
     assert [conflict.memory.text for conflict in found] == ([known] if proposed else [])
 
 
 def test_a_duplicate_and_a_later_memory_are_not_replaced() -> None:
     text, known = "Ada has moved to Porto.", "Ada lives in Lisbon."
-    assert find_conflicts(text, 2.0, [near(known, 0.9, 0.9, duplicate=True)], Analyser()) == ()
-    assert find_conflicts(text, 2.0, [near(known, 0.9, 0.9, created=3.0)], Analyser()) == ()
+    assert find_conflicts(text, 2.0, [near(known, 0.9, 0.9, duplicate=True)], TextReader(Analyser())) == ()
+    assert find_conflicts(text, 2.0, [near(known, 0.9, 0.9, created=3.0)], TextReader(Analyser())) == ()
 
 
 def test_the_outcome_proposes_and_supersedes_does_it(mem: MemoryService) -> None:

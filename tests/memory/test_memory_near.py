@@ -8,6 +8,7 @@ import pytest
 
 from assay import embed, memory
 from assay.embed.installed_models import find_model
+from assay.memory.compared_text import ComparedText, TextReader
 from assay.memory.duplicates import compare, find_contradiction, jaccard
 from assay.memory.service import MemoryService
 from assay.memory.types import MemoryEntry
@@ -17,6 +18,9 @@ TABLE = [line.split("\t") for line in (Path(__file__).parent / "duplicates.tsv")
 installed = pytest.mark.skipif(
     find_model("minilm") is None, reason="the embedding model is not installed (assay model install)"
 )
+
+
+READER = TextReader(Analyser())
 
 
 def entry(text: str) -> MemoryEntry:
@@ -42,15 +46,16 @@ def test_overlap_by_hand() -> None:
     ],
 )
 def test_what_tells_two_texts_apart(one: str, other: str, why: str) -> None:
-    found = find_contradiction(one, other)
-    assert found == find_contradiction(other, one)
+    first, second = ComparedText(one, Analyser()), ComparedText(other, Analyser())
+    found = find_contradiction(first, second)
+    assert found == find_contradiction(second, first)
     assert why in found
     assert bool(why) == bool(found)
 
 
 def test_one_exchanged_word_in_a_long_text_is_another_fact() -> None:
     text = "On Monday the whole support team of the Lisbon office meets in the large room to plan the coming week."
-    found = compare(entry(text), text.replace("Monday", "Friday"), 0.99, Analyser())
+    found = compare(entry(text), text.replace("Monday", "Friday"), 0.99, READER)
     assert found.overlap > 0.8
     assert not found.duplicate
     assert "friday, monday" in found.why.replace("monday, friday", "friday, monday")
@@ -58,21 +63,21 @@ def test_one_exchanged_word_in_a_long_text_is_another_fact() -> None:
 
 def test_a_duplicate_that_says_more_names_what_it_adds() -> None:
     known = entry("The user speaks German and Portuguese at work.")
-    found = compare(known, "User speaks German, Portuguese and Italian at work", 0.97, Analyser())
+    found = compare(known, "User speaks German, Portuguese and Italian at work", 0.97, READER)
     assert (found.duplicate, found.adds) == (True, ("italian",))
 
 
 def test_neither_cosine_nor_overlap_is_enough_alone() -> None:
     cat, bank = entry("The cat sleeps all day."), entry("The bank opens at nine.")
-    longer = compare(cat, "The cat sleeps all the long sunny summer day outside.", 0.99, Analyser())
+    longer = compare(cat, "The cat sleeps all the long sunny summer day outside.", 0.99, READER)
     assert (longer.duplicate, longer.overlap < 0.7) == (False, True)
-    farther = compare(bank, "The bank opens at nine sharp.", 0.5, Analyser())
+    farther = compare(bank, "The bank opens at nine sharp.", 0.5, READER)
     assert (farther.duplicate, farther.overlap >= 0.7) == (False, True)
 
 
 def test_without_a_model_every_word_must_agree() -> None:
-    assert compare(entry("The bank opens at nine."), "the bank opens at nine", None, Analyser()).duplicate
-    assert not compare(entry("The bank opens at nine."), "The bank opens at nine sharp.", None, Analyser()).duplicate
+    assert compare(entry("The bank opens at nine."), "the bank opens at nine", None, READER).duplicate
+    assert not compare(entry("The bank opens at nine."), "The bank opens at nine sharp.", None, READER).duplicate
 
 
 @installed
@@ -84,7 +89,7 @@ def test_the_labelled_table() -> None:
     right = wrong = missed = 0
     for place, (label, one, other) in enumerate(TABLE):
         cosine = float(vectors[2 * place] @ vectors[2 * place + 1])
-        message = compare(entry(one), other, cosine, Analyser()).duplicate
+        message = compare(entry(one), other, cosine, READER).duplicate
         right += message and label == "same"
         wrong += message and label == "other"
         missed += not message and label == "same"
@@ -118,7 +123,7 @@ WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel
     ],
 )
 def test_the_thresholds_themselves(known: int, cosine: float | None, duplicate: bool) -> None:
-    found = compare(entry(" ".join(WORDS[:known])), " ".join(reversed(WORDS[:10])), cosine, Analyser())
+    found = compare(entry(" ".join(WORDS[:known])), " ".join(reversed(WORDS[:10])), cosine, READER)
     assert (found.overlap, found.duplicate) == (known / 10, duplicate)
 
 

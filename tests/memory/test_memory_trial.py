@@ -13,7 +13,7 @@ import pytest
 from assay import memory
 from assay.embed import default_spec
 from assay.memory.entries import new_entry
-from assay.memory.writer import draft_entry, write_drafts
+from assay.memory.writer import draft_entries, write_drafts
 from assay.types import DAY
 
 NOW = 1_790_000_000.0
@@ -46,7 +46,7 @@ def test_the_right_memory_is_among_the_first_five_at_any_age(tmp_path: Path, day
     questions = read_rows("questions.tsv")
     with memory.open(tmp_path / "m", clock=lambda: NOW) as trial:
         entries = [new_entry(text, "global", "fact", 0.7, (), NOW - days * DAY, None, NOW) for _, text in MEMORIES]
-        drafts = [draft_entry(trial.kb, entry) for entry in entries]
+        drafts = draft_entries(trial.kb, entries)
         write_drafts(trial.kb, drafts, "stored", NOW)
         ids = {name: draft.memory.id for (name, _), draft in zip(MEMORIES, drafts, strict=True)}
         right = [

@@ -56,16 +56,18 @@ def import_(
     Only records of the scopes that --scope names are taken, or all of them with --into. What cannot be taken is listed,
     and the exit code is 1 then.
     """
+    from assay.cli.progress import progress_bars
     from assay.cli.terminal import format_json
     from assay.cli.views.memory import show_imported
 
-    with open_memory(store, create=True) as memory:
+    with open_memory(store, create=True) as memory, progress_bars() as bar:
         done = memory.import_(
             source,
             scope=(*scopes, *([into] if into else [])),
             format=format,
             into=into,
             on_duplicate=on_duplicate,  # type: ignore[arg-type]
+            progress=bar.step,
         )
     if as_data:
         click.echo(format_json(done.to_json(), indent=2))
