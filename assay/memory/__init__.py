@@ -6,6 +6,7 @@ config      converts a configuration in the memory pipeline's own keys into a pi
 scopes      access rules; scoped_view: the one boundary that enforces them
 duplicates  is this known already?   conflicts: what may it replace?
 safety      secrets, and limits of a scope
+remember    stores one memory or a batch; pending, scope_neighbours: what a batch is compared with
 purge      removing every trace, and saying what cannot be reached
 importers  memories from other programs
 """

@@ -67,7 +67,7 @@ class RateCounter:
         raise QueryError(
             f"{len(moments)} memories were stored in {scope!r} within a minute, and {most} is the limit; "
             f"{what} not stored",
-            f"{cure}, or import them: assay memory import",
+            f"{cure}, or import many at once: assay memory import",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -121,6 +122,19 @@ def recall_intervals() -> str:
     return render_table(ReportTable(("recall minus", *sets), tuple(rows)))
 
 
+def memory_store() -> str:
+    """Storing many memories at once, and one by one."""
+    measured = json.loads((RECEIPTS.parent / "memory_store.json").read_text("utf-8"))["measured"]
+    many, turns = measured["store_many"], measured["in turns"]
+    rows = (
+        (f"`store_many`, {measured['memories']:,} into an empty memory", f"{many['seconds']}", f"{many['ms each']}"),
+        ("`store_many`, blocks of 100 into that memory", "–", f"{turns['store_many, ms each']}"),
+        ("`store`, one by one into that memory", "–", f"{turns['store, ms each']}"),
+    )
+    size = f"Memories of {measured['characters (mean)']} characters on average.\n\n"
+    return size + render_table(ReportTable(("what", "s", "ms each"), rows))
+
+
 @cache
 def _report() -> Report:
     return build_report([read(path) for path in sorted(RECEIPTS.glob("*.json"))])
@@ -136,4 +150,5 @@ WRITERS = {
     "recall_intervals": recall_intervals,
     "memory_kinds": memory_kinds,
     "memory_ablations": memory_ablations,
+    "memory_store": memory_store,
 }
