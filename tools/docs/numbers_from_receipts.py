@@ -415,6 +415,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "reranker_speed": ("reranker", reranker_speed),
     "postgres": ("postgres", postgres),
     "cluster_faults": ("torture/cluster", cluster_faults),
+    "partition_faults": ("torture/partitions", cluster_faults),
     "cluster_growth": ("cluster_growth", cluster_growth),
     "cluster_model": ("cluster_growth", cluster_model),
     "cluster_forecast": ("cluster_growth", cluster_forecast),
