@@ -2,13 +2,14 @@
 
     python -m benchmarks.ranker_left_out --cache pools/ --sets cranfield,squad2_mini [--encoders minilm,gte-small]
 
-Every question of a sample is searched once, with the legs and the completion of `default`; then every contender orders
-the same candidates. `default-0.1`, against which gains are measured, and `default` are run as presets, with their bonus
-for codes. `learned` has the shipped weights, which come from the dev splits of most of these sets; `equal` has 1 for
-words and cosine and 0 elsewhere, so nothing of it is fitted. The rows named `elsewhere` are of an unseen set: the
-fusion or the weights come from the dev samples of the other sets, `with public pairs` from those and from the public
-training pairs (`ranker_sources.py`). Sets of one family hold the same texts and are left out together. Reported are the
-test samples, the differences over sets, and for every set the paired difference to its better leg.
+Every question of a sample is searched once, with the legs and the completion of `default-0.1`; then every contender
+orders the same candidates. `default-0.1`, against which gains are measured, is run as a preset, with its bonus for
+codes. `learned` has the shipped weights, which come from the dev splits of most of these sets; `equal` has 1 for words
+and cosine and 0 elsewhere, so nothing of it is fitted. The rows named `elsewhere` are of an unseen set: the fusion or
+the weights come from the dev samples of the other sets, `with public pairs` from those and from the public training
+pairs (`ranker_sources.py`), whose sources are also left out in turn and judged as unseen sets. Sets of one family hold
+the same texts and are left out together. Reported are the test samples, the differences over sets, and for every set
+the paired difference to its better leg. The weights of everything together are those of `default`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from benchmarks.train_ranker import Questions, Start, pad_questions
 SPLITS = ("dev~150", "test~300")
 LEGS = ("bm25", "dense")
 BASE = "default-0.1"
-PRESETS = (BASE, "default")
+PRESETS = (BASE,)
 FAMILIES = {"locomo_sessions": "locomo"}
 """Sets that hold the texts and questions of another one."""
 PENALTY = 0.3
@@ -128,7 +129,8 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
     """Means of every contender on every test sample, the choices made elsewhere, and their differences."""
     read = {name: read_pools(encoder, name, SPLITS, cache) for name in sets}
     dev, test = ([to_questions(read[name][split]["pools"]) for name in sets] for split in SPLITS)
-    public = _read_public(encoder, train, cache) if train else {}
+    pairs = _read_public(encoder, train, cache) if train else {}
+    public = {name: to_questions(pools) for name, pools in pairs.items()}
     scores: dict[str, dict[str, list[Floats]]] = {
         name: {split: [_order(read[one][split]["pools"], fuser) for one in sets] for split in SPLITS}
         for name, fuser in contenders(encoder).items()
@@ -172,14 +174,41 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
         **_summarise(sets, table),
         "chosen": chosen,
         "weights": fitted,
+        **(_judge_public(pairs, public, dev) if public else {}),
     }
 
 
-def _read_public(encoder: str, train: Path, cache: Path) -> dict[str, Questions]:
+def _read_public(encoder: str, train: Path, cache: Path) -> dict[str, list[Pool]]:
     folders = write_sources(train, cache / "sources")
+    return {folder.name: read_pools(encoder, str(folder), ("all",), cache)["all"]["pools"] for folder in folders}
+
+
+def _judge_public(
+    pairs: Mapping[str, Sequence[Pool]], public: Mapping[str, Questions], dev: Sequence[Questions]
+) -> dict[str, Any]:
+    """The sources of public pairs as unseen sets: weights from the open sets alone, and with the other sources too.
+
+    Also the weights that come from everything: those of `default`.
+    """
+    table: dict[str, list[float]] = {
+        name: [float(np.mean([pool.presets[name] for pool in pools])) for pools in pairs.values()] for name in PRESETS
+    }
+    open_sets = _fit(dev, [])
+    for name, weights in {"equal": Start, "learned": load_shipped_weights()}.items():
+        values = tuple(weights.get(feature, 0.0) for feature in NAMES)
+        table[name] = [float(one.ndcg(values).mean()) for one in public.values()]
+    table["learned elsewhere"] = [float(one.ndcg(open_sets).mean()) for one in public.values()]
+    table["learned elsewhere, with public pairs"] = [
+        float(one.ndcg(_fit(dev, [other for key, other in public.items() if key != name])).mean())
+        for name, one in public.items()
+    ]
+    base = np.array(table[BASE])
     return {
-        folder.name: to_questions(read_pools(encoder, str(folder), ("all",), cache)["all"]["pools"])
-        for folder in folders
+        "public test": {name: dict(zip(public, np.round(row, 4).tolist(), strict=True)) for name, row in table.items()},
+        f"public over {BASE}": {
+            name: compare_pair(base, np.array(row)).to_dict() for name, row in table.items() if name != BASE
+        },
+        "weights of all": dict(zip(NAMES, _fit(dev, list(public.values())), strict=True)),
     }
 
 

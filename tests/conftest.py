@@ -28,6 +28,13 @@ settings.register_profile("assay", deadline=None, derandomize="ASSAY_EXPLORE" no
 settings.load_profile("assay")
 
 
+@pytest.fixture(autouse=True)
+def no_lines_because_the_machine_is_slow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long work writes a line to stderr now and then; on a busy machine any work may be long. test_progress.py has it."""
+    if request.module.__name__.rpartition(".")[2] != "test_progress":
+        monkeypatch.setattr("assay.cli.progress.LOG_AFTER_S", float("inf"))
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a fixture of their module run in one worker, so it is made once."""

@@ -51,7 +51,6 @@ SHOWN = (
     "dbsf",
     "spread-0.1",
     BASE,
-    "default",
     "equal",
     "learned",
     "fusions elsewhere",
@@ -83,6 +82,17 @@ def ranker_transfer(receipt: Mapping[str, Any]) -> str:
         head = ["", *sets, "mean", f"over {BASE}", "won, lost", "least over the better leg"]
         parts.append(f"**{encoder}**\n\n" + _table(head, rows))
     return "\n".join(parts)
+
+
+def ranker_public(receipt: Mapping[str, Any]) -> str:
+    """The sources of public pairs as unseen sets: differences to the base over sources."""
+    found = receipt["minilm"]
+    means = {name: sum(row.values()) / len(row) for name, row in found["public test"].items()}
+    rows = [[BASE, f"{means[BASE]:.4f}", "", "", ""]]
+    for name, one in found[f"public over {BASE}"].items():
+        change = f"{one['difference']:+.4f} ({one['ci_low']:+.4f} … {one['ci_high']:+.4f})"
+        rows.append([name, f"{means[name]:.4f}", change, f"{one['wins']}, {one['losses']}", f"{one['p']:.3f}"])
+    return _table([f"{len(found['public'])} sources", "mean", f"over {BASE}", "won, lost", "p"], rows)
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.bench.rb006.systems.catalogue import MAIN
+from assay.bench.rb006.systems.catalogue import ABLATIONS, MAIN
 
 FOLDER = Path(__file__).resolve().parents[2] / "receipts" / "rb006"
 BASES = ("simulated", "real")
@@ -161,6 +161,28 @@ def real_questions() -> str:
     return _table(["set", "questions", "system", "A@200", "A@400", "A@800", "A@pool", "AIC@400", "Δ flat@400"], rows)
 
 
+def ablations() -> str:
+    """One thing about the gated arm changed at a time, and the mean over clustering seeds, at the smallest corpus."""
+    rows = []
+    for base in BASES:
+        path = FOLDER / f"ablations-{base}.json"
+        if not path.exists():
+            continue
+        canonical = json.loads(path.read_text("utf-8"))["canonical"]
+        at = canonical["scales"][str(canonical["judged_at"])]
+        rows.append([base, "race", _number(at["systems"]["race"]["A"]["400"]), "–", "–", "the gated arm"])
+        for name, test in at["ablations"].items():
+            interval = f"{test['difference']:+.3f} [{test['ci_low']:+.3f}, {test['ci_high']:+.3f}]"
+            rows.append([base, name, _number(test["mean_b"]), interval, _number(test["p"]), ABLATIONS[name]])
+        if at["seeds"]:
+            test = at["seeds"]["against_flat"]
+            by_seed = ", ".join(_number(value) for value in at["seeds"]["by_seed"])
+            interval = f"over flat {test['difference']:+.3f} [{test['ci_low']:+.3f}, {test['ci_high']:+.3f}]"
+            mean = _number(test["mean_b"])
+            rows.append([base, f"{at['seeds']['seeds']} seeds", mean, interval, _number(test["p"]), by_seed])
+    return _table(["base", "ablation", "A@400", "Δ race, 95 %", "p", "what it is"], rows)
+
+
 def dev_rerank() -> str:
     """A by budget on the dev world for rerank stages and weights."""
     rows = [
@@ -171,6 +193,7 @@ def dev_rerank() -> str:
 
 
 WRITERS: dict[str, Callable[[], str]] = {
+    "rb006_ablations": ablations,
     "rb006_dev_rerank": dev_rerank,
     "rb006_verdicts": verdicts,
     "rb006_systems": systems,

@@ -24,7 +24,7 @@ from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, cluster_model
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
-from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out, ranker_transfer
+from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out, ranker_public, ranker_transfer
 from tools.docs.numbers_from_rb006 import WRITERS as RB006
 from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import heading_tree, routing_errors, routing_times
@@ -57,7 +57,7 @@ _DOCUMENTS = (
     "docs/decisions/0047-the-default-stays.md",
     "docs/decisions/0048-a-longer-run.md",
     "docs/decisions/0060-the-rerank-stage-of-the-verdict.md",
-    "docs/decisions/0063-the-ranker-on-families.md",
+    "docs/decisions/0071-weights-that-transfer.md",
     "docs/router.md",
     "docs/hierarchy.md",
     "docs/rb006.md",
@@ -407,6 +407,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "rerank_times": ("rerank", rerank_times),
     "ranker_cost": ("ranker_cost", ranker_cost),
     "ranker_left_out": ("ranker_left_out", ranker_left_out),
+    "ranker_public": ("ranker_transfer", ranker_public),
     "ranker_transfer": ("ranker_transfer", ranker_transfer),
     "reranker_quality": ("reranker", reranker_quality),
     "reranker_weights": ("reranker", reranker_weights),
