@@ -33,16 +33,3 @@ def no_lines_because_the_machine_is_slow(request: pytest.FixtureRequest, monkeyp
     """Long work writes lines to stderr, and on a busy machine any work is long. They are tested in test_progress.py."""
     if request.module.__name__.rpartition(".")[2] != "test_progress":
         monkeypatch.setattr("assay.cli.progress.LOG_AFTER_S", float("inf"))
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module run in one worker, so it is made once."""
-    for item in items:
-        if isinstance(item, pytest.Function) and _shares_fixture(item):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-
-
-def _shares_fixture(item: pytest.Function) -> bool:
-    definitions = item._fixtureinfo.name2fixturedefs.values()
-    return any(found[-1].scope in ("module", "class") for found in definitions if found)
