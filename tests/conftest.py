@@ -29,7 +29,7 @@ settings.load_profile("assay")
 
 
 @pytest.fixture(autouse=True)
-def no_lines_because_the_machine_is_slow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_progress_lines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long work writes lines to stderr, and on a busy machine any work is long. They are tested in test_progress.py."""
     if request.module.__name__.rpartition(".")[2] != "test_progress":
         monkeypatch.setattr("assay.cli.progress.LOG_AFTER_S", float("inf"))
