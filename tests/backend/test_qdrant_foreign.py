@@ -15,15 +15,27 @@ import pytest
 
 from assay.backend.addresses import open_backend
 from assay.backend.qdrant.backend import IndexedBackend
+from assay.backend.qdrant.manifest import IndexManifest
 from assay.errors import StoreError
 from assay.testing.backends import compare
 from assay.testing.postgres import FAST, PostgresServer, find_binaries
 from assay.testing.qdrant import QdrantNodes
+from assay.types import Chunk, Vector
 from tests.backend.test_qdrant import asked, corpus, notes, opener
 
 
 def _check(backend: IndexedBackend) -> Any:
     return next(check for check in backend.health() if check.name == "index")
+
+
+def _build(address: str, items: list[tuple[Chunk, Vector | None]]) -> tuple[IndexedBackend, IndexManifest]:
+    """A store of these chunks with its index, and what its manifest says."""
+    backend = opener(address)()
+    backend.put(items)
+    backend.compact()
+    manifest = backend._manifest()
+    assert manifest is not None
+    return backend, manifest
 
 
 def test_a_wrong_key_is_refused_with_the_cure(database: str) -> None:
@@ -95,12 +107,8 @@ def test_a_collection_of_another_dimension_does_not_serve(indexed: str, qdrant: 
     """Somebody restored another collection under the name of ours."""
     from qdrant_client import QdrantClient, models
 
-    backend = opener(indexed)()
     items = corpus(40)
-    backend.put(items)
-    backend.compact()
-    manifest = backend._manifest()
-    assert manifest is not None
+    backend, manifest = _build(indexed, items)
     client = QdrantClient(url=qdrant.nodes[0].url, check_compatibility=False)
     client.delete_collection(manifest.collection)
     client.create_collection(
@@ -127,12 +135,8 @@ def test_somebody_elses_collection_is_never_read_or_changed(indexed: str, qdrant
     from qdrant_client import QdrantClient, models
 
     client = QdrantClient(url=qdrant.nodes[0].url, check_compatibility=False)
-    backend = opener(indexed)()
     items = corpus(30)
-    backend.put(items)
-    backend.compact()
-    manifest = backend._manifest()
-    assert manifest is not None
+    backend, manifest = _build(indexed, items)
     name = f"theirs_{manifest.collection}"
     dense = models.VectorParams(size=int(backend.store.settings["dim"]), distance=models.Distance.DOT)
     client.create_collection(name, vectors_config={"dense": dense})
