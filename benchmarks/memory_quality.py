@@ -6,7 +6,8 @@
 
 The reranker is the local one (provider "local"), so no key and no network are needed. LoCoMo's questions have no
 dates, nor have those of BEAM: they run as of the end of their conversation. The adversarial ones have no answer in the
-corpus and measure abstention. The questions of changing_facts are dated.
+corpus and measure abstention. The questions of changing_facts are dated. Every question is answered from its own scope
+(a conversation, a chat, the memories of one half), as the memory service answers: nothing outside it changes a score.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def choose_systems(names: Sequence[str]) -> list[System]:
 def measure(name: str, split: str, systems: Sequence[str], out: Path, timed: bool) -> None:
     dataset = load(name, split if name == DATED else f"{split}@end")
     with progress_bars() as bar, prepare(dataset, progress=bar.step) as workspace:
-        plan = RunPlan(METRICS, abstention=True)
+        plan = RunPlan(METRICS, abstention=True, scoped=True)
         done = lab.run(dataset, choose_systems(systems), workspace, plan, out=out, timed=timed, progress=bar.step)
     for known, receipt in sorted(done.receipts.items()):
         canonical = receipt.canonical

@@ -100,7 +100,7 @@ def run(
 def _measure_latency(systems: Sequence[System], bench: Bench, progress: Progress) -> dict[str, dict[str, Any]]:
     with_vector = any(system.pipeline is not None and system.pipeline.needs("vector") for system in systems)
     queries = [bench.query(topic, with_vector) for topic in bench.dataset.scored]
-    return measure_latency(systems, queries, bench.workspace.snapshot, progress)
+    return measure_latency(systems, [(query, bench.uncached_snapshot(query)) for query in queries], progress)
 
 
 def file_name(dataset: Dataset, system: str) -> str:

@@ -139,7 +139,13 @@ def _replay_group(
 
 def _replay_one(receipt: Receipt, bench: Bench, findings: Sequence[Finding], progress: Progress) -> ReceiptReplay:
     canonical = receipt.canonical
-    plan = RunPlan(tuple(canonical["scores"]), canonical["depth"], canonical["seed"], "abstention" in canonical)
+    plan = RunPlan(
+        tuple(canonical["scores"]),
+        canonical["depth"],
+        canonical["seed"],
+        abstention="abstention" in canonical,
+        scoped="scoped" in canonical,
+    )
     try:
         system = from_spec(canonical["system"]["name"], canonical["system"]["spec"])
         require_allowed(system_effects(system))

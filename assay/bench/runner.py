@@ -37,9 +37,11 @@ from assay.engine.pipeline import Pipeline, read_candidates
 from assay.errors import AssayError
 from assay.protocols import Snapshot
 from assay.types import Progress, Query, Rows
+from assay.where import And, Compare, Filter
 
 DEPTH = 100
 """Documents kept for each topic; no metric reads deeper."""
+SCOPED_NOTE = "each question is answered from its own scope alone, statistics included, as the memory service answers"
 PACKAGES = ("numpy", "faiss-cpu", "tantivy", "onnxruntime", "ir_measures")
 
 
@@ -47,13 +49,16 @@ PACKAGES = ("numpy", "faiss-cpu", "tantivy", "onnxruntime", "ir_measures")
 class RunPlan:
     """What a run measures, and how deep. The first metric decides; without any, the dataset's default metrics are used.
 
-    With `abstention`, questions without an answer run too, see abstention.py.
+    With `abstention`, questions without an answer run too, see abstention.py. With `scoped`, a question that has a
+    filter is answered from the part of the store that the filter keeps, as if no other chunk existed: how rare a word
+    is, is counted there. The memory service answers so. Without it, statistics are those of the whole store.
     """
 
     metrics: tuple[str, ...] = ()
     depth: int = DEPTH
     seed: int = 0
     abstention: bool = False
+    scoped: bool = False
 
     def fit(self, dataset: Dataset) -> RunPlan:
         """With every metric under its one name."""
@@ -69,11 +74,12 @@ class Bench:
         self.plan = (plan or RunPlan()).fit(dataset)
         self.snapshot = CachingSnapshot(workspace.snapshot)
         self._queries: dict[tuple[str, bool], Query] = {}
+        self._parts: dict[str, CachingSnapshot] = {}
 
     def with_plan(self, plan: RunPlan) -> Bench:
         """The same bench under another plan; queries and look-ups are shared."""
         other = Bench(self.dataset, self.workspace, plan)
-        other.snapshot, other._queries = self.snapshot, self._queries
+        other.snapshot, other._queries, other._parts = self.snapshot, self._queries, self._parts
         return other
 
     def query(self, topic: str, with_vector: bool = True) -> Query:
@@ -81,6 +87,27 @@ class Bench:
         if key not in self._queries:
             self._queries[key] = self.workspace.query(self.dataset.topics[topic], with_vector)
         return self._queries[key]
+
+    def uncached_snapshot(self, query: Query) -> Snapshot:
+        """What answers a query: the store, or with a scoped plan the part of it that the query's filter keeps."""
+        where = self._scope_filter(query)
+        return self.workspace.snapshot if where is None else self.workspace.snapshot.within(where)
+
+    def snapshot_for(self, query: Query) -> CachingSnapshot:
+        """The same with its look-ups cached; every part has a cache of its own."""
+        where = self._scope_filter(query)
+        if where is None:
+            return self.snapshot
+        if str(where) not in self._parts:
+            self._parts[str(where)] = CachingSnapshot(self.uncached_snapshot(query))
+        return self._parts[str(where)]
+
+    def _scope_filter(self, query: Query) -> Filter | None:
+        """The filter that says what a scoped plan answers a query from; None for the whole store."""
+        if not self.plan.scoped or query.scope is None:
+            return query.where if self.plan.scoped else None
+        scope = Compare("scope", "=", query.scope)
+        return scope if query.where is None else And((scope, query.where))
 
     def run(self, system: System, progress: Progress = lambda *_: None) -> Run:
         """The system's results for every scored topic. A topic that fails is a row with its reason."""
@@ -117,7 +144,8 @@ class Bench:
     def _search(self, pipeline: Pipeline, topic: str) -> TopicResult:
         query = self.query(topic, pipeline.needs("vector"))
         judge = self.workspace.kb.judge(pipeline) if pipeline.abstain else None
-        answer = replace(pipeline, packer=None).run(query, self.snapshot, k=self.snapshot.size, judge=judge)
+        snapshot = self.snapshot_for(query)
+        answer = replace(pipeline, packer=None).run(query, snapshot, k=snapshot.size, judge=judge)
         result = self.collect(topic, answer, pipeline.k)
         if pipeline.packer is None or not self.dataset.evidence.get(topic):
             return result
@@ -175,12 +203,15 @@ class Bench:
             "index": self.workspace.describe(),
             "seed": self.plan.seed,
             "depth": self.plan.depth,
+            **({"scoped": True} if self.plan.scoped else {}),
         }
 
     def fits(self, receipt: Receipt, system: System) -> bool:
         """Whether a new run would give the same receipt: same inputs, same library versions, same metrics."""
         canonical = receipt.canonical
-        same = receipt.kind == "run" and all(canonical.get(key) == value for key, value in self.inputs(system).items())
+        inputs = self.inputs(system)
+        same = receipt.kind == "run" and all(canonical.get(key) == value for key, value in inputs.items())
+        same = same and ("scoped" in canonical) == self.plan.scoped
         same = same and receipt.measured.get("versions") == collect_versions()
         same = same and ("abstention" in canonical) == self._measures_abstention(system)
         return same and list(canonical.get("scores", ())) == list(self.plan.metrics)
@@ -215,7 +246,7 @@ class Bench:
             {
                 "versions": dict(collect_versions()),
                 **({"vectors": approximation} if (approximation := self.workspace.approximation) else {}),
-                **_texts(dataset, reason, results),
+                **_texts((*dataset.notes, *([SCOPED_NOTE] if plan.scoped else [])), reason, results),
             },
         )
 
@@ -284,14 +315,14 @@ def _count_degraded(results: Run) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _texts(dataset: Dataset, reason: str, results: Run) -> dict[str, Any]:
+def _texts(notes: Sequence[str], reason: str, results: Run) -> dict[str, Any]:
     """The sentences of a receipt, outside the digest."""
     messages = {
         "why": reason,
         "failed": {result.topic: result.failed for result in results if result.failed},
         "degraded": sorted({f"{one.step} {one.outcome}: {one.message}" for r in results for one in r.degraded}),
     }
-    texts = {"notes": list(dataset.notes), "messages": {name: text for name, text in messages.items() if text}}
+    texts = {"notes": list(notes), "messages": {name: text for name, text in messages.items() if text}}
     return {name: text for name, text in texts.items() if text}
 
 

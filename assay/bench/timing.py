@@ -20,9 +20,9 @@ MOST_TIMED = 100
 
 
 def measure_latency(
-    systems: Sequence[System], queries: Sequence[Query], snapshot: Snapshot, progress: Progress = lambda *_: None
+    systems: Sequence[System], queries: Sequence[tuple[Query, Snapshot]], progress: Progress = lambda *_: None
 ) -> dict[str, dict[str, Any]]:
-    """system → step → {p50, p95, p99} in milliseconds, "total" first.
+    """system → step → {p50, p95, p99} in milliseconds, "total" first. Each query comes with what answers it.
 
     The order of the systems changes from query to query. A first round, not counted, warms all caches.
     """
@@ -30,7 +30,7 @@ def measure_latency(
     chosen = [queries[place] for place in np.unique(np.linspace(0, len(queries) - 1, MOST_TIMED).astype(int))]
     times: dict[str, dict[str, list[float]]] = {system.name: {} for system in timed}
     for turn in range(2):
-        for place, query in enumerate(chosen):
+        for place, (query, snapshot) in enumerate(chosen):
             shift = place % len(timed) if timed else 0
             for system in timed[shift:] + timed[:shift]:
                 steps = _time_query(system, query, snapshot)

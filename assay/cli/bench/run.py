@@ -20,6 +20,7 @@ from assay.cli.options import json_option, split_names
 @click.option("--again", is_flag=True, help="Run also what has a fitting receipt in --out already.")
 @click.option("--timing/--no-timing", default=True, help="Measure latency, systems in turns, after the results.")
 @click.option("--abstention", is_flag=True, help="Also ask what has no answer: does a system keep silent?")
+@click.option("--scoped", is_flag=True, help="Answer each question from its scope alone, as a memory does.")
 @click.option("--with-text", is_flag=True, help="Put the queries' texts into the receipts, outside the digest.")
 @click.option("--with-rankings", is_flag=True, help="Keep the first documents of every ranking, for `bench losses`.")
 @click.option("--embedder", default="auto", metavar="NAME", help="The embedding model.  [default: the installed one]")
@@ -42,6 +43,7 @@ def run(
     again: bool,
     timing: bool,
     abstention: bool,
+    scoped: bool,
     with_text: bool,
     with_rankings: bool,
     embedder: str,
@@ -72,7 +74,7 @@ def run(
     from assay.cli.views.run import show
 
     chosen = load_systems([*split_names(names), *(name for name in BASELINES if baselines)])
-    plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention)
+    plan = RunPlan(tuple(split_names(metrics)), seed=seed, abstention=abstention, scoped=scoped)
     data = load(dataset, _with_date(split, at), strict=strict)
     plan = plan.fit(data)  # reports a misspelt metric before anything is indexed
     settings = IndexSettings(embedder, language, profile)
