@@ -84,7 +84,7 @@ def main() -> None:
     options = parser.parse_args()
     texts, vectors = questions()
     pairs = list(zip(texts, vectors, strict=True))[: options.questions]
-    words, hybrid = load("bm25"), load("default")
+    words, hybrid, older = load("bm25"), load("default"), load("default-0.1")
     with tempfile.TemporaryDirectory() as folder:
         addresses = {name: str(Path(folder) / address) for name, address in ADDRESSES.items()}
         built = {name: fill_store(address, options.size, name != "sqlite") for name, address in addresses.items()}
@@ -98,6 +98,7 @@ def main() -> None:
             ("words", words, plain),
             ("words, filter 50 %", words, half),
             ("words and meaning", hybrid, plain),
+            ("words and meaning, default-0.1", older, plain),
         ):
             contenders: dict[str, Callable[[int], Any]] = {}
             for name, backend in backends.items():

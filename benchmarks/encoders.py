@@ -58,7 +58,7 @@ SETS = (
 """Judged by people. Beam, chunking_eval (written by a model) and sets with weak or automatic labels stay out."""
 SPREADS = {"minilm": (0.06, 0.07, 0.08, 0.09, 0.1, 0.12), "gte-small": (0.013, 0.0155, 0.018, 0.021, 0.026)}
 BASELINE = "default"
-"""The fusion of `default` and of `default-0.1`."""
+"""The fusion of `default-0.1`, called so in the receipt."""
 SPLITS = ("dev~120", "test~180")
 METRIC = "nDCG@10"
 DEPTH, CUT = 100, 10
@@ -150,7 +150,7 @@ def read_pools(encoder: str, source: str, cache: Path | None) -> dict[str, Any]:
 
 
 def fusions(encoder: str) -> dict[str, Fuser | str]:
-    """Legs alone, plain fusions, the fusion of `default`, other weights for it, and fixed spreads."""
+    """Legs alone, plain fusions, the fusion of `default-0.1`, other weights for it, and fixed spreads."""
     found: dict[str, Fuser | str] = {"bm25": "bm25", "dense": "dense", "rrf": Rrf()}
     found |= {f"convex-{a:g}": Convex(weights={"bm25": 1.0 - a, "dense": a}) for a in (0.4, 0.5, 0.6)}
     found[BASELINE] = Dbsf(deviations=6.0)

@@ -3,7 +3,7 @@
 Receipts that fit the present code and data are reused, so an interrupted run continues.
 
     python -m benchmarks.lab                         # all sets, all recipes; about half an hour on two cores
-    python -m benchmarks.lab --sets scifact --splits dev
+    python -m benchmarks.lab --sets scifact --splits dev --systems default
     assay bench report receipts/lab --html report.html
 """
 
@@ -40,12 +40,12 @@ def recipes() -> list[str]:
     ]
 
 
-def measure(name: str, split: str, out: Path, timed: bool) -> None:
+def measure(name: str, split: str, systems: list[str], out: Path, timed: bool) -> None:
     dataset = load(name, split)
     marked = any(dataset.evidence.get(topic) for topic in dataset.scored)
     plan = RunPlan(RANKED + (IN_BUDGET if marked else ()))
     with progress_bars() as bar, prepare(dataset, progress=bar.step) as workspace:
-        done = lab.run(dataset, load_systems(recipes()), workspace, plan, out=out, timed=timed, progress=bar.step)
+        done = lab.run(dataset, load_systems(systems), workspace, plan, out=out, timed=timed, progress=bar.step)
     means = {n: r.canonical["aggregates"]["all"]["nDCG@10"] for n, r in done.receipts.items()}
     for system, value in sorted(means.items(), key=lambda item: (-item[1], item[0])):
         print(f"{name} {split} {value:.4f} {system}{' (reused)' if system in done.reused else ''}", flush=True)
@@ -57,13 +57,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--splits", nargs="+", default=("dev", "test"))
+    parser.add_argument("--systems", nargs="+", help="only these presets, baselines or files; otherwise all")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--no-timing", action="store_true")
     options = parser.parse_args()
     os.environ["ASSAY_DATA"] = str(data_folder())
     for name in options.sets:
         for split in options.splits:
-            measure(name, split, options.out, not options.no_timing)
+            measure(name, split, options.systems or recipes(), options.out, not options.no_timing)
 
 
 if __name__ == "__main__":

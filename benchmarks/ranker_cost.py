@@ -24,7 +24,7 @@ from assay.types import Query
 from benchmarks.measure import time_in_turns, write_receipt
 
 BASE = "default-0.1"
-PRESETS = (BASE, "default", "default-next", "learned")
+PRESETS = (BASE, "default", "learned")
 QUERIES, ROUNDS = 60, 3
 
 

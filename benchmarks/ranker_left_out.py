@@ -7,9 +7,10 @@ orders the same candidates. `default-0.1`, against which gains are measured, is 
 codes. `learned` has the shipped weights, which come from the dev splits of most of these sets; `equal` has 1 for words
 and cosine and 0 elsewhere, so nothing of it is fitted. The rows named `elsewhere` are of an unseen set: the fusion or
 the weights come from the dev samples of the other sets, `with public pairs` from those and from the public training
-pairs (`ranker_sources.py`), whose sources are also left out in turn and judged as unseen sets. Sets of one family hold
-the same texts and are left out together. Reported are the test samples, the differences over sets, and for every set
-the paired difference to its better leg. The weights of everything together are those of `default`.
+pairs (`ranker_sources.py`), whose sources are also left out in turn and judged as unseen sets, `five features` with
+those of `FIVE` alone. Sets of one family hold the same texts and are left out together. Reported are the test samples,
+the differences over sets, and for every set the paired difference to its better leg. The weights of the last row that
+come from everything together (`weights of default`) are those of the preset `default`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache as memoise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +53,10 @@ PENALTY = 0.3
 """Chosen among .01, .03, .1, .3 and 1 by leaving one of seven sets out, so it has seen their test samples."""
 SOURCES_WEIGHT = 0.5
 """What a source of public pairs counts against a set judged by people."""
+FIVE = ("new_words", "cosine", "near", "near_words", "near_cosine")
+"""The features of `default`."""
+ELSEWHERE, WITH_PAIRS = "learned elsewhere", "learned elsewhere, with public pairs"
+FIVE_WITH_PAIRS = "five features elsewhere, with public pairs"
 
 
 class Pool(NamedTuple):
@@ -149,9 +155,9 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
         }
     chosen: dict[str, str] = {}
     fitted: dict[str, dict[str, Any]] = {}
-    rows: dict[str, list[Floats]] = {"fusions elsewhere": [], "learned elsewhere": []}
+    rows: dict[str, list[Floats]] = {"fusions elsewhere": [], ELSEWHERE: []}
     if public:
-        rows["learned elsewhere, with public pairs"] = []
+        rows |= {WITH_PAIRS: [], FIVE_WITH_PAIRS: []}
     for place, name in enumerate(sets):
         family = FAMILIES.get(name, name)
         others = [i for i, other in enumerate(sets) if FAMILIES.get(other, other) != family]
@@ -159,8 +165,8 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
         rows["fusions elsewhere"].append(scores[chosen[name]][SPLITS[1]][place])
         fitted[name] = {}
         for row in list(rows)[1:]:
-            more = list(public.values()) if row.endswith("pairs") else []
-            weights = _fit([dev[i] for i in others], more)
+            more = [] if row == ELSEWHERE else list(public.values())
+            weights = _fit([dev[i] for i in others], more, FIVE if row == FIVE_WITH_PAIRS else NAMES)
             fitted[name][row] = dict(zip(NAMES, weights, strict=True))
             rows[row].append(test[place].ndcg(weights))
         print(f"{encoder} {name}: {chosen[name]}, {[round(float(r[-1].mean()), 4) for r in rows.values()]}", flush=True)
@@ -188,7 +194,7 @@ def _judge_public(
 ) -> dict[str, Any]:
     """The sources of public pairs as unseen sets: weights from the open sets alone, and with the other sources too.
 
-    Also the weights that come from everything: those of `default`.
+    Also the weights that come from everything, of all features and of those of `default`.
     """
     table: dict[str, list[float]] = {
         name: [float(np.mean([pool.presets[name] for pool in pools])) for pools in pairs.values()] for name in PRESETS
@@ -197,11 +203,12 @@ def _judge_public(
     for name, weights in {"equal": Start, "learned": load_shipped_weights()}.items():
         values = tuple(weights.get(feature, 0.0) for feature in NAMES)
         table[name] = [float(one.ndcg(values).mean()) for one in public.values()]
-    table["learned elsewhere"] = [float(one.ndcg(open_sets).mean()) for one in public.values()]
-    table["learned elsewhere, with public pairs"] = [
-        float(one.ndcg(_fit(dev, [other for key, other in public.items() if key != name])).mean())
-        for name, one in public.items()
-    ]
+    table[ELSEWHERE] = [float(one.ndcg(open_sets).mean()) for one in public.values()]
+    for row, features in ((WITH_PAIRS, NAMES), (FIVE_WITH_PAIRS, FIVE)):
+        table[row] = [
+            float(one.ndcg(_fit(dev, [other for key, other in public.items() if key != name], features)).mean())
+            for name, one in public.items()
+        ]
     base = np.array(table[BASE])
     return {
         "public test": {name: dict(zip(public, np.round(row, 4).tolist(), strict=True)) for name, row in table.items()},
@@ -209,13 +216,17 @@ def _judge_public(
             name: compare_pair(base, np.array(row)).to_dict() for name, row in table.items() if name != BASE
         },
         "weights of all": dict(zip(NAMES, _fit(dev, list(public.values())), strict=True)),
+        "weights of default": dict(zip(NAMES, _fit(dev, list(public.values()), FIVE), strict=True)),
     }
 
 
-def _fit(sets: Sequence[Questions], public: Sequence[Questions]) -> tuple[float, ...]:
+def _fit(sets: Sequence[Questions], public: Sequence[Questions], features: Sequence[str] = NAMES) -> tuple[float, ...]:
+    """The weights of `NAMES`; 0 for what is not among `features`."""
     start = np.array([Start.get(name, 0.0) for name in NAMES])
+    counted = np.isin(NAMES, features)
+    found = [replace(one, features=one.features * counted) for one in (*sets, *public)]
     set_weights = [1.0] * len(sets) + [SOURCES_WEIGHT] * len(public)
-    return tuple(fit_listwise([*sets, *public], set_weights, start, PENALTY).round(3).tolist())
+    return tuple((fit_listwise(found, set_weights, start, PENALTY) * counted).round(3).tolist())
 
 
 def _summarise(sets: Sequence[str], table: Mapping[str, Sequence[Floats]]) -> dict[str, Any]:
@@ -253,13 +264,14 @@ def main() -> None:
     parser.add_argument("--encoders", default="minilm,gte-small")
     parser.add_argument("--train", type=Path, help="the folder of the public pairs; for the first encoder alone")
     parser.add_argument("--cache", type=Path, required=True, help="the candidates are kept here; a run continues")
+    parser.add_argument("--receipt", default="ranker_transfer", help="its name under receipts/")
     arguments = parser.parse_args()
     sets, more = arguments.sets.split(","), [name for name in arguments.more.split(",") if name]
     measured: dict[str, Any] = {"splits": SPLITS}
     for number, encoder in enumerate(arguments.encoders.split(",")):
         own = [*sets, *(() if number else more)]
         measured[encoder] = judge(encoder, own, arguments.cache, None if number else arguments.train)
-    write_receipt("ranker_transfer", measured)
+    write_receipt(arguments.receipt, measured)
 
 
 if __name__ == "__main__":

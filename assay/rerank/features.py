@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from assay.engine.term_hits import TermHits
 from assay.types import Floats, Rows, Vectors
+from assay.util.matrix_product import multiply_by_transpose
 
 NAMES = (
     "new_words",
@@ -62,27 +63,22 @@ class CandidatePool:
     document: Rows
 
 
-def compute_features(pool: CandidatePool) -> Floats:
-    """Compute float64[candidates, features], in the order of NAMES."""
+def compute_features(pool: CandidatePool, names: Sequence[str] = NAMES) -> Floats:
+    """Compute float64[candidates, features], in the order of `names`; what nobody asks for is not computed."""
     counts = _count_terms(pool)
     lengths = np.maximum(pool.hits.lengths, 1).astype(np.float64)
     saturated = counts / (counts + K1 * (1.0 - B + B * lengths / lengths.mean())[:, None])
     present = (counts > 0.0).astype(np.float64)
     words = _weighted_share(saturated, pool.idf * _relative_rarity(present, pool.cosine) ** RARITY)
-    near, adjacent = _proximity(pool)
-    near_words, near_cosine = _mean_of_neighbours(pool, (words, pool.cosine))
-    features = {
-        "new_words": words,
-        "cosine": pool.cosine,
-        "cover": _weighted_share(present, pool.idf),
-        "near": near,
-        "adjacent": adjacent,
-        "near_words": near_words,
-        "near_cosine": near_cosine,
-        "kin_words": _best_of_document(words, pool.document),
-        "kin_cosine": _best_of_document(pool.cosine, pool.document),
-    }
-    return np.stack([features[name] for name in NAMES], axis=1)
+    features = {"new_words": words, "cosine": pool.cosine, "cover": _weighted_share(present, pool.idf)}
+    if {"near", "adjacent"} & set(names):
+        features["near"], features["adjacent"] = _proximity(pool)
+    if {"near_words", "near_cosine"} & set(names):
+        features["near_words"], features["near_cosine"] = _mean_of_neighbours(pool, (words, pool.cosine))
+    if {"kin_words", "kin_cosine"} & set(names):
+        features["kin_words"] = _best_of_document(words, pool.document)
+        features["kin_cosine"] = _best_of_document(pool.cosine, pool.document)
+    return np.stack([features[name] for name in names], axis=1)
 
 
 def _count_terms(pool: CandidatePool) -> Floats:
@@ -146,7 +142,7 @@ def _mean_of_neighbours(pool: CandidatePool, values: Sequence[Floats]) -> list[F
     """Means of values over the nearest candidates of other documents (ties with the last included), 0 without any."""
     # On an integer grid every product and sum is exact, so the number of threads cannot change the result.
     grid = np.rint(pool.vectors * _STEPS).astype(np.float32)
-    cosine = grid @ grid.T
+    cosine = multiply_by_transpose(grid)
     cosine[pool.document[:, None] == pool.document[None, :]] = -np.inf
     size = min(NEAREST, len(cosine))
     cut = np.partition(cosine, len(cosine) - size, axis=1)[:, len(cosine) - size]

@@ -64,11 +64,12 @@ class Learned:
         high = float(ranking.score.max()) if len(ranking) else 0.0
         if len(ranking) < 2 or high <= 0.0:
             return ranking
-        features = standardise(compute_features(build_pool(query, ranking, snapshot)))
         # In the order of NAMES, not of the weights: the last bits of a sum depend on its order, and receipts sort keys.
-        shares = {
-            name: weight * features[:, place] for place, name in enumerate(NAMES) if (weight := self.weights.get(name))
-        }
+        names = [name for name in NAMES if self.weights.get(name)]
+        if not names:
+            return ranking
+        features = standardise(compute_features(build_pool(query, ranking, snapshot), names))
+        shares = {name: self.weights[name] * features[:, place] for place, name in enumerate(names)}
         total = sum(shares.values(), np.zeros(len(ranking)))
         spread = float(total.max() - total.min())
         if spread <= 0.0:

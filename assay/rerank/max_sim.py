@@ -8,9 +8,8 @@ import numpy as np
 
 from assay.embed.token_codes import Codes, unpack_codes
 from assay.types import Floats, Vectors
+from assay.util.matrix_product import multiply_in_blocks
 
-SINGLE_THREAD_PRODUCTS = 1 << 18
-"""Multiplications up to which OpenBLAS stays in the calling thread."""
 BLOCK = 512
 """Rows unpacked at a time, so that they are still in the processor's cache when they are multiplied."""
 
@@ -49,19 +48,9 @@ def _cosines(query: Codes, text_codes: Codes) -> Floats:
         rows = unpack_codes(text_codes[start : start + BLOCK], dim)
         # All rows of signs have the same length.
         scale = dim**-0.5 if text_codes.dtype == np.uint8 else _inverse_lengths(rows)[:, np.newaxis]
-        np.multiply(_multiply(rows, columns), scale, out=cosines[start : start + BLOCK], dtype=np.float64)
+        np.multiply(multiply_in_blocks(rows, columns), scale, out=cosines[start : start + BLOCK], dtype=np.float64)
     cosines *= _inverse_lengths(query_rows)
     return cosines
-
-
-def _multiply(left: Vectors, right: Vectors) -> Vectors:
-    """left · right, a few rows at a time: on a busy machine the threads of one large product wait for each other longer
-    than the calling thread needs alone."""
-    product = np.empty((len(left), right.shape[1]), np.float32)
-    step = max(1, SINGLE_THREAD_PRODUCTS // right.size)
-    for start in range(0, len(left), step):
-        np.matmul(left[start : start + step], right, out=product[start : start + step])
-    return product
 
 
 def _inverse_lengths(rows: Vectors) -> Floats:

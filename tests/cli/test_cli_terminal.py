@@ -22,7 +22,7 @@ from assay.cli.terminal import (
 )
 from assay.cli.views.footer import footer_lines
 from assay.cli.views.layout import align_columns, flow_pieces, spread_ends
-from assay.cli.views.waterfall import draw_bar, format_number, waterfall_pieces
+from assay.cli.views.waterfall import draw_bar, format_number, largest_addend, waterfall_pieces
 from assay.config.load import load
 from assay.engine.answer import ScorePart
 from assay.testing.sample import sample_snapshot
@@ -108,6 +108,20 @@ def test_a_waterfall_reads_as_a_sum() -> None:
     pieces = [piece.plain for piece in waterfall_pieces(lines, 1 / 61, {}, bars=True)]
     assert pieces == ["bm25 #1 ━━━━━━━━ .0164", "+ dense #3 ━━━━━━━╸ .0159", "× normalise 30.5", "→ clamp .9000"]
     assert waterfall_pieces(lines, 1 / 61, {}, bars=False)[0].plain == "bm25 #1 .0164"
+
+
+def test_a_ranker_replaces_what_came_before_it() -> None:
+    lines = [
+        ScorePart("bm25", "add", 0.6, 0.6, 1),
+        ScorePart("dense", "add", 0.3, 0.9, 3),
+        ScorePart("normalise", "mul", 0.5, 0.45, None),
+        ScorePart("learned", "set", 0.1, 0.1, None),
+        ScorePart("learned.cosine", "add", 0.2, 0.3, None),
+        ScorePart("exact_bonus", "add", 0.1, 0.4, None),
+    ]
+    assert largest_addend([lines]) == 0.2  # the bars are of what counts
+    pieces = [piece.plain for piece in waterfall_pieces(lines, 0.2, {}, bars=True)]
+    assert pieces == ["bm25 #1", "dense #3", "→ learned .1000", "+ cosine ━━━━━━━━ .2000", "+ exact_bonus ━━━━ .1000"]
 
 
 def test_a_score_of_many_parts_shows_the_largest_in_their_order() -> None:

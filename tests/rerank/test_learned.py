@@ -120,6 +120,12 @@ def test_a_query_without_terms_has_no_word_features():
     assert not found[:, [NAMES.index(n) for n in ("new_words", "cover", "near", "adjacent")]].any()
 
 
+@pytest.mark.parametrize("names", [(name,) for name in NAMES] + [("near_cosine", "new_words"), NAMES])
+def test_only_what_is_asked_for_is_computed(names):
+    columns = [NAMES.index(name) for name in names]
+    assert compute_features(pool(), names).tobytes() == compute_features(pool())[:, columns].copy("C").tobytes()
+
+
 def test_standard_scores():
     assert standardise(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
 

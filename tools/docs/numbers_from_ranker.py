@@ -56,6 +56,7 @@ SHOWN = (
     "fusions elsewhere",
     "learned elsewhere",
     "learned elsewhere, with public pairs",
+    "five features elsewhere, with public pairs",
 )
 
 

@@ -24,7 +24,8 @@ def leg_colours(legs: Iterable[str]) -> dict[str, str]:
 
 def largest_addend(waterfalls: Iterable[Sequence[ScorePart]]) -> float:
     """The largest addend of an answer: all its bars are drawn on this scale, so they compare across results."""
-    return max((abs(line.value) for lines in waterfalls for line in lines if line.op == "add"), default=0.0)
+    counted = (line for lines in waterfalls for line in lines[_start_of_ranker(lines) :])
+    return max((abs(line.value) for line in counted if line.op == "add"), default=0.0)
 
 
 def draw_bar(value: float, most: float) -> str:
@@ -43,16 +44,27 @@ def format_number(value: float) -> str:
 
 
 def waterfall_pieces(lines: Sequence[ScorePart], most: float, colours: Mapping[str, str], *, bars: bool) -> list[Text]:
-    """The parts of a score, one piece each, in order; from the second on a piece begins with how it acts."""
+    """The parts of a score, one piece each, in order; from the second on a piece begins with how it acts.
+
+    Where a ranker sets the score anew, what came before no longer counts: of that only the ranks in the legs are shown.
+    """
+    start = _start_of_ranker(lines)
+    before, lines = lines[:start], lines[start:]
+    ranker = f"{lines[0].name}." if before else ""
     largest_parts = lines
     if len(lines) > MOST_PARTS:
         heaviest = sorted(range(len(lines)), key=lambda place: (-abs(lines[place].value), place))[:MOST_PARTS]
         largest_parts = [lines[place] for place in sorted(heaviest)]
-    pieces: list[Text] = []
+    pieces = [
+        Text(f"{sanitize(line.name)} #{line.rank}", colours.get(line.name, "dim"))
+        for line in before
+        if line.rank is not None
+    ]
     for line in largest_parts:
         sign = f"{SIGNS[line.op]} " if pieces or line.op != "add" else ""
         colour = colours.get(line.name, "")
-        piece = Text.assemble((sign, "dim"), (sanitize(line.name), colour or "dim"))
+        name = line.name.removeprefix(ranker)
+        piece = Text.assemble((sign, "dim"), (sanitize(name), colour or "dim"))
         if line.rank is not None:
             piece.append(f" #{line.rank}", colour)
         if bars and line.op == "add":
@@ -61,3 +73,16 @@ def waterfall_pieces(lines: Sequence[ScorePart], most: float, colours: Mapping[s
     if len(lines) > len(largest_parts):
         pieces.append(Text(f"… and {len(lines) - len(largest_parts)} smaller parts", "dim"))
     return pieces
+
+
+def _start_of_ranker(lines: Sequence[ScorePart]) -> int:
+    """Where the last ranker begins, which sets the score and adds parts of its own ("learned", "learned.cosine"); or
+    0."""
+    return max(
+        (
+            place
+            for place, line in enumerate(lines)
+            if line.op == "set" and any(later.name.startswith(f"{line.name}.") for later in lines[place + 1 :])
+        ),
+        default=0,
+    )
