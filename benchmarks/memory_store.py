@@ -4,12 +4,14 @@
 
 Memories are turns of LoCoMo, what users say in BEAM, and the statements of changing_facts. Each ends with a word of its
 own, so that no cache has its vector. Noise, secrets, duplicates and conflicts are checked as by default. After the
-first filling, blocks of new memories are stored in turns, one way and the other, in the same memory.
+first filling, blocks of new memories are stored in turns, one way and the other, in the same memory. Seconds on a
+busy machine say little, so processor time (of all threads) and the load of the machine stand beside them.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import tempfile
 import time
@@ -54,13 +56,15 @@ def count_outcomes(outcomes: list[StoreOutcome]) -> dict[str, int]:
 
 
 def measure(memory: MemoryService, texts: list[str], filling: int) -> dict[str, Any]:
-    start = time.perf_counter()
+    load, start, processor = os.getloadavg()[0], time.perf_counter(), time.process_time()
     outcomes = list(memory.store_many(texts[:filling]))
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
     result: dict[str, Any] = {
         "memories": filling,
         "characters (mean)": round(sum(map(len, texts[:filling])) / filling),
         "store_many": {"seconds": round(seconds, 1), "ms each": round(seconds / filling * 1000, 2)},
+        "processor": {"seconds": round(processor, 1), "ms each": round(processor / filling * 1000, 2)},
+        "load before": round(load, 1),
         "outcomes": count_outcomes(outcomes),
         "held": memory.stats("global").memories,
     }

@@ -145,13 +145,13 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, home: Path) -> No
     script = """
 import os, sys
 from assay import memory
-from assay.memory import remember
+from assay.memory import remember, store_batch
 remember.BATCH = 20
 texts = [f"Locker {number} belongs to team {number}." for number in range(100)]
 with memory.open(sys.argv[1], embedder="none", clock=lambda: 1.8e9) as mem:
     def progress(task, done, total):
         def die(*_): os._exit(9)
-        remember.write_drafts = die  # the next transaction is not written
+        store_batch.write_drafts = die  # the next transaction is not written
     mem.store_many(texts, progress=progress)
 """
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "m")], check=False)

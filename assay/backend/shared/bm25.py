@@ -56,6 +56,17 @@ class LexicalView:
     def tail_lengths(self) -> Floats:
         return np.array(self.tail.lengths[: self.tail_size], np.float64)
 
+    def tail_postings(self, term: str) -> tuple[NDArray[np.int64], Floats]:
+        """The positions of the tail that hold a term, ascending, with its counts; each term is read once."""
+        known = self._read_postings.get(term)
+        if known is None:
+            known = self._read_postings[term] = self.tail.postings(term, self.tail_size)
+        return known
+
+    @cached_property
+    def _read_postings(self) -> dict[str, tuple[NDArray[np.int64], Floats]]:
+        return {}
+
     @cached_property
     def average(self) -> float:
         """Mean length of a live chunk in terms; 1 for an empty store."""
@@ -80,7 +91,7 @@ class LexicalView:
         """How many more (or fewer) live chunks hold a term now than when the generation was made."""
         count = 0
         if self.tail_size:
-            positions, _ = self.tail.postings(term, self.tail_size)
+            positions, _ = self.tail_postings(term)
             count = int(np.count_nonzero(self.tail_live[positions]))
         if self.words and len(self.dead):
             if len(self.dead) < self.words.frequency(number):
@@ -97,7 +108,7 @@ class LexicalView:
             old = old[~np.isin(old, self.dead)] if len(self.dead) else old
         if not self.tail_size:
             return old
-        positions = self.tail.postings(term, self.tail_size)[0]
+        positions = self.tail_postings(term)[0]
         new = np.sort(positions[self.tail_live[positions]]) + (self.words.size if self.words else 0)
         return np.concatenate([old, new])
 
@@ -178,7 +189,7 @@ def score_all(view: LexicalView, query: QueryTerms) -> tuple[Floats, float]:
             damped = view.similarity.damping(view.words.lengths[rows].astype(np.float64), view.average)
             scores[rows] += weight * view.similarity.saturation(counts.astype(np.float64), damped)
         if view.tail_size:
-            positions, tail_counts = view.tail.postings(term, view.tail_size)
+            positions, tail_counts = view.tail_postings(term)
             damped = view.similarity.damping(view.tail_lengths[positions], view.average)
             scores[positions + start] += weight * view.similarity.saturation(tail_counts, damped)
     return scores, weighted.ideal
@@ -217,7 +228,7 @@ def _score_tail(view: LexicalView, query: _WeightedTerms, positions: Rows) -> Fl
     """Each term's contribution to each of these positions of the tail."""
     counts = np.zeros((len(query.terms), view.tail_size))
     for line, term in enumerate(query.terms):
-        holding, term_counts = view.tail.postings(term, view.tail_size)
+        holding, term_counts = view.tail_postings(term)
         counts[line, holding] = term_counts
     damped = view.similarity.damping(view.tail_lengths[positions], view.average)
     return query.weights[:, None] * view.similarity.saturation(counts[:, positions], damped)
@@ -226,7 +237,7 @@ def _score_tail(view: LexicalView, query: _WeightedTerms, positions: Rows) -> Fl
 def _match_tail(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
     matches = np.zeros(view.tail_size, np.bool_)
     for term in terms:
-        matches[view.tail.postings(term, view.tail_size)[0]] = True
+        matches[view.tail_postings(term)[0]] = True
     return np.flatnonzero(matches & eligible)
 
 
