@@ -56,7 +56,8 @@ def resolve_range(since: Bound, until: Bound, now: float) -> DateRange | None:
         return None
     if begin is not None and end is not None and begin >= end:
         raise QueryError(
-            f"the dates contradict each other: since {format_moment(begin)}, until {format_moment(end)}",
+            f"the dates contradict each other: since {abbreviate(since)} begins at {format_moment(begin)}, "
+            f"until {abbreviate(until)} ends at {format_moment(end)}",
             "put the earlier date into since, or leave one of the two out",
         )
     return DateRange(begin, end)

@@ -76,9 +76,14 @@ def check_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({check_label("a tag", tag) for tag in ((tags,) if isinstance(tags, str) else tags)}))
 
 
-def resolve_moment(value: str | float | None, now: float) -> float:
-    """Parse a date, rounded to the microsecond so that its text form reads back equal; None is now."""
-    return round((now if value is None else parse_moment(value)) * _MICRO) / _MICRO
+def resolve_moment(value: str | float | None, now: float, argument: str) -> float:
+    """Parse the date that an argument has, rounded to the microsecond so that its text form reads back equal; None is
+    now."""
+    try:
+        moment = now if value is None else parse_moment(value)
+    except QueryError as error:
+        raise QueryError(f"{argument} is {abbreviate(value)}, which is not a date", error.cure) from error
+    return round(moment * _MICRO) / _MICRO
 
 
 def derive_id(entry: MemoryEntry, times_before: int = 0) -> str:

@@ -12,7 +12,7 @@ from assay.kb import KnowledgeBase
 from assay.memory.compared_text import TextReader
 from assay.memory.duplicate_policies import DUPLICATE_POLICIES, REWRITING, StoreCase
 from assay.memory.entries import check_text
-from assay.memory.safety import SecretPolicy, StoreLimits, handle_secrets
+from assay.memory.safety import SecretPolicy, StoreLimits, check_labels, handle_secrets
 from assay.memory.scoped_view import ScopedView
 from assay.memory.store_batch import StoreBatch
 from assay.memory.types import MemoryEntry, OnDuplicate, StoreOutcome
@@ -115,6 +115,7 @@ def _check(entry: MemoryEntry, secrets: SecretPolicy, limits: StoreLimits) -> _C
     if noise_match.noisy:
         return StoreOutcome("", "refused", f"noise ({noise_match.category}): {noise_match.reason}")
     try:
+        check_labels((entry.category, *entry.tags), secrets)
         text, secret = handle_secrets(check_text(entry.text, limits.characters), secrets)
     except QueryError as error:
         return error

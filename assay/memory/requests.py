@@ -1,14 +1,17 @@
-"""Reads what a caller wants to store: the arguments of `store`, checked, with an error that names the memory."""
+"""Reads what a caller wants to store or change: the arguments of `store` and `update`, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.errors import AssayError, QueryError, nearest
 from assay.ingest.dates import abbreviate
-from assay.memory.entries import new_entry, resolve_moment
+from assay.memory.entries import check_importance, check_label, check_tags, new_entry, resolve_moment
 from assay.memory.remember import StoreRequest
+from assay.memory.safety import SecretPolicy, StoreLimits, check_labels, check_new_text
+from assay.memory.types import MemoryEntry
 
 DEFAULTS: Mapping[str, Any] = {
     "text": None,
@@ -35,8 +38,8 @@ def make_request(arguments: Mapping[str, Any], now: float) -> StoreRequest:
         full["category"],
         full["importance"],
         full["tags"],
-        resolve_moment(full["created"], now),
-        None if full["expires"] is None else resolve_moment(full["expires"], now),
+        resolve_moment(full["created"], now, "created"),
+        None if full["expires"] is None else resolve_moment(full["expires"], now, "expires"),
         now,
     )
     named = full["supersedes"]
@@ -58,3 +61,22 @@ def read_requests(
         except AssayError as error:
             raise type(error)(f"memory {number}: {error.message}", error.cure) from None
     return requests
+
+
+def change_entry(
+    entry: MemoryEntry, changes: Mapping[str, Any], policy: SecretPolicy, limits: StoreLimits, now: float
+) -> MemoryEntry:
+    """A memory with some of its facts changed; `expires` None is never."""
+    checked: dict[str, Any] = dict(changes)
+    if "text" in changes:
+        checked["text"] = check_new_text(changes["text"], policy, limits)
+    if "category" in changes:
+        checked["category"] = check_label("category", changes["category"])
+    if "importance" in changes:
+        checked["importance"] = check_importance(changes["importance"])
+    if "tags" in changes:
+        checked["tags"] = check_tags(changes["tags"])
+    if changes.get("expires") is not None:
+        checked["expires"] = resolve_moment(changes["expires"], now, "expires")
+    check_labels((checked.get("category", ""), *checked.get("tags", ())), policy)
+    return replace(entry, **checked)

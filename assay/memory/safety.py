@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -75,6 +75,16 @@ def check_secret_policy(policy: str) -> SecretPolicy:
     if policy not in get_args(SecretPolicy):
         raise ConfigError(f"there is no policy {policy!r} for secrets", nearest(policy, get_args(SecretPolicy)))
     return policy  # type: ignore[return-value]
+
+
+def check_labels(labels: Iterable[str], policy: SecretPolicy) -> None:
+    """QueryError when a tag or a category holds a secret, which would be masked nowhere."""
+    kinds = {secret.kind for label in labels for secret in find_secrets(label)}
+    if kinds and policy != "allow":
+        raise QueryError(
+            f"a tag or the category holds a secret ({', '.join(sorted(kinds))}): nothing was stored",
+            "keep it in a password manager, and leave it out",
+        )
 
 
 def handle_secrets(text: str, policy: SecretPolicy) -> tuple[str, str]:

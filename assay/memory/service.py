@@ -20,13 +20,18 @@ from assay.errors import AssayError, MissingStore, QueryError, StoreError
 from assay.ingest.date_bounds import resolve_range
 from assay.kb import KnowledgeBase
 from assay.memory import PRESET
-from assay.memory.entries import check_importance, check_label, check_tags, resolve_moment
+from assay.memory.entries import check_tags, resolve_moment
 from assay.memory.forget import check_confirmation, confirmation_token, find_targets, with_predecessors
 from assay.memory.purge import purge as purged
 from assay.memory.recall import RecallQuery, explain, recall
 from assay.memory.remember import StoreSession
-from assay.memory.requests import make_request, read_requests
-from assay.memory.safety import RateCounter, SecretPolicy, StoreLimits, check_new_text, check_secret_policy
+from assay.memory.requests import change_entry, make_request, read_requests
+from assay.memory.safety import (
+    RateCounter,
+    SecretPolicy,
+    StoreLimits,
+    check_secret_policy,
+)
 from assay.memory.scoped_view import ScopedView
 from assay.memory.scopes import Scopes, check_scope
 from assay.memory.statistics import count_memories
@@ -167,18 +172,15 @@ class MemoryService(Closeable):
         """
         if never_expires and expires is not None:
             raise QueryError("a memory cannot expire and never expire", "give expires or never_expires, one of them")
+        given = {"text": text, "category": category, "importance": importance, "tags": tags, "expires": expires}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if never_expires:
+            changes["expires"] = None
         now = self._now()
         with write_lock(self.kb):
             view = self._view(scope)
             before = view.get(id)
-            after = replace(
-                before,
-                text=before.text if text is None else check_new_text(text, self.secrets, self.limits),
-                category=before.category if category is None else check_label("category", category),
-                importance=before.importance if importance is None else check_importance(importance),
-                tags=before.tags if tags is None else check_tags(tags),
-                expires=None if never_expires else before.expires if expires is None else resolve_moment(expires, now),
-            )
+            after = change_entry(before, changes, self.secrets, self.limits, now)
             if after == before:
                 return before
             after = replace(after, updated=now)
@@ -298,7 +300,7 @@ class MemoryService(Closeable):
         budget: int | None = None,
     ) -> tuple[RecallAnswer, ...]:
         """Recall for several queries with the same options, in their order, all from the same state of the store."""
-        now = resolve_moment(at, self._now())
+        now = resolve_moment(at, self._now(), "at")
         created, labels, chosen = resolve_range(since, until, now), check_tags(tags), self._pipeline(pipeline, budget)
         view = self._view(scope)
         requests = [RecallQuery(query, now, k, category, labels, chosen, created) for query in queries]
@@ -315,7 +317,7 @@ class MemoryService(Closeable):
         pipeline: str | Pipeline | None = None,
     ) -> MemoryExplanation:
         """Why a memory is at its place for a query, or why it is not recalled."""
-        request = RecallQuery(query, resolve_moment(at, self._now()), k, None, (), self._pipeline(pipeline))
+        request = RecallQuery(query, resolve_moment(at, self._now(), "at"), k, None, (), self._pipeline(pipeline))
         view = self._view(scope)
         return explain(self.kb, view, request, view.get(id))
 
@@ -340,7 +342,7 @@ class MemoryService(Closeable):
         current then: what was created later is left out, what was superseded later is there. `since` and `until`
         keep those created between."""
         view = self._view(scope)
-        now = resolve_moment(at, self._now())
+        now = resolve_moment(at, self._now(), "at")
         created = resolve_range(since, until, now)
         entries = view.entries(*view.conditions(category, check_tags(tags), None if everything else now, created))
         shown = (entry for entry in entries if everything or view.is_current(entry, None if at is None else now))
@@ -348,7 +350,7 @@ class MemoryService(Closeable):
 
     def stats(self, scope: ScopeNames, *, at: Moment = None) -> MemoryStats:
         """How much is remembered in these scopes; with `at`, how much was then."""
-        return count_memories(self._view(scope), resolve_moment(at, self._now()), past=at is not None)
+        return count_memories(self._view(scope), resolve_moment(at, self._now(), "at"), past=at is not None)
 
     def history(self, id: str, *, scope: ScopeNames) -> tuple[MemoryChange, ...]:
         """Every state a memory was in, oldest first, with what changed it; a forgotten one too, until it is purged."""
@@ -389,7 +391,7 @@ class MemoryService(Closeable):
         return StoreSession(self.kb, now, self.secrets, self.limits)
 
     def _now(self) -> float:
-        return resolve_moment(None, self.clock())
+        return resolve_moment(None, self.clock(), "clock")
 
     def _view(self, scope: ScopeNames) -> ScopedView:
         return ScopedView(self.kb, Scopes.of(scope))

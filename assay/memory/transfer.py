@@ -127,7 +127,7 @@ class ImportRun:
             self.links.append((entry.scope, outcome.id, memory.superseded_by))
 
     def _entry(self, memory: ImportedMemory) -> MemoryEntry:
-        created = resolve_moment(memory.created, self.session.now)
+        created = resolve_moment(memory.created, self.session.now, "created")
         entry = new_entry(
             memory.text,
             self.scope or (SCOPE if memory.scope is None else memory.scope),
@@ -135,8 +135,8 @@ class ImportRun:
             IMPORTANCE if memory.importance is None else memory.importance,
             memory.tags,
             created,
-            None if memory.expires is None else resolve_moment(memory.expires, self.session.now),
-            self.session.now if memory.updated is None else resolve_moment(memory.updated, self.session.now),
+            None if memory.expires is None else resolve_moment(memory.expires, self.session.now, "expires"),
+            self.session.now if memory.updated is None else resolve_moment(memory.updated, self.session.now, "updated"),
         )
         return replace(entry, id=memory.id if _PLAIN_ID.fullmatch(memory.id) else "")
 

@@ -1,7 +1,8 @@
 """Recognises secrets in a text: keys and tokens by their published forms, and passwords that are named as such.
 
 Precision comes before recall: a word after "password is" counts only if it looks like a password (it has a digit or a
-sign among its letters), so "the password is in the safe" is no secret. Linear time, any string.
+sign among its letters), so "the password is in the safe" is no secret, and a password of plain words is not recognised.
+Linear time, any string.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ class Secret(NamedTuple):
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
-        ("private key", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]{0,10000}?(?:-----END [A-Z ]{0,30}-----|\Z)"),
+        (
+            "private key",
+            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,10000}?(?:-----END [A-Z ]{0,40}-----|\Z)",
+        ),
+        ("age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,80}\b"),
         ("AWS access key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
         ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})\b"),
         ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,64}"),
@@ -30,6 +35,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("API key", r"\bsk-[A-Za-z0-9_-]{20,250}"),
         ("Google API key", r"\bAIza[A-Za-z0-9_-]{35}"),
         ("Hugging Face token", r"\bhf_[A-Za-z0-9]{20,100}\b"),
+        ("Telegram token", r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+        ("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{30,60}"),
         ("PyPI token", r"\bpypi-[A-Za-z0-9_-]{50,300}"),
         ("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
         ("JSON web token", r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
@@ -38,8 +45,9 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 _IN_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:([^\s/@]{1,200})@")
 _NAMED = re.compile(
-    r"\b(?:passwords?|passphrase|passwd|pwd|pin(?: code| number)?|secret(?: key)?|api[ _-]?key|access[ _-]?key"
-    r"|(?:access|auth|api)[ _-]?token)\b[^\S\n]{0,3}(?:[\w.'-]{1,30}[^\S\n]){0,6}?(?:is|was|are|=|:)"
+    r"(?<![^\W_])(?:passwords?|passphrase|passwd|pwd|pin(?: code| number)?|secret(?:[ _-]key)?|api[ _-]?key"
+    r"|access[ _-]?key|(?:access|auth|api|refresh|bot)[ _-]?token)(?:_[A-Za-z0-9_]{1,30})?\b"  # DB_PASSWORD_PROD, too
+    r"[^\S\n]{0,3}(?:[\w.'-]{1,30}[^\S\n]){0,6}?(?:is|was|are|=|:)"
     r"[^\S\n]{0,3}"
     r"[\"'`“]?([^\s\"'`”\[][^\s\"'`”]{3,199})",
     re.IGNORECASE,

@@ -26,6 +26,15 @@ SECRETS = {
     "postgres://ada:s3cret@db.example/atlas": "password in a URL",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----": "private key",
     "Authorization: Bearer abcdefghijklmnopqrstuvwxyz": "bearer token",
+    "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY": "password or key",
+    "export DB_PASSWORD=hunter2x": "password or key",
+    "DB_PASSWORD_PROD='hunter2x'": "password or key",
+    "client_secret: 8Xq~" + "7Ff0d2Kq1": "password or key",
+    "the refresh token is 1//0gZx" + "9abcDEF": "password or key",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----": "private key",
+    "AGE-SECRET-KEY-1" + "QQPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2: "age key",
+    "the bot is 123456789:" + "AAabcdefghijklmnopqrstuvwxyz0123456": "Telegram token",
+    "SG." + "abcdefghijklmnopqrstuv" + "." + "a" * 43: "SendGrid key",
 }
 HARMLESS = [
     "The password manager we use is Bitwarden; the shared vault belongs to the operations team.",
@@ -36,6 +45,9 @@ HARMLESS = [
     "Her pin is a small silver owl.",
     "The token budget is 4,000 per answer.",
     "Error E4102 means that the licence server cannot be reached.",
+    "The unspoken_passwords table is empty: nobody uses it.",
+    "The OKR token_count = 4000 is what we aim at.",
+    "Ada and password_strength are unrelated.",
     "Read https://example.org:8080/path@v2 first.",
     "The commit 215b885a7f6e5d4c3b2a190817263544abcdef01 broke the build.",
 ]
@@ -57,8 +69,28 @@ def test_harmless_texts_are_left_alone(text: str) -> None:
     assert mask_secrets(text) == text
 
 
+def test_a_secret_in_a_label_is_refused_too(mem: MemoryService) -> None:
+    for labels in ({"tags": ["home", GITHUB]}, {"category": GITHUB}):
+        with pytest.raises(QueryError, match="GitHub token") as caught:
+            mem.store("The router is in the hall.", **labels)
+        assert GITHUB not in str(caught.value)
+        (refused,) = mem.store_many(["The router is in the hall."], **labels)
+        assert refused.action == "refused"
+        assert GITHUB not in json.dumps(refused.to_json())
+    name = mem.store("The router is in the hall.").id
+    with pytest.raises(QueryError, match="GitHub token"):
+        mem.update(name, scope="global", tags=[GITHUB])
+    assert mem.get(name, scope="global").tags == ()
+
+
 def test_long_hostile_texts_take_linear_time() -> None:
-    for text in ("password " * 20_000, "a:" * 50_000, "eyJ" * 50_000, "-----BEGIN PRIVATE KEY-----" * 5_000):
+    for text in (
+        "password " * 20_000,
+        "a:" * 50_000,
+        "eyJ" * 50_000,
+        "-----BEGIN PRIVATE KEY-----" * 5_000,
+        "password_" * 20_000,
+    ):
         find_secrets(text)
 
 

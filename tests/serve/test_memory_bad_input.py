@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from click.testing import CliRunner
 
@@ -61,6 +63,34 @@ def test_ranges_that_make_no_sense(base, cli_run, range_, what):
     run(talk)
 
 
+def test_contradicting_dates_are_shown_as_they_were_written(base):
+    with memory.open(base) as mem, pytest.raises(QueryError, match="since '2026-02-02' begins at 2026-02-02, ") as said:
+        mem.recall("vault", scope="global", since="2026-02-02", until="2026-02-01")
+    assert "until '2026-02-01' ends" in str(said.value)
+
+
+def test_a_date_that_is_none_is_named_by_its_argument(base, cli_run):
+    with memory.open(base) as mem:
+        name = mem.list(scope="global")[0].id
+        calls = {
+            "created": lambda value: mem.store("The boiler was serviced.", created=value),
+            "expires": lambda value: mem.store_many([{"text": "The boiler was serviced.", "expires": value}]),
+            "at": lambda value: mem.recall("boiler", scope="global", at=value),
+        }
+        for argument, run_with in calls.items():
+            with pytest.raises(QueryError, match=f"{argument} is 'sometime', which is not a date"):
+                run_with("sometime")
+        with pytest.raises(QueryError, match="expires is '2026-02-30', which is not a date"):
+            mem.update(name, scope="global", expires="2026-02-30")
+        for read in (lambda: mem.list(scope="global", at="x"), lambda: mem.stats("global", at="x")):
+            with pytest.raises(QueryError, match="at is 'x', which is not a date"):
+                read()
+        done = mem.import_(['{"text": "The boiler was serviced.", "created": "sometime"}'], scope="global")
+        assert done.stored == 0
+        assert "created is 'sometime'" in done.problems[0][1]
+        assert mem.stats("global").memories == 1
+
+
 def test_a_memory_of_a_megabyte(base, cli_run):
     with memory.open(base) as mem, pytest.raises(QueryError, match="1,048,576 characters"):
         mem.store(MEGABYTE)
@@ -94,15 +124,21 @@ def test_a_scope_that_does_not_exist(base, cli_run):
 
 def test_ten_thousand_stores_in_a_minute_are_stored_or_refused_with_the_wait(base):
     with memory.open(base, clock=lambda: 1_772_323_200.0, limits=StoreLimits(per_minute=30)) as mem:
-        stored, cures = [], set()
-        for number in range(10_000):
+
+        def store(number):
             try:
-                stored.append(mem.store(f"Shelf {number} holds box {number * 7}.", scope="user:ada").action)
+                return mem.store(f"Shelf {number} holds box {number * 7}.", scope="user:ada").id
             except QueryError as error:
-                cures.add(error.cure)
-        assert stored == ["stored"] * 30
-        assert cures == {"try again in 60 s, or import many at once: assay memory import"}
-        assert mem.stats("user:ada").memories == 30
+                return error
+
+        with ThreadPoolExecutor(8) as threads:
+            said = list(threads.map(store, range(10_000)))
+        stored = [one for one in said if isinstance(one, str)]
+        refused_ = [one for one in said if isinstance(one, QueryError)]
+        assert len(stored) == len(set(stored)) == 30
+        assert len(refused_) == 9_970
+        assert {one.cure for one in refused_} == {"try again in 60 s, or import many at once: assay memory import"}
+        assert {entry.id for entry in mem.list(scope="user:ada", limit=None)} == set(stored)
 
 
 def test_two_agents_updating_one_memory_lose_no_state(base):

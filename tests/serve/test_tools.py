@@ -80,8 +80,8 @@ def test_all_tools_together_are_short_and_so_is_a_recall(store):
     shown = [f"{tool.name}\n{tool.description}\n{json.dumps(tool.input_schema)}" for tool in (*tools, *documents)]
     assert sum(map(count_tokens, shown)) < 1_500
     assert answer.structured_content is None
-    lines = answer.content[0].text.splitlines()
-    memories = [line for line in lines if line.startswith("[")]
+    *memories, degraded = answer.content[0].text.splitlines()  # the store has no model, which one line says
+    assert degraded.startswith("degraded: dense, learned, currency skipped: ")
     assert sorted(line.partition("] ")[2] for line in memories) == sorted(FIVE)
     assert count_tokens("\n".join(memories)) < 2 * sum(map(count_tokens, FIVE))
 
@@ -92,6 +92,35 @@ def test_a_recall_says_in_a_line_that_nothing_is_known_or_that_all_was_dropped(s
             return (await client.call_tool("memory_recall", {"query": "tea?", "since": "last week"})).content[0].text
 
     assert run(talk).startswith("Nothing is known here from ")
+
+
+def test_a_recall_says_when_the_memories_cannot_answer(tmp_path):
+    """The nearest memories are listed all the same, so an agent must be told that none of them answers."""
+
+    async def talk():
+        async with inside(made(tmp_path / "m")) as client:
+            for text in FIVE:
+                await call(client, "memory_store", text=text)
+            return [
+                (await client.call_tool("memory_recall", {"query": query, "limit": 2})).content[0].text
+                for query in ("How many cups of tea does ticket QX-99812 name?", "What does Ben drink?")
+            ]
+
+    unknown, known = run(talk)
+    assert unknown.splitlines()[0].startswith("[")
+    assert unknown.splitlines()[2].startswith("May not be answered here: ")
+    assert "'QX-99812'" in unknown.splitlines()[2]
+    assert "May not be answered" not in known
+
+
+def test_a_recall_shows_its_period_as_it_counts(tmp_path):
+    async def talk():
+        async with inside(made(tmp_path / "m")) as client:
+            await call(client, "memory_store", text=FIVE[0], created="2026-02-10")
+            asked = {"query": "tea of Ada?", "since": "2026-02-01", "until": "2026-02-10"}
+            return (await client.call_tool("memory_recall", asked)).content[0].text
+
+    assert run(talk).splitlines()[1] == "(created from 2026-02-01, before 2026-02-11)"
 
 
 def test_a_read_only_server_offers_nothing_that_changes(store):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 ID_LENGTH = 8
@@ -24,10 +24,23 @@ def render_recall(result: Mapping[str, Any]) -> str:
         lines.append(f"Not looked up: {result['skipped']}")
     if result["silence"]:
         lines.append(result["silence"])
+    judgement = result["answerability"]
+    if memories and judgement and judgement["word"] == "impossible":
+        lines.append(f"May not be answered here: {judgement['why']}")
     if result["range"] and result["range"]["words"] is None:
-        lines.append(f"(since {result['range']['since'] or 'ever'}, until {result['range']['until'] or 'now'})")
-    lines += [f"degraded: {reason.partition('; cure')[0]}" for reason in result["status"]["degraded"]]
-    return "\n".join(lines)
+        since, until = result["range"]["since"], result["range"]["until"]
+        bounds = [f"from {since}"] * (since is not None) + [f"before {until}"] * (until is not None)
+        lines.append(f"(created {', '.join(bounds)})")
+    return "\n".join([*lines, *_group_reasons(result["status"]["degraded"])])
+
+
+def _group_reasons(reasons: Sequence[str]) -> Iterator[str]:
+    """Lines for "STEP skipped: WHY" without the cures, the steps of one reason together."""
+    steps: dict[str, list[str]] = {}
+    for reason in reasons:
+        step, _, why = reason.partition("; cure")[0].partition(" ")
+        steps.setdefault(why, []).append(step)
+    yield from (f"degraded: {', '.join(names)} {why}" for why, names in steps.items())
 
 
 def _describe(name: str, part: Mapping[str, Any]) -> dict[str, Any]:
