@@ -55,6 +55,7 @@ def parse_address(address: str | Path) -> tuple[str, str]:
                 "write postgres://user@host:5432/database and keep the password in ~/.pgpass or PGPASSWORD; a folder "
                 "is named by its path: ./…",
             )
+    text = _expand_home(text)
     suffix = Path(text).suffix.lower()
     if suffix in SUFFIXES and SUFFIXES[suffix] in BACKENDS and not SqliteStore.exists(Path(text)):
         return SUFFIXES[suffix], text
@@ -70,7 +71,12 @@ def _parse_scheme(text: str, given: str, rest: str) -> tuple[str, str]:
             f"no backend keeps stores at {given}:…",
             f"{nearest(given, known)}; a folder is named by its path: ./{given}:…",
         )
-    return scheme, text if scheme in _WHOLE_ADDRESS or scheme in plugins else rest
+    return scheme, text if scheme in _WHOLE_ADDRESS or scheme in plugins else _expand_home(rest)
+
+
+def _expand_home(text: str) -> str:
+    """`~/…` in the home folder: an address from a configuration passed no shell."""
+    return str(Path(text).expanduser()) if text.startswith("~/") else text
 
 
 def _exists(text: str) -> bool:

@@ -29,6 +29,18 @@ def test_an_address_names_its_backend(address: str, expected: tuple[str, str]) -
     assert parse_address(address) == expected
 
 
+def test_the_home_folder_is_written_as_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts of MCP servers pass arguments without a shell, so nobody else would expand it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert parse_address("~/kb") == ("local", str(tmp_path / "kb"))
+    assert parse_address(Path("~/notes.sqlite")) == ("sqlite", str(tmp_path / "notes.sqlite"))
+    assert parse_address("local:~/kb") == ("local", str(tmp_path / "kb"))
+    assert parse_address("~kb") == ("local", "~kb")  # a name like any other
+    create_backend("~/kb", SETTINGS).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["kb"]
+
+
 def test_an_unknown_scheme_names_the_nearest_and_the_way_out() -> None:
     with pytest.raises(ConfigError, match="no backend keeps stores at locla:") as told:
         parse_address("locla:kb")
@@ -75,7 +87,7 @@ def test_a_mistyped_address_becomes_no_folder_and_its_password_is_not_shown(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("address", ["./a:b@c", "/data/a:b@c", "../x://y", "~/a:b@c", "plain", "a@b", "a.b/c"])
+@pytest.mark.parametrize("address", ["./a:b@c", "/data/a:b@c", "../x://y", "~a:b@c", "plain", "a@b", "a.b/c"])
 def test_a_path_may_hold_any_character(address: str) -> None:
     assert parse_address(address) == ("local", address)
 

@@ -9,7 +9,7 @@ from mcp import Client
 
 import assay
 from assay import kb
-from assay.cli.commands.mcp import describe_connection, mcp
+from assay.cli.commands.mcp import describe_connection, host_arguments, mcp
 from assay.memory import service
 from assay.serve.mcp.scopes import ScopeLimits
 from assay.serve.mcp.server import make_server
@@ -101,10 +101,51 @@ def test_the_command_serves_both_over_stdio(folder, tmp_path):
 
 
 def test_the_terminal_is_told_how_to_connect():
-    said = describe_connection(["mcp", "--store", "my memory"])
-    assert "claude mcp add assay -- assay mcp --store 'my memory'" in said
-    assert '"args": ["mcp", "--store", "my memory"]' in said
-    assert all(host in said for host in ("Claude Desktop", "Cursor", "uvx"))
+    said = describe_connection("/opt/assay", ["mcp", "--store", "/my memory"])
+    assert "claude mcp add assay -- /opt/assay mcp --store '/my memory'" in said
+    assert '"command": "/opt/assay", "args": ["mcp", "--store", "/my memory"]' in said
+    assert "uvx --from 'assay-retrieval[mcp]' assay mcp --store '/my memory'" in said
+    assert "/opt/assay mcp --store '/my memory' --http 127.0.0.1:8765" in said
+    assert all(host in said for host in ("Claude Desktop", "Cursor"))
+
+
+def test_a_host_is_told_absolute_paths_and_every_given_option(tmp_path, monkeypatch):
+    """A host starts the server in a folder of its own, and knows nothing of ASSAY_STORE."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "memory.json").write_text("{}", "utf-8")
+    options = [
+        "--scope",
+        "user:me",
+        "--scope",
+        "global",
+        "--read-only",
+        "--pipeline",
+        "memory.json",
+        "--documents",
+        "kb",
+    ]
+    cases = {
+        ("--store", "mem"): str(tmp_path / "mem"),
+        (): str(tmp_path / ".assay"),
+        ("--store", "postgres://ada@host/db"): "postgres://ada@host/db",
+        ("--store", "~/mem"): "~/mem",
+    }
+    for given, store in cases.items():
+        with mcp.make_context("mcp", [*given, *options]) as ctx:
+            told = host_arguments(ctx)
+        pipeline, documents = str(tmp_path / "memory.json"), str(tmp_path / "kb")
+        rest = [
+            "--scope",
+            "user:me",
+            "--scope",
+            "global",
+            "--pipeline",
+            pipeline,
+            "--read-only",
+            "--documents",
+            documents,
+        ]
+        assert told == ["mcp", "--store", store, *rest]
 
 
 def test_the_registry_entry_names_this_version_and_options_that_exist():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from assay.cli.memory.options import pipeline_option, resolve_pipeline, secrets_option
 from assay.cli.options import store_option
@@ -50,7 +54,9 @@ if TYPE_CHECKING:
 )
 @click.option("--documents", metavar="STORE", help="Also offer `search` and `get` over the documents of this store.")
 @click.option("--no-memory", is_flag=True, help="Offer only the documents.")
+@click.pass_context
 def mcp(
+    ctx: click.Context,
     store: str,
     scopes: tuple[str, ...],
     pipeline: str,
@@ -105,22 +111,42 @@ def mcp(
         serve_http(server, group, address, lambda url: click.echo(f"listening on {url}", err=True))
         return
     if sys.stdin.isatty():
-        click.echo(describe_connection(sys.argv[1:]), err=True)
+        click.echo(describe_connection(shutil.which("assay") or "assay", host_arguments(ctx)), err=True)
     serve_stdio(server, group)
 
 
-def describe_connection(arguments: Sequence[str]) -> str:
+def host_arguments(ctx: click.Context) -> list[str]:
+    """The arguments with which a host starts the same server: it runs in a folder of its own, without our variables,
+    so paths are absolute and the store is named."""
+    words = ["mcp", "--store", _absolute(ctx.params["store"])]
+    for option in ctx.command.params:
+        name = str(option.name)
+        if name in ("store", "address") or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = ctx.params[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            is_path = name == "documents" or (name == "pipeline" and Path(one).exists())
+            words += [option.opts[0]] if one is True else [option.opts[0], _absolute(one) if is_path else str(one)]
+    return words
+
+
+def _absolute(address: str) -> str:
+    """A path from the root; an address with a scheme, and one in the home folder, as it is."""
+    return address if address.startswith("~/") or "://" in address else os.path.abspath(address)
+
+
+def describe_connection(command: str, words: Sequence[str]) -> str:
     """What to tell a person who starts the server in a terminal: what it is, and how to connect a host."""
-    words = list(arguments) or ["mcp"]
-    entry = json.dumps({"mcpServers": {"assay": {"command": "assay", "args": words}}}, ensure_ascii=False)
+    entry = json.dumps({"mcpServers": {"assay": {"command": command, "args": list(words)}}}, ensure_ascii=False)
+    line = f"{shlex.quote(command)} {shlex.join(words)}"
     return "\n".join(
         [
             "This is an MCP server: it waits for a host on standard input. Stop it with Ctrl-C, and connect a host:",
-            f"  Claude Code     claude mcp add assay -- assay {shlex.join(words)}",
+            f"  Claude Code     claude mcp add assay -- {line}",
             f"  Claude Desktop  claude_desktop_config.json: {entry}",
             f"  Cursor          .cursor/mcp.json: {entry}",
             f"  without install uvx --from 'assay-retrieval[mcp]' assay {shlex.join(words)}",
-            "  over HTTP       assay mcp --http 127.0.0.1:8765",
+            f"  over HTTP       {line} --http 127.0.0.1:8765, then the address http://127.0.0.1:8765/mcp",
         ]
     )
 
