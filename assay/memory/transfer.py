@@ -80,22 +80,23 @@ class ImportRun:
         if entry.scope in self.scopes:
             yield memory, entry
         else:
-            self.problems.append((memory.where, f"its scope {entry.scope!r} is not one of those that may be written"))
+            why = f"its scope {entry.scope!r} was not named: name it as a scope, or put all into one"
+            self.problems.append((memory.where, why))
 
     def _store(self, pairs: Sequence[_ImportPair]) -> None:
-        """Store records, without those that were imported before; a second record of an id comes after all others."""
+        """Store records, without those that were imported before; a second record of an id gets another one."""
         views = {scope: ScopedView(self.kb, Scopes((scope,))) for scope in {entry.scope for _, entry in pairs}}
         new: list[_ImportPair] = []
-        again: list[_ImportPair] = []
-        ids: set[str] = set()
+        texts: dict[str, str] = {}
         for memory, entry in pairs:
             existing = views[entry.scope].find(entry.id) if is_taken(self.kb, entry.id) else None
-            if existing is not None and existing.text == entry.text:
-                self.names[memory.id] = existing.id
+            if entry.text == (texts.get(entry.id) if existing is None else existing.text):
+                self.names[memory.id] = entry.id
                 self.skipped += 1
-            else:
-                (again if entry.id in ids else new).append((memory, entry))
-                ids |= {entry.id} - {""}
+                continue
+            new.append((memory, replace(entry, id="") if entry.id in texts else entry))
+            if entry.id:
+                texts.setdefault(entry.id, entry.text)
         requests = [
             StoreRequest(entry, (), "force" if memory.superseded_by else self.on_duplicate) for memory, entry in new
         ]
@@ -105,8 +106,6 @@ class ImportRun:
                 self._take(memory, entry, outcome)
             done += len(outcomes)
             self.progress("importing memories", done, len(new))
-        if again:
-            self._store(again)
 
     def _take(self, memory: ImportedMemory, entry: MemoryEntry, outcome: StoreOutcome | AssayError) -> None:
         """Count what was done with a record."""

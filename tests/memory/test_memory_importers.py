@@ -271,3 +271,23 @@ def test_memory_lancedb_pro(mem: MemoryService, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match="no table"):
         mem.import_(tmp_path / "empty", scope="global", format="memory-lancedb-pro")
+
+
+def test_records_of_one_id_are_all_taken(mem: MemoryService) -> None:
+    """More of them than Python calls may nest; a repeated line is known already."""
+    lines = [json.dumps({"id": "a1", "text": f"Shelf {number} holds box {number * 7}."}) for number in range(1_100)]
+    done = mem.import_([*lines, lines[0], lines[0]], scope="global", on_duplicate="force")
+    assert (done.stored, done.skipped, done.problems) == (1_100, 2, ())
+    assert mem.get("a1", scope="global").text == "Shelf 0 holds box 0."
+    assert {entry.text for entry in mem.list(scope="global", limit=None)} == {
+        json.loads(line)["text"] for line in lines
+    }
+
+
+def test_a_scope_that_was_not_named_is_said_once_with_the_cure(mem: MemoryService) -> None:
+    lines = [json.dumps({"text": f"Shelf {number} is red.", "scope": "user:ada"}) for number in range(3)]
+    done = mem.import_(lines, scope="global")
+    assert done.stored == 0
+    assert {why for _, why in done.problems} == {
+        "its scope 'user:ada' was not named: name it as a scope, or put all into one"
+    }

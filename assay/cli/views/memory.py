@@ -28,6 +28,8 @@ from assay.memory.types import (
 )
 
 INDENT = 4
+SHOWN_PLACES = 3
+"""Records that have one and the same problem, by name; more are counted."""
 _WORDS = {
     "stored": "green",
     "merged": "green",
@@ -234,8 +236,12 @@ def show_imported(done: ImportOutcome) -> None:
         f"{done.refused:,} noise",
     ]
     click.echo(", ".join(parts))
+    places: dict[str, list[str]] = {}
     for where, why in done.problems:
-        click.echo(f"  {sanitize(where)}: {sanitize(why)}")
+        places.setdefault(why, []).append(where)
+    for why, wheres in places.items():
+        more = f" and {len(wheres) - SHOWN_PLACES:,} more" if len(wheres) > SHOWN_PLACES else ""
+        click.echo(f"  {sanitize(', '.join(wheres[:SHOWN_PLACES]))}{more}: {sanitize(why)}")
 
 
 def _print(screen: Console, lines: Iterable[Text]) -> None:
