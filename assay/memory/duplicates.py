@@ -16,6 +16,7 @@ from collections.abc import Set
 import numpy as np
 
 from assay.memory.compared_text import ComparedText, TextReader
+from assay.memory.entries import count_pieces
 from assay.memory.pending import PendingMemories
 from assay.memory.scope_neighbours import NEIGHBOURS
 from assay.memory.scoped_view import ScopedView
@@ -46,15 +47,20 @@ def find_near(
     Superseded and expired memories are not compared: stating an old fact again is new information.
     """
     by_id: dict[str, NearDuplicate] = {}
+    likeness: list[float | None]
     rows = _neighbours(view, text, vector, at, nearest)
-    vectors = view.snapshot.vectors(rows).astype(np.float64)
-    for chunk, chunk_vector in zip(view.snapshot.chunks(rows), vectors, strict=True):
+    terms = reader.read(text).terms
+    likeness = [None] * len(rows)
+    if vector is not None:
+        likeness = cosines(view.snapshot.vectors(rows).astype(np.float64), vector.astype(np.float64)).tolist()
+    for chunk, cosine in zip(view.snapshot.chunks(rows), likeness, strict=True):
+        if count_pieces(chunk) == 1 and (cosine or 0.0) < MIN_LIKENESS > jaccard(reader.read(chunk.text).terms, terms):
+            continue  # it would be dropped below
         entry = view.entry_of(chunk)
         if entry.superseded_by or (entry.id in by_id and chunk.meta["start"]):
             continue
-        cosine = float(cosines(chunk_vector[None], vector.astype(np.float64))[0]) if vector is not None else None
         by_id[entry.id] = compare(entry, text, cosine, reader)
-    for entry, cosine in pending.neighbours(reader.read(text).terms, vector, at, NEIGHBOURS, MIN_LIKENESS):
+    for entry, cosine in pending.neighbours(terms, vector, at, NEIGHBOURS, MIN_LIKENESS):
         by_id[entry.id] = compare(entry, text, cosine, reader)
     near = [
         candidate for candidate in by_id.values() if max(candidate.cosine or 0.0, candidate.overlap) >= MIN_LIKENESS
