@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static long calls = 0;
+long fault_calls = 0;
 
 static int fails(int fd, const char *call) {
     const char *wanted = getenv("FAULT_CALL"), *place = getenv("FAULT_PATH");
@@ -21,7 +21,7 @@ static int fails(int fd, const char *call) {
     if (length < 0) return 0;
     path[length] = 0;
     if (strncmp(path, place, strlen(place))) return 0;
-    long now = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
+    long now = __atomic_add_fetch(&fault_calls, 1, __ATOMIC_SEQ_CST);
     long after = atol(getenv("FAULT_AFTER")), times = atol(getenv("FAULT_TIMES"));
     if (now < after || now >= after + times) return 0;
     errno = atoi(getenv("FAULT_ERRNO"));

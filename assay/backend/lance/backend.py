@@ -17,9 +17,9 @@ from assay.backend.lance.cache import PostingsCache, VectorCache
 from assay.backend.lance.file_ledger import FileLedger
 from assay.backend.lance.snapshot import LanceSnapshot, LanceView
 from assay.backend.lance.store import LanceStore
-from assay.backend.lance.tables import translate_lance_errors
+from assay.backend.lance.tables import TAKEN_BACK, translate_lance_errors
 from assay.backend.shared.postings_snapshot import RowCache
-from assay.errors import StoreError
+from assay.errors import AssayError, StoreError
 from assay.store.locks import lock_file
 from assay.store.validation import check_unit_vector, check_version, model_changed_error
 from assay.text.analyser import Analyser
@@ -158,13 +158,21 @@ class LanceBackend:
             names = self._store.tables.names()
             for done, name in enumerate(names):
                 progress("merging tables", done, len(names))
-                self._index(name)
-                with translate_lance_errors(self._store.folder):
-                    self._store.tables[name].optimize()
+                self._merge(name)
             with self._store.write("compact") as writer:
                 writer.set("compacted", writer.version)
         self._newest = None
         return True
+
+    def _merge(self, name: str) -> None:
+        """Index and merge one table; other processes write meanwhile."""
+        try:
+            self._index(name)
+            self._store.tables.optimize(name)
+        except BaseException:
+            with contextlib.suppress(AssayError), self._store.lock("writing"):
+                self._store.tables.take_back()
+            raise
 
     def _index(self, name: str) -> None:
         """Create the text index once there are enough rows; `optimize` keeps it current from then on."""
@@ -185,6 +193,7 @@ class LanceBackend:
                     ascii_folding=False,
                 )
                 table.create_index("body", config=config)
+                self._store.tables.check_written(name)
 
     # -- forgetting
 
@@ -211,7 +220,7 @@ class LanceBackend:
         store = self._store
         with store.write(note) as writer:
             writer.set("epoch", int(store.setting("epoch") or 0) + 1)
-        with store.lock("writing"):
+        with store.lock("writing"), store.tables.taking_back():
             for start in range(0, len(seqs), 1_000):
                 listed = ", ".join(map(str, seqs[start : start + 1_000]))
                 for name in store.tables.names():
@@ -219,15 +228,19 @@ class LanceBackend:
                         store.tables.delete(name, f"seq IN ({listed})")
             if oldest:
                 store.tables.delete("version", f"number < {oldest}")
-            with translate_lance_errors(store.folder):
-                for name in store.tables.names():
-                    store.tables[name].optimize(cleanup_older_than=timedelta(milliseconds=1), delete_unverified=True)
+            for name in store.tables.names():
+                store.tables.optimize(name, older_than=timedelta(milliseconds=1), unverified=True)
             store.tables.files.add_new()
         store.reload()
         self._clear_caches()
 
     def health(self) -> list[Check]:
-        return []
+        record = self._store.folder / TAKEN_BACK
+        if not record.exists():
+            return []
+        lines = record.read_text("utf-8").splitlines()
+        text = f"the disk cut files short, {len(lines)} unfinished steps were taken back, the last: {lines[-1]}"
+        return [Check("tables", "ok", f"{text} ({record})")]
 
     def sweep(self) -> int:
         return 0

@@ -20,6 +20,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.backend.lance.cut_files import FOLDERS as WRITTEN_IN_PARTS
+from assay.backend.lance.cut_files import NEWEST, is_whole
 from assay.errors import StoreError
 from assay.index.verified_files import Identity, identify, read_verified, settled, write_verified
 from assay.store.commit_journal import ACCEPT
@@ -28,8 +30,6 @@ from assay.util.file_checksum import crc_of_file
 NAME = "assay-files"
 _FOLDERS = ("data", "_versions", "_deletions", "_transactions", "_indices")
 _MUTABLE = "latest_version_hint.json"
-_NEWEST = (1 << 64) - 1
-"""Lance names the manifest of version n by this number less n."""
 
 
 class FileLedger:
@@ -41,6 +41,7 @@ class FileLedger:
         self._files: dict[str, tuple[int, int]] = {}  # path → checksum, length
         self._read: tuple[int, int] = (0, 0)  # the inode of the ledger, and how far it was read
         self._sound: dict[str, Identity] = {}
+        self._whole: set[str] = set()  # unlisted files that the disk did not cut short
         self._recorded = read_verified(folder)
 
     @property
@@ -73,8 +74,31 @@ class FileLedger:
             for path in self._files:
                 table, _, name = path.partition(".lance/_versions/")
                 if name.endswith(".manifest") and name[:-9].isdigit():
-                    newest[table] = max(newest.get(table, 0), _NEWEST - int(name[:-9]))
+                    newest[table] = max(newest.get(table, 0), NEWEST - int(name[:-9]))
         return newest
+
+    def find_cut(self, table: str) -> list[Path]:
+        """Files of a table that no line lists and that the disk cut short."""
+        with self._lock:
+            self._load()
+            return [self.folder / path for path in sorted(self._fresh(table)) if not self._is_whole(path)]
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the folder has a ledger: every commit that was acknowledged since was found to be whole."""
+        return self._path.exists()
+
+    def _fresh(self, table: str) -> set[str]:
+        return {path for path in self._walk(f"{table}.lance", WRITTEN_IN_PARTS) if path not in self._files}
+
+    def _is_whole(self, path: str) -> bool:
+        """Whether the disk did not cut a file short; remembered, because files never change."""
+        if path not in self._whole and path.split("/")[1] in WRITTEN_IN_PARTS:
+            with contextlib.suppress(FileNotFoundError):  # removed meanwhile by a compaction
+                if not is_whole(self.folder / path):
+                    return False
+            self._whole.add(path)
+        return True
 
     def _check(self, path: str) -> str:
         """What is wrong with a file, or nothing. Lance removes files that no version needs, so a missing one is not:
@@ -127,13 +151,15 @@ class FileLedger:
     # -- writing
 
     def add_new(self) -> None:
-        """List the files that are not listed yet, and leave out those that are gone. Without a place to write this
-        (a full disk) the commit is there all the same, and the next one lists its files."""
+        """List the files that are not listed yet and whole, and leave out those that are gone. Without a place to write
+        this (a full disk) the commit is there all the same, and the next one lists its files."""
         with self._lock, contextlib.suppress(OSError):
             self._load()
             present = set(self._walk())
             fresh: dict[str, tuple[int, int]] = {}
             for path in present - self._files.keys():
+                if not self._is_whole(path):  # of a step that was refused
+                    continue
                 with contextlib.suppress(FileNotFoundError):  # removed meanwhile by a compaction
                     identity = identify(f"{self.folder}/{path}")
                     fresh[path] = (crc_of_file(self.folder / path), identity[2])
@@ -164,10 +190,10 @@ class FileLedger:
             if any(self._recorded.get(path) != identity for path, identity in sound.items()):
                 write_verified(self.folder, sound)
 
-    def _walk(self) -> Iterator[str]:
-        """Every finished file of every table; what Lance is still writing begins with a dot or has a hash sign."""
-        for table in self.folder.glob("*.lance"):
-            for part in _FOLDERS:
+    def _walk(self, tables: str = "*.lance", folders: tuple[str, ...] = _FOLDERS) -> Iterator[str]:
+        """Every finished file of tables; what Lance is still writing begins with a dot or has a hash sign."""
+        for table in self.folder.glob(tables):
+            for part in folders:
                 for root, _, files in os.walk(table / part):
                     inside = Path(root).relative_to(self.folder).as_posix()
                     whole = (name for name in files if name[0] != "." and "#" not in name and name != _MUTABLE)

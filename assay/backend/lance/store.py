@@ -63,6 +63,8 @@ class LanceStore(LanceStaging):
                 "give another address; tables of others can be brought in with: assay memory import",
             )
         self.tables.verify()  # before Lance reads anything
+        if not readonly:
+            self.tables.recover()
         self.refresh()
         if not self.known.entries["setting"].keys() >= SETTINGS:
             raise StoreError(f"{folder} does not say how it was made", "restore the folder from a copy")
@@ -91,8 +93,7 @@ class LanceStore(LanceStaging):
                     | {"value": [json.dumps(value) for value in stored.values()]},
                 )
                 first = {"number": [0], "note": ["made"], "last_seq": [0], "rows": [0], "deaths": [0]}
-                pa = import_arrow()
-                tables._db.create_table("version", pa.table(first, schema=schemas()["version"]))
+                tables.make_filled("version", import_arrow().table(first, schema=schemas()["version"]))
                 tables.files.add_new()
         return LanceStore(folder, readonly=False)
 
@@ -306,7 +307,7 @@ class LanceStore(LanceStaging):
             raise StoreError(f"the store {self.folder} is read-only here", "copy it to a folder you may write to")
         if self._writer == threading.get_ident():
             raise StoreError(f"a transaction within a transaction on {self.folder}", "end the first one before")
-        with self._lock, self.lock("writing"), self._as_writer():
+        with self._lock, self.lock("writing"), self._as_writer(), self.tables.taking_back():
             known = self.refresh()
             if known.entries["setting"]["model"] != self.settings["model"]:
                 raise model_changed_error(self.folder)

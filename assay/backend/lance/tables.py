@@ -15,16 +15,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from assay.backend.lance.cut_files import list_versions, names_any
 from assay.backend.lance.file_ledger import FileLedger
 from assay.errors import AssayError, MissingExtra, StoreError
 from assay.store.commit_journal import ACCEPT
 from assay.store.db_errors import to_store_error
+from assay.store.locks import try_lock_file
 
 FORMAT = 1
 NAMES = ("chunk", "death", "fact", "version")
 KEYS = ("seq", "id", "doc_id", "origin", "tokens", "length", "facts", "mark", "born")
 """Columns that the catalogue holds of every row."""
 TRUTH = ("seq", "id", "doc_id", "text", "tokens", "created", "importance", "meta", "facts", "born")
+TAKEN_BACK = "assay-taken-back"
+"""A text beside the tables: one line for every version that was taken back."""
+_WEEK, _FOREVER = timedelta(days=7), timedelta(days=36_500)
 
 
 def schemas() -> dict[str, Any]:
@@ -75,10 +80,21 @@ class Tables:
         with translate_lance_errors(self.folder):
             self._open[name] = self._db.create_table(name, schema=schema, exist_ok=True)
 
+    def make_filled(self, name: str, rows: Any) -> None:
+        """Make a table with its first rows, or none."""
+        with translate_lance_errors(self.folder):
+            self._open[name] = self._db.create_table(name, rows)
+            try:
+                self.check_written(name)
+            except StoreError:
+                self.drop(name)
+                raise
+
     def replace(self, name: str, rows: Any) -> None:
         """Replace all rows, in one commit."""
         with translate_lance_errors(self.folder):
             self._open[name] = self._db.create_table(name, rows, mode="overwrite")
+            self.check_written(name)
 
     def drop(self, name: str) -> None:
         self._open.pop(name, None)
@@ -116,10 +132,76 @@ class Tables:
     def add(self, name: str, columns: dict[str, Any]) -> None:
         with translate_lance_errors(self.folder):
             self[name].add(import_arrow().table(columns, schema=self[name].schema))
+            self.check_written(name)
 
     def delete(self, name: str, where: str) -> None:
         with translate_lance_errors(self.folder):
             self[name].delete(where)
+            self.check_written(name)
+
+    def optimize(self, name: str, older_than: timedelta = _WEEK, unverified: bool = False) -> None:
+        """Merge small files, then remove those that only older versions need, and with `unverified` those of none."""
+        with translate_lance_errors(self.folder):
+            merged, version = -1, int(self[name].version)
+            while merged != version:  # Lance merges in steps
+                merged = version
+                self[name].optimize(cleanup_older_than=_FOREVER)
+                self.check_written(name)  # before what was merged is removed
+                version = int(self[name].version)
+            self[name].optimize(cleanup_older_than=older_than, delete_unverified=unverified)
+            self.check_written(name)
+
+    def check_written(self, name: str) -> None:
+        """StoreError when the newest version of a table names a file that the disk cut short."""
+        cut = self._find_cut(name)
+        if cut:
+            raise StoreError(
+                f"the disk cut a file of {self.folder} short; nothing of this step was written: {cut[0].name}",
+                "free some space and check the disk, then try again",
+            )
+
+    def _find_cut(self, name: str) -> list[Path]:
+        with translate_lance_errors(self.folder):
+            cut = self.files.find_cut(name)
+            versions = list_versions(self.folder / f"{name}.lance") if cut else []
+            return cut if versions and names_any(versions[0][1], cut) else []
+
+    def find_cut(self) -> list[Path]:
+        """Files that the disk cut short and the newest version of a table names."""
+        return [path for name in self.names() for path in self._find_cut(name)]
+
+    def take_back(self) -> None:
+        """Restore each table whose newest version names a file that the disk cut short to the newest version that does
+        not, and say so in the file `TAKEN_BACK`. The caller holds the lock of writers. No step that was acknowledged is
+        lost: it ends with `check_written`."""
+        for name in self.names():
+            cut = self._find_cut(name)
+            versions = list_versions(self.folder / f"{name}.lance") if cut else []
+            with translate_lance_errors(self.folder):
+                good = next((version for version, manifest in versions if not names_any(manifest, cut)), None)
+                if good is not None:
+                    self[name].restore(good)
+                    line = f"{name}: the disk cut {cut[0].name} short; version {good} instead of {versions[0][0]}"
+                    with (self.folder / TAKEN_BACK).open("a", encoding="utf-8") as record:
+                        record.write(f"{line}\n")
+
+    def recover(self) -> None:
+        """Take back what a writer left that was killed while the disk failed. One that is still at work does it itself;
+        without a ledger nothing tells its steps from acknowledged ones."""
+        if self.files.is_begun and self.find_cut():
+            with translate_lance_errors(self.folder), try_lock_file(self.folder / ".writing") as free:
+                if free:
+                    self.take_back()
+
+    @contextlib.contextmanager
+    def taking_back(self) -> Iterator[None]:
+        """When the block fails, `take_back`. If that fails too, the next one to open the store does it."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(AssayError):
+                self.take_back()
+            raise
 
     def count(self, name: str) -> int:
         with translate_lance_errors(self.folder):
