@@ -168,7 +168,37 @@ def test_an_origin_must_be_the_host_that_is_asked():
         assert _status(address, f"Origin: http://127.0.0.1:{port}", "Origin: http://evil.example") == 403
 
 
-def test_a_body_that_is_too_long_is_413():
+@pytest.mark.parametrize("sent", [b"", b"x" * 1001], ids=["announced only", "whole"])
+def test_a_body_that_is_too_long_is_413(sent):
     with _serving() as (address, _), socket.create_connection(address) as client:
-        client.sendall(HEAD + b"Connection: close\r\nContent-Length: 1001\r\n\r\n" + b"x" * 1001)
+        client.sendall(HEAD + b"Connection: close\r\nContent-Length: 1001\r\n\r\n" + sent)
         assert b" 413 " in _read_all(client)
+
+
+@pytest.mark.parametrize("protocol", ["httptools", "h11"])
+@pytest.mark.parametrize("header", [b"a" * 8_192, b"X: y\r\n" * 1_024], ids=["one header", "many headers"])
+def test_headers_without_an_end_are_refused_at_a_length(monkeypatch, protocol, header):
+    if protocol == "h11":
+        monkeypatch.setattr(connection_limits, "fastest_protocol", lambda: connection_limits.LimitedProtocol)
+    monkeypatch.setattr(connection_limits, "HEADER_SECONDS", 3_600.0)  # so that time is not what ends it
+    with _serving() as (address, _), socket.create_connection(address) as client:
+        client.sendall(HEAD + b"X-Long: ")
+        answer = b""
+        client.setblocking(False)
+        while not answer:  # until the server answers, whatever is still sent
+            with contextlib.suppress(BlockingIOError):
+                client.send(header)
+            with contextlib.suppress(BlockingIOError):
+                answer = client.recv(4_096)
+        assert answer.startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 400 "))
+
+
+def test_long_headers_and_a_long_body_at_once_are_no_endless_headers():
+    with _serving() as (address, _), socket.create_connection(address) as client:
+        long = b"X-Long: " + b"a" * 30_000 + b"\r\n"
+        for _ in range(4):  # one connection: the count begins anew
+            client.sendall(HEAD + long + b"Content-Length: 900\r\n\r\n" + b"x" * 900)
+            answer = b""
+            while not answer.endswith(b'{"bytes":900}'):
+                answer += client.recv(4_096)
+            assert answer.startswith(b"HTTP/1.1 200 ")

@@ -156,6 +156,7 @@ def test_pages_of_other_sites_are_refused(client, origin):
     problem(client.post("/search", json={"text": "key"}, headers={"origin": origin}), 403)
     own = str(client.base_url).rstrip("/")
     assert client.post("/search", json={"text": "key"}, headers={"origin": own}).status_code == 200
+    problem(client.post("/search", json={"text": "key"}, headers=[("origin", own), ("origin", origin)]), 403)
 
 
 def test_bodies_are_limited_with_and_without_a_length(client):

@@ -1,8 +1,8 @@
 """Limits of an HTTP server on a loopback address: slow, silent and foreign clients are sent away.
 
 A connection is closed when its request line and headers are not complete within `HEADER_SECONDS`, when it is idle
-between requests for `IDLE_SECONDS`, and when its client does not read an answer for `WRITE_SECONDS`. A body must be
-complete within `BODY_SECONDS` (408) and within the caller's number of bytes (413). A client that hangs up ends its
+between requests for `IDLE_SECONDS`, and when its client does not read an answer for `WRITE_SECONDS`. Request line and
+headers have at most `HEADER_BYTES` (431, or 400 without httptools). A body must be complete within `BODY_SECONDS` (408) and within the caller's number of bytes (413). A client that hangs up ends its
 request without a word. A request that a web page of another origin sends is refused (403).
 """
 
@@ -22,6 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_SECONDS = 10.0
+HEADER_BYTES = 65_536
+"""As in uvicorn's protocol in Python, which has this limit itself."""
 BODY_SECONDS = 30.0
 WRITE_SECONDS = 30.0
 IDLE_SECONDS = 5
@@ -127,13 +129,17 @@ class SameOriginMiddleware:
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
     """The body of a request; HTTPException 413 when it is too long, 408 when it does not arrive in time."""
+    too_long = HTTPException(413, f"a request has at most {max_bytes} bytes")
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > max_bytes:
+        raise too_long
     body = bytearray()
     try:
         with anyio.fail_after(BODY_SECONDS):
             async for block in request.stream():
                 body += block
                 if len(body) > max_bytes:
-                    raise HTTPException(413, f"a request has at most {max_bytes} bytes")
+                    raise too_long
     except TimeoutError as error:
         raise HTTPException(
             408, f"the body was not complete after {BODY_SECONDS:.0f} seconds", {"Connection": "close"}

@@ -99,8 +99,8 @@ class RequestGuard:
                 "wrong-host",
                 Reason(f"this server is not called {name[:100]!r}", "start it with --host-name NAME"),
             )
-        origin = headers.get("origin")
-        if origin is None or urlsplit(origin).netloc == host or origin in self._settings.origins:
+        origins = headers.getlist("origin")
+        if all(urlsplit(origin).netloc == host or origin in self._settings.origins for origin in origins):
             return None
         return (
             403,
