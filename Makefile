@@ -44,7 +44,7 @@ bench: $(VENV)/.installed model ## Measure search and ingest speed; writes recei
 	$(BIN)/python -m benchmarks.search --lance
 	$(BIN)/python -m benchmarks.ingest
 
-# Some of them, longer: make torture ARGS="corruption kill --minutes 60"; a stopped campaign goes on where it was.
+# It ends by itself after 50 minutes, and the next run goes on with the trials that are left: make torture ARGS="kill --minutes 90"
 torture: $(VENV)/.installed model ## Try to break the package (under an hour); writes receipts/torture
 	$(BIN)/python -m benchmarks.torture $(ARGS)
 

@@ -11,10 +11,13 @@ interruption or the end of its minutes, goes on where it was stopped. `task.coun
 there are; `task.stores` is where stores are made, in memory (tmpfs) where there is room.
 
     python -m benchmarks.torture --list
-    python -m benchmarks.torture corruption kill      # some campaigns; without names all of them
-    python -m benchmarks.torture kill --minutes 60    # a campaign stops after 12 minutes unless told otherwise
-    python -m benchmarks.torture kill                 # and goes on with the trials that are left
+    python -m benchmarks.torture                      # all of them, in at most 50 minutes together
+    python -m benchmarks.torture                      # and again: the trials that are left
+    python -m benchmarks.torture corruption kill --minutes 90
     python -m benchmarks.torture --short              # a fixed sample of each, in seconds; writes no receipt
+
+Each campaign gets an equal part of the time that is left, the cheapest first, so what one does not need goes to the next
+ones. A trial that has begun is finished.
 
 Each campaign writes `receipts/torture/NAME.json`: what was done so far, out of how many, at which commits.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import multiprocessing.util
 import os
 import shutil
@@ -14,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measure import write_receipt
+from benchmarks.measure import RECEIPTS, write_receipt
 from benchmarks.torture.task import Task, list_campaigns
 
 SCRATCH = Path("artifacts/torture")
@@ -27,15 +28,15 @@ TMPFS = (
 )
 
 
-def main() -> int:
+def run(arguments: list[str] | None = None) -> int:
     campaigns = list_campaigns()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.torture", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="campaigns to run; without names all of them")
     parser.add_argument("--short", action="store_true", help="a fixed sample of each, in seconds; writes no receipt")
-    parser.add_argument("--minutes", type=float, default=12.0, help="most minutes for each campaign (12)")
+    parser.add_argument("--minutes", type=float, default=50.0, help="most minutes for all of them together (50)")
     parser.add_argument("--anew", action="store_true", help="forget the results of interrupted runs")
     parser.add_argument("--list", action="store_true", help="list the campaigns")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.list:
         for name, module in campaigns.items():
             print(f"{name:14} {module.ABOUT}")
@@ -43,10 +44,42 @@ def main() -> int:
     unknown = [name for name in options.names if name not in campaigns]
     if unknown:
         parser.error(f"no campaign is called {', '.join(unknown)}; there are {', '.join(campaigns)}")
-    failed = False
-    for name in options.names or campaigns:
-        failed |= _run(name, options.short, options.anew, options.minutes)
+    names = options.names or _choose(list(campaigns), options.short, options.anew)
+    if len(names) < len(campaigns) and not options.names:
+        print(f"going on with what is not finished: {', '.join(names)}")
+    failed, until = False, time.monotonic() + 60.0 * options.minutes
+    for place, name in enumerate(names):
+        minutes = (until - time.monotonic()) / 60.0 / (len(names) - place)  # what one leaves, the next ones share
+        failed |= _run(name, options.short, options.anew, minutes)
+    waiting = [] if options.short else _list_unfinished(names)
+    if waiting:
+        print(f"not finished: {', '.join(waiting)}; the next run goes on with the trials that are left")
     return int(failed)
+
+
+def _choose(campaigns: list[str], short: bool, anew: bool) -> list[str]:
+    """What a run without names runs: campaigns that wait for their time, or all of them if none does; those that cost
+    least come first, so that the time they leave goes to the others."""
+    if short or anew:
+        return campaigns
+    unfinished = _list_unfinished(campaigns)
+    if not unfinished:
+        for name in campaigns:
+            (SCRATCH / name).mkdir(parents=True, exist_ok=True)
+    return sorted(unfinished or campaigns, key=_read_cost)
+
+
+def _list_unfinished(names: list[str]) -> list[str]:
+    return [name for name in names if (SCRATCH / name).is_dir()]
+
+
+def _read_cost(name: str) -> float:
+    """The seconds that the trials of a campaign took, by its last receipt."""
+    try:
+        measured = json.loads((RECEIPTS / f"torture/{name}.json").read_text("utf-8"))["measured"]
+        return float(measured.get("trial_seconds", measured["seconds"]))
+    except (OSError, ValueError, KeyError):
+        return 0.0
 
 
 def _run(name: str, short: bool, anew: bool, minutes: float) -> bool:
@@ -70,7 +103,7 @@ def _run(name: str, short: bool, anew: bool, minutes: float) -> bool:
     print(f"{name}: {report['trials']:,} trials, {report['outcomes']}, {len(report['failures'])} failures")
     for sentence in report["failures"][:20]:
         print(f"  {sentence}")
-    if not short:
+    if not short and report["trials"]:
         print(f"  wrote {write_receipt(f'torture/{name}', report, commit)}")
     if short or task.is_complete:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -109,4 +142,4 @@ def _find_commit() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -13,7 +13,7 @@ from benchmarks.torture.task import Task
 
 ABOUT = "coverage-guided search in files, filters, configs, NPZ, receipts, recordings, MCP and HTTP: no exception"
 TARGETS = ("files", "filters", "configs", "npz", "receipts", "recordings", "mcp", "http")
-RUNS, SHORT = 600, 25
+RUNS, SHORT = 2_500, 25
 """Inputs for each target."""
 
 

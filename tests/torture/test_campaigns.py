@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.torture import __main__ as runner
+from benchmarks.torture import task as task_module
 from benchmarks.torture.task import Task, list_campaigns, summarise
 
 
@@ -65,11 +66,26 @@ def test_a_campaign_whose_time_is_over_keeps_its_results_and_goes_on(tmp_path: P
     assert last.describe_records()["commits"] == {"first": 2, "second": 2}
 
 
+class Clock:
+    """A clock that only trials move."""
+
+    def __init__(self):
+        self.minutes = 0.0
+
+    def monotonic(self):
+        return 60.0 * self.minutes
+
+
 def test_an_unfinished_run_leaves_its_records_and_says_so(tmp_path: Path, monkeypatch, capsys):
-    numbers = []
+    clock, numbers = Clock(), []
 
     def campaign(task):
-        results = task.each(3, lambda number: numbers.append(number) or {"outcome": "kept", "place": str(task.stores)})
+        def trial(number):
+            clock.minutes += 2.0
+            numbers.append(number)
+            return {"outcome": "kept", "place": str(task.stores)}
+
+        results = task.each(3, trial)
         assert all(not Path(result["place"]).is_relative_to(tmp_path / "artifacts") for result in results)
         return summarise(results, ["lost"])
 
@@ -78,14 +94,54 @@ def test_an_unfinished_run_leaves_its_records_and_says_so(tmp_path: Path, monkey
         runner, "list_campaigns", lambda: {"sample": SimpleNamespace(ABOUT="a sample", campaign=campaign)}
     )
     monkeypatch.setattr(runner, "SCRATCH", tmp_path / "artifacts")
+    monkeypatch.setattr(runner, "time", clock)
+    monkeypatch.setattr(task_module, "time", clock)
     monkeypatch.setattr(runner, "write_receipt", lambda _, report, __: written.append(report) or tmp_path)
     assert not runner._run("sample", short=False, anew=False, minutes=-1.0)
-    assert (written[0]["trials"], written[0]["planned"], written[0]["complete"]) == (0, 3, False)
+    assert written == []  # no trial, no receipt: that of an earlier run stays
+    assert not runner._run("sample", short=False, anew=False, minutes=1.0)
+    assert (written[0]["trials"], written[0]["planned"], written[0]["complete"]) == (1, 3, False)
     assert (tmp_path / "artifacts" / "sample" / "trials.jsonl").exists()
-    assert "0 of 3 trials are done" in capsys.readouterr().out
-    assert not runner._run("sample", short=False, anew=False, minutes=5.0)
+    assert "1 of 3 trials are done" in capsys.readouterr().out
+    assert not runner._run("sample", short=False, anew=False, minutes=9.0)
     assert (written[1]["trials"], written[1]["complete"], numbers) == (3, True, [0, 1, 2])
     assert not (tmp_path / "artifacts" / "sample").exists()
+
+
+def test_a_run_ends_in_time_and_the_next_ones_do_what_is_left(tmp_path: Path, monkeypatch):
+    clock, ran, receipts = Clock(), [], {}
+
+    def make(name, trials, minutes):
+        def trial(number):
+            ran.append((name, number))
+            clock.minutes += minutes
+            return {"outcome": "kept"}
+
+        def campaign(task):
+            return summarise(task.each(task.count(trials, 1), trial), ["lost"])
+
+        return SimpleNamespace(ABOUT="a sample", campaign=campaign)
+
+    sizes = {"dear": (40, 2.0), "cheap": (5, 0.5), "middle": (30, 1.0)}
+    costs = {name: trials * minutes for name, (trials, minutes) in sizes.items()}
+    campaigns = {name: make(name, *size) for name, size in sizes.items()}
+    monkeypatch.setattr(runner, "list_campaigns", lambda: campaigns)
+    monkeypatch.setattr(runner, "SCRATCH", tmp_path / "artifacts")
+    monkeypatch.setattr(runner, "write_receipt", lambda name, report, _: receipts.update({name: report}) or tmp_path)
+    monkeypatch.setattr(runner, "_read_cost", costs.get)
+    monkeypatch.setattr(runner, "time", clock)
+    monkeypatch.setattr(task_module, "time", clock)
+    finished, began = [], 0.0
+    for _ in range(3):
+        began, before = clock.minutes, len(ran)
+        assert runner.run([]) == 0
+        assert clock.minutes - began <= 50.0 + 3 * 2.0, "more than the time and the trials that had begun"
+        finished.append((len({name for name, _ in ran[before:]}), sorted(runner._list_unfinished(list(sizes)))))
+    assert finished == [(3, ["dear", "middle"]), (2, ["dear"]), (1, [])]
+    assert sorted(ran) == [(name, number) for name in sorted(sizes) for number in range(sizes[name][0])]
+    assert all(report["complete"] for report in receipts.values())
+    runner.run([])  # and all of them again
+    assert len(ran) > sum(trials for trials, _ in sizes.values())
 
 
 def test_a_broken_promise_is_listed_with_what_was_done():

@@ -19,7 +19,9 @@ class LimitedHttptoolsProtocol(ConnectionTimers, HttpToolsProtocol):
         super().data_received(data)
         if "headers" not in self._timers or self.transport.is_closing():
             return
-        self._header_bytes += len(data)  # the parser in C joins the parts of a header in a time that grows quadratically
+        self._header_bytes += len(
+            data
+        )  # the parser in C joins the parts of a header in a time that grows quadratically
         if self._header_bytes > HEADER_BYTES:
             self.transport.write(_TOO_LONG)
             self.transport.close()
