@@ -25,6 +25,7 @@ from assay.ingest.file_reader import FileEvents, read_files
 from assay.ingest.folder_part import WHOLE, FolderPart
 from assay.ingest.ignore_rules import reason_along
 from assay.ingest.origins import is_gone, is_store_file, is_under, origin_of
+from assay.ingest.readers import READERS
 from assay.ingest.triples import ChunkAnnotator
 from assay.store.contract import ChunkStore
 from assay.store.rows import FileState, encode_row
@@ -158,9 +159,8 @@ class Sync:
             self._add_alone(found, path, origin, folder, known)
             self._on_event(Event(origin, 1, 1, self.report.chunks_added))
         else:
-            self.report.problems.append(
-                (name, Reason(found.reason if isinstance(found, SkippedFile) else "it is no file that can be read"))
-            )
+            why = found.reason if isinstance(found, SkippedFile) else "it is no file that can be read"
+            self.report.problems.append((name, Reason(why, f"readable are files ending in {', '.join(READERS)}")))
         self.report.version = self._store.version()
         return self.report
 

@@ -46,11 +46,17 @@ class StarterAnswers:
         ]
 
 
-def write_starter(folder: Path, answers: StarterAnswers, force: bool = False) -> Path:
-    """Write the file; ConfigError where there is one already. It is checked before it is written."""
+def check_starter(folder: Path, force: bool = False) -> Path:
+    """Where the file will be; ConfigError where there is one already."""
     path = folder / STARTER
     if path.exists() and not force:
         raise ConfigError(f"{STARTER} is here already", "edit it, or replace it: assay init --force")
+    return path
+
+
+def write_starter(folder: Path, answers: StarterAnswers, force: bool = False) -> Path:
+    """Write the file; ConfigError where there is one already. It is checked before it is written."""
+    path = check_starter(folder, force)
     text = render_starter(answers)
     loads(text, "assay")
     write_text(path, text)

@@ -38,4 +38,4 @@ def render_figure(title: str, draw: Callable[[float], str]) -> str:
     if not wide:
         return ""
     heading = f"<h3>{escape(title)}</h3>" if title else ""
-    return f'{heading}<div class="wide">{wide}</div><div class="narrow">{draw(NARROW)}</div>'
+    return f'{heading}<div class="chart-wide">{wide}</div><div class="chart-narrow">{draw(NARROW)}</div>'

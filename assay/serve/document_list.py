@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from assay.kb import KnowledgeBase
 from assay.memory.scopes import SOURCE
 from assay.serve.visible_documents import AllowedScopes, VisibleDocuments
 from assay.sync import RECORDS
-from assay.types import Rows
+from assay.types import Chunk, Rows
 from assay.upkeep.inventory import OriginEntry, list_origins
 from assay.where import And, Compare, Filter, Not
 
@@ -49,10 +49,11 @@ def _origins_of(doc_id: str) -> Iterator[str]:
 def read_document(
     kb: KnowledgeBase, visible: VisibleDocuments, scopes: AllowedScopes, name: str, limit: int, offset: int
 ) -> dict[str, Any]:
-    """A page of the chunks of a document, or of a file with several, in the order of the text."""
+    """A page of the chunks of a document, or of a file with several, in the order of the text. A section that was
+    rewritten as a whole comes last."""
     view, allowed = kb.snapshot(), visible.condition(scopes)
     rows = _rows_of(kb, name, allowed)
-    chunks = sorted(view.chunks(rows), key=lambda chunk: (chunk.doc_id, chunk.meta.get("start", 0), chunk.id))
+    chunks = _in_reading_order(kb, view.chunks(rows))
     if not chunks:
         raise NotFound(f"there is no document called {name[:100]!r}", "names are listed by /documents")
     end = offset + limit
@@ -64,6 +65,22 @@ def read_document(
         "next_offset": end if end < len(chunks) else None,
         "chunks": [chunk_json(chunk) for chunk in chunks[offset:end]],
     }
+
+
+def _in_reading_order(kb: KnowledgeBase, chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Chunks by document, section and place in the section. Sections have no numbers: the order in which the store
+    received their chunks is the order of the file."""
+    found = list(chunks)
+    origins = {name for chunk in found for name in _origins_of(chunk.doc_id)} if len(found) > 1 else set()
+    received = {head.id: place for name in sorted(origins) for place, head in enumerate(kb.store.heads(name))}
+    first: dict[tuple[str, str], int] = {}
+    for chunk in found:
+        section, place = (chunk.doc_id, chunk.section), received.get(chunk.id, len(received))
+        first[section] = min(place, first.get(section, place))
+    return sorted(
+        found,
+        key=lambda chunk: (chunk.doc_id, first[chunk.doc_id, chunk.section], chunk.meta.get("start", 0), chunk.id),
+    )
 
 
 def _rows_of(kb: KnowledgeBase, name: str, allowed: Filter | None) -> Rows:

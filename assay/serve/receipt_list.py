@@ -39,8 +39,12 @@ class ReceiptList:
         return {} if self._folder is None else dict(sorted(_walk(self._folder, "")))
 
     def read(self, name: str) -> Receipt:
-        """A whole receipt. A name is looked up and never opened as a path."""
-        return read(self._require(name).path)
+        """A whole receipt. A name is looked up and never opened as a path; ReceiptError names it as /receipts does."""
+        path = self._require(name).path
+        try:
+            return read(path)
+        except ReceiptError as error:
+            raise ReceiptError(error.message.replace(str(path), name), error.cure) from error
 
     def summarise(self, names: dict[str, ReceiptFile]) -> list[dict[str, Any]]:
         """What a list shows of these files."""

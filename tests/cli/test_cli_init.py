@@ -40,11 +40,22 @@ def test_the_printed_commands_run(run: Run, handbook: Path, monkeypatch: pytest.
 def test_a_file_that_is_there_stays(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("assay.toml").write_text("mine")
-    refused = run("init", input="\n\n\n")
-    assert refused.exit_code != 0
+    refused = run("init")  # before any question
+    assert refused.exit_code == 2
     assert "--force" in refused.stderr
+    assert "Which folder" not in refused.output
     assert Path("assay.toml").read_text() == "mine"
     assert run("init", "--force", input="\n\n\n").exit_code == 0
+
+
+def test_a_folder_that_is_not_there_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = run("init", "--documents", "./nowhere", "--store", "kb", "--embedder", "none")
+    assert missing.exit_code == 0
+    assert "there is no folder ./nowhere yet" in missing.output
+    assert Path("assay.toml").exists()
+    Path("docs").mkdir()
+    assert "yet" not in run("init", "--force", "--documents", "docs", "--store", "kb", "--embedder", "none").output
 
 
 @pytest.mark.parametrize("value", ["a\nb = 1", "\x1b[31m", "  "])

@@ -61,5 +61,6 @@ def test_a_page_carries_the_one_style_sheet() -> None:
     page = render_document("<title>", [render_figure("Chart", lambda width: f"<svg>{width}</svg>")])
     assert read_style() in page
     assert "<title>&lt;title&gt;</title>" in page
-    assert f'<div class="wide"><svg>{WIDTH}</svg></div><div class="narrow"><svg>{NARROW}</svg></div>' in page
+    assert f'<div class="chart-wide"><svg>{WIDTH}</svg></div>' in page
+    assert f'<div class="chart-narrow"><svg>{NARROW}</svg></div>' in page
     assert render_figure("Chart", lambda _: "") == ""

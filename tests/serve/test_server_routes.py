@@ -164,8 +164,46 @@ def test_an_upload_reports_its_progress_and_can_be_searched(client):
     assert client.post("/search", json={"text": "Skagen"}).json()["hits"] == []
 
 
+def test_an_upload_says_under_which_name_it_is_found_and_removed(client):
+    sent = events(client.post("/documents/upload", params={"name": "tide.md"}, content=b"# Tide\n\nHigh at six.\n"))
+    (name,) = [data["name"] for event, data in sent if event == "done"]
+    assert name == "uploads/tide.md"
+    assert client.delete(f"/documents/{name}").json()["chunks"] == 1
+
+
+def test_a_document_is_read_in_the_order_of_its_text(client):
+    parts = [f"## Step {number}\n\nDo the {number}th thing.\n" for number in range(12)]
+    name = "steps.md"
+    events(client.post("/documents/upload", params={"name": name}, content="\n".join(parts).encode()))
+    read = client.get(f"/documents/uploads/{name}").json()
+    assert [one["section"] for one in read["chunks"]] == [f"Step {number}" for number in range(12)]
+    client.delete(f"/documents/uploads/{name}")
+
+
+def test_requests_that_a_new_user_gets_wrong_are_told_the_cure(client):
+    json_text = '{"text": "signing key"}'
+    plain = problem(client.post("/search", content=json_text), 422)
+    assert plain["cure"] == "send JSON, with the header Content-Type: application/json"
+    form = {"Content-Type": "application/x-www-form-urlencoded"}  # what curl -d sends
+    assert problem(client.post("/search", content=json_text, headers=form), 422)["cure"] == plain["cure"]
+    cut = problem(client.post("/search", content='{"text": ', headers={"Content-Type": "application/json"}), 422)
+    assert cut["detail"] == "the body is not JSON: Expecting value at character 9"
+    unknown = problem(client.post("/search", json={"query": "signing key"}), 422)
+    assert unknown["detail"] == "'text' is required; there is no field 'query'"
+    assert unknown["cure"].startswith("this route takes: text, k, pipeline,")
+    inner = problem(client.post("/compare", json={"text": "key", "a": {"name": "bm25"}, "b": {}}), 422)
+    assert inner["detail"] == "there is no field 'a.name'"
+    assert inner["cure"].startswith("a takes: k, pipeline")
+    assert problem(client.post("/search", json={}), 422)["detail"] == "'text' is required"
+    big = problem(client.post("/search", json={"text": "x" * 5_000_000}), 413)
+    assert "upload" in big["cure"]
+
+
 def test_an_upload_that_cannot_be_read_says_why(client):
+    zipped = events(client.post("/documents/upload", params={"name": "x.zip"}, content=b"PK"))
+    assert ".md" in zipped[-1][1]["problems"][0]["cure"]
     sent = events(client.post("/documents/upload", params={"name": "x.pdf"}, content=b"no pdf"))
+    assert sent[-1][1]["problems"][0]["detail"].startswith("x.pdf: is something else")
     assert sent[-1][0] == "done"
     assert sent[-1][1]["problems"][0]["name"] == "x.pdf"
     for name in ("../x.md", ".hidden", "a/b.md", ".."):
@@ -184,6 +222,9 @@ def test_receipts_are_listed_read_and_compared(client):
     assert listed["receipts"][1]["system"] == "bm25"
     whole = client.get("/receipts/lab/cranfield.dev.bm25.json").json()
     assert whole["digest"] == json.loads((LAB / "cranfield.dev.bm25.json").read_text())["digest"]
+    broken = problem(client.get("/receipts/damaged.json"), 409)
+    assert "damaged.json" in broken["detail"]  # by its name, not "a path on the server"
+    assert problem(client.post("/compare/receipts", json={"receipts": ["damaged.json"] * 2}), 409)["cure"]
     problem(client.get("/receipts/../pyproject.toml"), 404)
     problem(client.get("/receipts/lab%2F..%2F..%2Fpyproject.toml"), 404)
     names = ["lab/cranfield.dev.bm25.json", "lab/cranfield.dev.default.json"]

@@ -21,8 +21,9 @@ def init(documents: str | None, store: str | None, embedder: str | None, force: 
     `assay search --pipeline assay.toml`.
     """
     from assay.cli.terminal import sanitize
-    from assay.config.starter import StarterAnswers, write_starter
+    from assay.config.starter import StarterAnswers, check_starter, write_starter
 
+    check_starter(Path.cwd(), force)  # before the questions
     documents = documents or click.prompt("Which folder has your documents?", default="./docs")
     store = store or click.prompt("Where should the store be?", default=f"./{DEFAULT_STORE}")
     if embedder is None:
@@ -30,6 +31,8 @@ def init(documents: str | None, store: str | None, embedder: str | None, force: 
         embedder = "auto" if local else "none"
     answers = StarterAnswers(documents, store, embedder)
     path = write_starter(Path.cwd(), answers, force)
+    if not Path(documents).expanduser().exists():
+        click.echo(f"there is no folder {sanitize(documents)} yet", err=True)
     click.echo(f"wrote {sanitize(str(path.name))}; go on with:")
     for line in answers.commands():
         click.echo(f"  {sanitize(line)}")

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from assay.bench.receipt import ReceiptError
 from assay.errors import (
     AssayError,
     BadFile,
@@ -28,6 +29,7 @@ from assay.errors import (
 from assay.serve.access import Forbidden, Unauthorized
 from assay.serve.document_list import NotFound
 from assay.serve.errors import client_reason
+from assay.serve.http.invalid_requests import describe_invalid
 from assay.serve.http.request_pool import Overloaded
 from assay.serve.rate_limit import RateExceeded
 from assay.util.permissions import NotAllowed
@@ -50,6 +52,7 @@ STATUSES: Sequence[tuple[type[Exception], int, str]] = (
     (BadRecord, 422, "invalid-record"),
     (BadFile, 422, "invalid-file"),
     (StoreError, 409, "store"),
+    (ReceiptError, 409, "receipt"),
     (ModelError, 409, "model"),
     (MissingExtra, 409, "missing-package"),
     (OutOfTime, 504, "out-of-time"),
@@ -61,7 +64,7 @@ _TITLES = {
     403: "Not permitted",
     404: "Not found",
     405: "Method not allowed",
-    409: "Not possible with this store",
+    409: "Not possible with what is here",
     413: "Too large",
     415: "Unsupported media type",
     421: "Wrong host",
@@ -70,6 +73,11 @@ _TITLES = {
     500: "Internal error",
     503: "Busy",
     504: "Out of time",
+}
+_HTTP_CURES = {
+    404: "/openapi.json lists the routes",
+    405: "/openapi.json lists the routes",
+    413: "send less in one request; a long file goes to /documents/upload",
 }
 
 
@@ -125,19 +133,17 @@ def install_handlers(app: FastAPI) -> None:
 
     async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
+        found = list(error.errors())
         errors = [
             {"where": [str(step) for step in one["loc"]], "message": one["msg"], "type": one["type"]}
-            for one in error.errors()[:MOST_PROBLEMS]
+            for one in found[:MOST_PROBLEMS]
         ]
-        first = errors[0]
-        detail = f"{'.'.join(first['where'])}: {first['message']}" + (" (and others)" if len(errors) > 1 else "")
-        cure = "/openapi.json says what this route takes"
-        return problem_response(422, "invalid-request", Reason(detail, cure), request_id_of(request), errors)
+        reason = describe_invalid(request, found)
+        return problem_response(422, "invalid-request", reason, request_id_of(request), errors)
 
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        cure = "/openapi.json lists the routes" if error.status_code in (404, 405) else ""
-        reason = Reason(str(error.detail), cure)
+        reason = Reason(str(error.detail), _HTTP_CURES.get(error.status_code, ""))
         return problem_response(error.status_code, "http", reason, request_id_of(request), headers=error.headers)
 
     app.add_exception_handler(AssayError, on_error)  # the request guard answers what is no AssayError

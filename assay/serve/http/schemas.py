@@ -63,7 +63,7 @@ class SearchRequest(SearchSettings):
             ]
         }
     )
-    text: Text = ""
+    text: Text
 
 
 class BatchRequest(SearchSettings):
@@ -77,7 +77,7 @@ class ExplainRequest(SearchSettings):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "key rotation", "document": "handbook/keys.md"}]}
     )
-    text: Text = ""
+    text: Text
     id: Name | None = None
     document: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
 
@@ -86,7 +86,7 @@ class CompareRequest(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "key rotation", "a": {"pipeline": "bm25"}, "b": {"pipeline": "rrf"}}]}
     )
-    text: Text = ""
+    text: Text
     a: SearchSettings
     b: SearchSettings
 

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 export class Problem extends Error {
   constructor(status, body) {
     super(body.detail || `the server answered ${status}`);
-    Object.assign(this, { status, cure: body.cure, errors: body.errors, request: body.request_id });
+    Object.assign(this, { status, cure: body.cure, type: body.type, request: body.request_id });
   }
 }
 
@@ -35,16 +35,25 @@ export const get = (path, query = {}) => {
   const parts = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   return call("GET", parts.length ? `${path}?${new URLSearchParams(parts)}` : path);
 };
+// A whole list, page by page: the server gives at most 500 at a time.
+export async function getAll(path, name, limit = 500) {
+  const found = [];
+  for (let offset = 0; offset !== null;) {
+    const page = await get(path, { limit, offset });
+    found.push(...page[name]);
+    offset = page.next_offset;
+  }
+  return found;
+}
 export const post = (path, body) => call("POST", path, body);
 
 export function errorBox(error) {
-  const missing = error.status === 404 || error.status === 405;
+  const noRoute = error.type === "urn:assay:problem:http" && (error.status === 404 || error.status === 405);
   const kinds = { 401: "This server wants a key", 403: "Not permitted", 503: "The server is busy" };
   const box = h("div", { class: "error", role: "alert" },
     h("p", {}, h("strong", {}, kinds[error.status] ?? "That did not work"), ": ", error.message),
     error.cure && h("p", {}, "What helps: ", error.cure),
-    (error.errors ?? []).map((one) => h("p", { class: "small" }, `${(one.loc ?? []).join(".")}: ${one.msg ?? one.message ?? ""}`)),
-    missing && h("p", { class: "small" }, "This server may be older than the page."),
+    noRoute && h("p", { class: "small" }, "This server may be older than the page."),
     error.request && h("p", { class: "small soft" }, `Request ${error.request}`));
   if (error.status === 401) {
     const input = h("input", { type: "password", autocomplete: "off", "aria-label": "API key" });
@@ -57,6 +66,10 @@ export function errorBox(error) {
   if (!(error instanceof Problem)) console.error(error);
   return box;
 }
+
+// For what is expected, such as a store without a tree: the message and its cure as sentences.
+const sentence = (text) => (text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "");
+export const noticeBox = (error) => h("p", { class: "empty" }, `${sentence(error.message)} ${sentence(error.cure)}`.trim());
 
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 

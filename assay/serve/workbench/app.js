@@ -51,12 +51,13 @@ function showRequest() {
 
 function showExport() {
   const texts = h("input", { type: "checkbox", id: "with-texts" });
+  const copied = h("span", { class: "small", role: "status" });
   openDialog("Export this page",
     h("p", {}, "A link to this page is its address: it holds the question and the settings, and the server never sees that part."),
     h("div", { class: "row" }, h("button", { type: "button", onclick: async () => {
-      await navigator.clipboard?.writeText(location.href);
-      announce("The link is copied");
-    } }, "Copy the link")),
+      const done = navigator.clipboard && await navigator.clipboard.writeText(location.href).then(() => true, () => false);
+      copied.textContent = done ? "The link is copied." : "The browser does not let this page copy: take the link from the address bar.";
+    } }, "Copy the link"), copied),
     h("h3", {}, "Data"),
     exported === null ? h("p", {}, "There is no data on this page yet: ask something first.") : [
       h("p", {}, "Questions, texts, titles, names and metadata are replaced unless you include them; ranks, scores and steps stay."),

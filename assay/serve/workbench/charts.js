@@ -2,10 +2,12 @@
 
 import { s, number } from "./dom.js";
 
+const PHONE = 576; // as in the style sheet: 36rem
 const SIGN = { add: "+", mul: "×", set: "=" };
 
 export function waterfall(parts, label) {
-  const width = 560, row = 26, left = 190, right = 90;
+  const phone = innerWidth < PHONE;
+  const width = phone ? 330 : 560, row = 26, left = phone ? 116 : 190, right = phone ? 74 : 90;
   const before = parts.map((_, place) => (place ? parts[place - 1].score : 0));
   const ends = [0, ...parts.map((part) => part.score)];
   const low = Math.min(...ends), high = Math.max(...ends);
@@ -15,7 +17,7 @@ export function waterfall(parts, label) {
     const kind = part.op === "set" ? "set" : part.score >= before[place] ? "up" : "down";
     const y = place * row;
     return s("g", {}, s("title", {}, `${part.part}: ${SIGN[part.op]} ${part.value}, the score is then ${part.score}`),
-      s("text", { x: 0, y: y + 17 }, shorten(part.part, 20) + (part.rank ? ` #${part.rank}` : "")),
+      s("text", { x: 0, y: y + 17 }, shorten(part.part, phone ? 12 : 20) + (part.rank ? ` #${part.rank}` : "")),
       s("rect", { class: kind, x: x(from), y: y + 5, width: Math.max(2, x(to) - x(from)), height: 15, rx: 2 }),
       s("text", { x: width - right + 8, y: y + 17 }, `${SIGN[part.op]} ${number(part.value)}`));
   });
@@ -33,7 +35,7 @@ export function moves(pairs, height) {
 // The same map as in the lab's reports (assay/page/charts.py): a long row goes on in the next line.
 // rows: [{ name, cells: [{ share 0..1, mark, title, chosen, href }] }]; ramp: "heat" for errors, "cool" for scores
 export function heatmap(rows, label, ramp = "heat") {
-  const width = innerWidth < 576 ? 360 : 720, size = 28, left = 96, steps = ramp === "heat" ? [0, 0.05, 0.2, 0.5] : [0.02, 0.25, 0.5, 0.75];
+  const width = innerWidth < PHONE ? 360 : 720, size = 28, left = 96, steps = ramp === "heat" ? [0, 0.05, 0.2, 0.5] : [0.02, 0.25, 0.5, 0.75];
   const columns = Math.floor((width - left - 4) / size), marks = [];
   let y = 8;
   for (const row of rows) {
@@ -52,7 +54,7 @@ export function heatmap(rows, label, ramp = "heat") {
 }
 
 export function bar(value, most, label) {
-  return s("svg", { class: "chart", viewBox: "0 0 100 8", role: "img", "aria-label": label, preserveAspectRatio: "none" },
+  return s("svg", { class: "chart meter", viewBox: "0 0 100 8", role: "img", "aria-label": label, preserveAspectRatio: "none" },
     s("rect", { class: "set", x: 0, y: 1, width: Math.max(0, Math.min(100, (100 * value) / (most || 1))), height: 6, rx: 1 }));
 }
 

@@ -31,7 +31,7 @@ export async function render(target, params, { goTo, setExport }) {
   field("Results", inputs.k), h("div", {}, h("button", { class: "primary" }, "Search")),
   h("details", { class: "wide", open: Boolean(value("where") || value("scope") || value("at") || value("budget")) },
     h("summary", {}, "Filter, scope, clock, token budget"), h("div", { class: "bar-inner" },
-      field("Filter", inputs.where), filterBuilder(fields.fields ?? {}, inputs.where),
+      field("Filter", inputs.where, { class: "wide" }), filterBuilder(fields.fields ?? {}, inputs.where),
       field("Scope", inputs.scope), field("As of (hides what is newer)", inputs.at), field("Context of so many tokens", inputs.budget))));
   const results = h("div", {});
   replace(target, h("h1", {}, "Search and compare"), form, results);
@@ -104,7 +104,7 @@ function side(letter, place, answers, ranks, sides) {
     h("p", { class: "small soft" }, `${answer.status.word} · ${answer.hits.length} of ${answer.searched.toLocaleString("en")} chunks · ${answer.ms.toFixed(1)} ms · v${answer.version}`),
     answer.status.degraded.map((line) => h("p", { class: "error small" }, h("strong", {}, "Not as planned"), `: ${line}`)),
     answer.status.remarks.map((line) => h("p", { class: "small soft" }, line)),
-    judged && judged.answerable === false && h("p", { class: "small" }, h("strong", {}, "Judged impossible"), `: ${judged.why}`),
+    judged?.word === "impossible" && h("p", { class: "small" }, h("strong", {}, "Judged impossible"), `: ${judged.why}`),
     answer.hits.length === 0 && h("p", { class: "empty" }, "Nothing found. Try other words, or loosen the filter."),
     h("ol", { class: "hits" }, answer.hits.map((hit) => card(hit, letter, place, ranks, answers, sides))),
     h("details", {}, h("summary", {}, "Steps and times"), table(["step", "in", "out", "ms", "note"],

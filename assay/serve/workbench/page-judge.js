@@ -1,6 +1,6 @@
 // Judging: the union of both pipelines' results, with the rank hidden or shown; every grade is stored before the next.
 
-import { errorBox, get, post } from "./api.js";
+import { errorBox, get, noticeBox, post } from "./api.js";
 import { announce, field, h, replace, select } from "./dom.js";
 
 const GRADES = [[0, "0 not relevant"], [1, "1 related"], [2, "2 relevant"], [3, "3 answers it"]];
@@ -9,7 +9,7 @@ export async function render(target, params, { goTo, setExport }) {
   const [{ pipelines }, state] = await Promise.all([get("/pipelines"), get("/judgements").catch((error) => error)]);
   const value = (name, other = "") => params.get(name) ?? other;
   if (state instanceof Error) {
-    replace(target, h("h1", {}, "Judge"), state.status === 404 || state.status === 409 ? h("p", { class: "empty" }, state.message, ". ", state.cure ?? "") : errorBox(state));
+    replace(target, h("h1", {}, "Judge"), state.status === 404 || state.status === 409 ? noticeBox(state) : errorBox(state));
     return;
   }
   const names = pipelines.filter((one) => !one.error).map((one) => [one.name, one.name]);

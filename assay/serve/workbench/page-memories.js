@@ -1,7 +1,7 @@
 // Memories: browse by scope, edit, replace by a newer one, read the history, forget one or all of a scope.
 
 import { call, errorBox, get, post } from "./api.js";
-import { announce, date, field, h, openDialog, replace } from "./dom.js";
+import { announce, field, h, openDialog, replace } from "./dom.js";
 
 const PAGE = 50;
 
@@ -30,7 +30,7 @@ export async function render(target, params, { goTo, setExport }) {
 
 function memoryCard(one, again) {
   return h("li", { class: "hit" }, h("p", {}, one.text), h("p", { class: "small soft" },
-    [one.scope, one.category, `importance ${one.importance}`, typeof one.created === "number" ? date(one.created) : one.created, one.superseded_by && `superseded by ${one.superseded_by}`, ...(one.tags ?? [])].filter(Boolean).join(" · ")),
+    [one.scope, one.category, `importance ${one.importance}`, one.created.slice(0, 16).replace("T", " "), one.superseded_by && `superseded by ${one.superseded_by}`, ...(one.tags ?? [])].filter(Boolean).join(" · ")),
   h("p", { class: "row" }, h("button", { class: "link", type: "button", onclick: () => edit(one, again) }, "Edit"),
     h("button", { class: "link", type: "button", onclick: () => supersede(one, again) }, "Replace by a newer one"),
     h("button", { class: "link", type: "button", onclick: () => history(one) }, "History"),

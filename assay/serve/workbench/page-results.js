@@ -1,26 +1,33 @@
 // Receipts of the lab: queries by metric, worst first, several runs and metrics at once, beside the best that was reached.
 
-import { errorBox, get } from "./api.js";
+import { errorBox, get, getAll } from "./api.js";
 import { bar } from "./charts.js";
-import { announce, h, replace } from "./dom.js";
+import { announce, field, h, replace } from "./dom.js";
 
 const PAGE = 200;
 
 export async function render(target, params, { goTo, setExport }) {
-  const { receipts, total } = await get("/receipts", { limit: 500 });
+  const receipts = await getAll("/receipts", "receipts");
   const runs = receipts.filter((one) => one.kind === "run" && !one.error);
   const chosen = params.getAll("run").flatMap((one) => one.split("|")).filter(Boolean);
   const boxes = runs.map((one) => h("input", { type: "checkbox", value: one.name, ...(chosen.includes(one.name) ? { checked: true } : {}) }));
   const label = (one) => `${one.dataset?.name ?? "?"} ${one.dataset?.split ?? ""} · ${one.system ?? one.name}`;
+  const labels = runs.map((one, place) => h("label", { class: "check" }, boxes[place], label(one)));
+  const find = h("input", { type: "search", name: "find", placeholder: "scifact test", onkeydown: (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  }, oninput: () => {
+    const words = find.value.toLowerCase().split(/\s+/);
+    labels.forEach((one, place) => { one.hidden = !boxes[place].checked && !words.every((word) => one.textContent.toLowerCase().includes(word)); });
+  } });
   const output = h("div", {});
   replace(target, h("h1", {}, "Results of the lab"), runs.length === 0
-    ? h("p", { class: "empty" }, total ? "There are receipts, but none of a run." : "This server shows no receipts. Start it with ", total ? null : h("code", {}, "assay serve --receipts receipts/"), ".")
+    ? h("p", { class: "empty" }, receipts.length ? "There are receipts, but none of a run." : "This server shows no receipts. Start it with ", receipts.length ? null : h("code", {}, "assay serve --receipts receipts/"), ".")
     : h("form", { onsubmit: (event) => {
       event.preventDefault();
       goTo("results", { run: boxes.filter((box) => box.checked).map((box) => box.value).join("|"), metrics: params.get("metrics") });
     } }, h("details", { open: chosen.length === 0 }, h("summary", {}, `Runs (${chosen.length} of ${runs.length} chosen)`),
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Runs" }, runs.map((one, place) => h("label", { class: "check" }, boxes[place], label(one))))),
-    h("button", { class: "primary" }, "Show these runs")), output);
+      field("Only runs with these words", find), h("div", { class: "scroll runs", tabindex: 0, role: "region", "aria-label": "Runs" }, labels)),
+    h("p", {}, h("button", { class: "primary" }, "Show these runs"))), output);
   if (!chosen.length) return;
   try {
     const fetchOne = (name) => get(`/receipts/${name.split("/").map(encodeURIComponent).join("/")}`);

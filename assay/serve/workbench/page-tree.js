@@ -1,6 +1,6 @@
 // The tree of chunks: its nodes, how a walk for a question chose among them, and where walks lose their evidence (ε).
 
-import { errorBox, get, post } from "./api.js";
+import { errorBox, get, getAll, noticeBox, post } from "./api.js";
 import { heatmap } from "./charts.js";
 import { announce, field, h, replace, select, table } from "./dom.js";
 
@@ -21,7 +21,7 @@ export async function render(target, params, { goTo, setExport }) {
         : h("p", { class: "soft" }, "A leaf: it has no nodes below it."));
     announce(`${children.length} nodes below ${node.path}`);
   } catch (error) {
-    replace(nodes, error.status === 409 || error.status === 422 || error.status === 404 ? h("p", { class: "empty" }, error.message, ". ", error.cure ?? "") : errorBox(error));
+    replace(nodes, error.status === 409 || error.status === 422 || error.status === 404 ? noticeBox(error) : errorBox(error));
     showErrors(errors, params, keep, goTo);  // it may walk for many questions: the page does not wait
     return;
   }
@@ -52,7 +52,7 @@ function describe(node) {
 }
 
 async function showErrors(place, params, keep, goTo) {
-  const receipts = (await get("/receipts", { limit: 500 }).catch(() => ({ receipts: [] }))).receipts.filter((one) => one.kind === "rb006");
+  const receipts = (await getAll("/receipts", "receipts").catch(() => [])).filter((one) => one.kind === "rb006");
   const source = select("errors", [["", "choose …"], ["judged", "judged questions of this server"], ...receipts.map((one) => [one.name, `RB-006: ${one.name}`])], params.get("errors") ?? "");
   source.addEventListener("change", () => goTo("tree", keep({ errors: source.value })));
   const output = h("div", {});
@@ -63,7 +63,7 @@ async function showErrors(place, params, keep, goTo) {
     const found = params.get("errors") === "judged" ? await get("/tree/errors", { pipeline: params.get("pipeline") ?? "hcr" }) : await readReceipt(params.get("errors"));
     replace(output, showLevels(found), showNodes(found));
   } catch (error) {
-    replace(output, error.status === 404 ? h("p", { class: "empty" }, error.message, ". ", error.cure ?? "") : errorBox(error));
+    replace(output, error.status === 404 ? noticeBox(error) : errorBox(error));
   }
 }
 

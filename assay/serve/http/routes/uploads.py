@@ -6,8 +6,9 @@ import asyncio
 import json
 import re
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -16,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from assay.errors import ConfigError, QueryError
-from assay.ingest.add_report import AddReport
+from assay.ingest.add_report import AddReport, Event
+from assay.ingest.discovery import normalise_name
 from assay.kb import UPLOADS
 from assay.memory.scopes import SOURCE
 from assay.serve.document_list import add_records, remove_document
@@ -113,13 +115,13 @@ async def _events(
     events: asyncio.Queue[bytes] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
-    def progress(event: Any) -> None:
+    def progress(event: Event) -> None:
         facts = {"name": event.name, "done": event.done, "total": event.total, "chunks": event.chunks}
         loop.call_soon_threadsafe(events.put_nowait, _event("progress", facts))
 
     with place:
         yield _event("received", {"name": name, "bytes": size})
-        task = asyncio.ensure_future(context.pool.run(lambda: _report(context.kb.upload(path, name, folder, progress))))
+        task = asyncio.ensure_future(context.pool.run(lambda: _add_file(context, path, name, folder, progress)))
         try:
             while not task.done() or not events.empty():
                 waiting = asyncio.ensure_future(events.get())
@@ -148,7 +150,15 @@ def _check_folder(folder: str) -> str:
     return folder
 
 
-def _report(report: AddReport) -> dict[str, Any]:
+def _add_file(
+    context: ServerContext, path: Path, name: str, folder: str, on_event: Callable[[Event], None]
+) -> dict[str, Any]:
+    """Add the file. The report has the name under which it is found and removed, and never its place on the server."""
+    report = _report(context.kb.upload(path, name, folder, on_event), {str(path): name})
+    return {"name": f"{folder}/{normalise_name(name)}", **report}
+
+
+def _report(report: AddReport, names: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     return {
         "added": report.added,
         "changed": report.changed,
@@ -156,8 +166,15 @@ def _report(report: AddReport) -> dict[str, Any]:
         "chunks_added": report.chunks_added,
         "chunks_removed": report.chunks_removed,
         "problems": [
-            {"name": name, "detail": hide_paths(reason.text), "cure": hide_paths(reason.cure) or None}
+            {"name": name, "detail": _show(reason.text, names), "cure": _show(reason.cure, names) or None}
             for name, reason in report.problems
         ],
         "version": report.version,
     }
+
+
+def _show(text: str, names: Mapping[str, str]) -> str:
+    """A text without paths of the server; those of `names` are replaced by their names."""
+    for path, name in names.items():
+        text = text.replace(path, name)
+    return hide_paths(text)
