@@ -84,13 +84,13 @@ def growth(receipt: dict[str, Any]) -> str:
                 f"{entry['chunks']:,}",
                 f"{times['assay']['p50_ms']} / {times['assay']['p95_ms']}",
                 f"{times['raw engines']['p50_ms']} / {times['raw engines']['p95_ms']}",
-                *(f"{times[f'assay, filter {share}']['p50_ms']}" for share in ("0.5 %", "10 %", "50 %")),
+                *("{p50_ms} / {p95_ms}".format(**times[f"assay, filter {share}"]) for share in ("0.5 %", "10 %", "50 %")),
                 entry["dense_recall_at_100"]["assay"],
                 entry["open_ms"],
                 f"{entry['resident_mb']:,.0f} / {entry['private_mb']:,.0f}",
             ]
         )
-    head = ["chunks", "assay p50 / p95 ms", "raw engines", "filter 0.5 % p50", "10 %", "50 %"]
+    head = ["chunks", "assay p50 / p95 ms", "raw engines", "filter 0.5 %", "filter 10 %", "filter 50 %"]
     ratio = receipt["ratios"]["p95 from 100k to 1M"]
     return (
         table([*head, "dense recall@100", "open ms", "memory MB, resident / private"], rows)
