@@ -37,8 +37,10 @@ from assay.util.worker_pool import count_workers
 _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
 _BATCH_UNEMBEDDED = 8_192
-_PART = 2_048
-"""Chunks of one file that are committed together when it has more: what an interrupted run keeps of it."""
+_PART = 512
+"""Chunks of one file that are committed together when it has more. Later parts are an eighth of what is committed, since
+each compares itself with it, up to `_LONGEST_PART`."""
+_LONGEST_PART = 8_192
 RECORDS = "records"
 """The name of records that are added without one."""
 WORKER_FILES, WORKER_BYTES = 2, 4_000_000
@@ -307,7 +309,8 @@ class Sync:
             self._embed([spool])
         elif self._encode is None and spool.size // _BATCH > (spool.size - len(chunks)) // _BATCH:
             self._show_progress(unqueued=spool.size - spool.inserted)
-        if file is not None and not spool.unembedded and spool.count_uncommitted() >= self._part:
+        part = max(self._part, min(len(spool.committed) // 8, _LONGEST_PART))
+        if file is not None and not spool.unembedded and spool.count_uncommitted() >= part:
             self._commit_part(file, spool)
         spool.spill()
 

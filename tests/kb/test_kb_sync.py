@@ -448,6 +448,26 @@ def test_an_interrupted_long_file_goes_on(tmp_path: Path, model: Hashing, monkey
         assert base.store.rows_without_vector() == []
 
 
+def test_a_long_file_loses_an_eighth_at_most(tmp_path: Path, model: Hashing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first part is as small as a batch of small files; later ones grow, or every part would read the whole file
+    that is in the store."""
+    assert sync._PART <= sync._BATCH
+    monkeypatch.setattr(sync, "_BATCH", 16)
+    monkeypatch.setattr(sync, "_PART", 16)
+    path = tmp_path / "long.jsonl"
+    path.write_text("".join(json.dumps({"id": n, "text": f"entry {n} of the log"}) + "\n" for n in range(1_000)))
+
+    def stop(event: Event) -> None:
+        if event.chunks >= 900:
+            raise KeyboardInterrupt
+
+    with assay.open(tmp_path / "kb", embedder="hashing") as base:
+        with pytest.raises(KeyboardInterrupt):
+            base.add(path, on_event=stop)
+        assert sum(1 for _ in base.chunks()) >= 900 * 7 // 8 - 16
+        assert base.store.version() < 30
+
+
 def test_a_long_file_that_fails_late_leaves_nothing(
     base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

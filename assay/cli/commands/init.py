@@ -27,7 +27,7 @@ def init(documents: str | None, store: str | None, embedder: str | None, force: 
     documents = documents or click.prompt("Which folder has your documents?", default="./docs")
     store = store or click.prompt("Where should the store be?", default=f"./{DEFAULT_STORE}")
     if embedder is None:
-        local = click.confirm("Search by meaning too, with a local model (about 25 MB, once)?", default=True)
+        local = click.confirm("Search by meaning too, with a local model (about 120 MB, once)?", default=True)
         embedder = "auto" if local else "none"
     answers = StarterAnswers(documents, store, embedder)
     path = write_starter(Path.cwd(), answers, force)
