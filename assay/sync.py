@@ -38,8 +38,8 @@ _BATCH = 512
 """Chunks embedded and committed together: a killed run loses at most these, and has not acknowledged them."""
 _BATCH_UNEMBEDDED = 8_192
 _PART = 512
-"""Chunks of one file that are committed together when it has more. Later parts are an eighth of what is committed, since
-each compares itself with it, up to `_LONGEST_PART`."""
+"""Chunks of one file that are committed together when it has more. Later parts are an eighth of what is committed,
+since each compares itself with it, up to `_LONGEST_PART`."""
 _LONGEST_PART = 8_192
 RECORDS = "records"
 """The name of records that are added without one."""

@@ -84,7 +84,7 @@ def growth(receipt: dict[str, Any]) -> str:
                 f"{entry['chunks']:,}",
                 f"{times['assay']['p50_ms']} / {times['assay']['p95_ms']}",
                 f"{times['raw engines']['p50_ms']} / {times['raw engines']['p95_ms']}",
-                *("{p50_ms} / {p95_ms}".format(**times[f"assay, filter {share}"]) for share in ("0.5 %", "10 %", "50 %")),
+                *("{p50_ms} / {p95_ms}".format(**times[f"assay, filter {part}"]) for part in ("0.5 %", "10 %", "50 %")),
                 entry["dense_recall_at_100"]["assay"],
                 entry["open_ms"],
                 f"{entry['resident_mb']:,.0f} / {entry['private_mb']:,.0f}",
