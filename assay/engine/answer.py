@@ -66,6 +66,10 @@ class Hit:
         return self.chunk.id
 
     @property
+    def doc_id(self) -> str:
+        return self.chunk.doc_id
+
+    @property
     def title(self) -> str:
         return self.chunk.title or self.chunk.doc_id
 

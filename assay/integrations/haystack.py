@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.integrations.passages import PassageSearch, RetrievedPassage
+from assay.integrations.passages import PassageSearch, RetrievedPassage, check_options
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -30,6 +30,7 @@ class AssayDocumentRetriever:
         top_k: int = 10,
         search_options: dict[str, Any] | None = None,
     ) -> None:
+        check_options(search_options or (), "top_k")
         self.store = store
         self.url = url
         self.api_key = api_key

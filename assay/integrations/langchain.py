@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.integrations.passages import PassageSearch, RetrievedPassage
+from assay.integrations.passages import PassageSearch, RetrievedPassage, check_options
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -28,7 +28,7 @@ class AssayRetriever(BaseRetriever):
     `api_key` where it asks for one. Options of one call go to `invoke`: `retriever.invoke(query, k=3, where='…')`.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     store: str | None = None
     kb: Any = None
@@ -40,6 +40,7 @@ class AssayRetriever(BaseRetriever):
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
+        check_options(self.search_options, "k")
         key = None if self.api_key is None else self.api_key.get_secret_value()
         self._passages = PassageSearch(self.store, self.url, key, self.kb)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import MissingExtra
-from assay.integrations.passages import PassageSearch, RetrievedPassage
+from assay.integrations.passages import PassageSearch, RetrievedPassage, check_options
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -32,6 +32,7 @@ class AssayNodeRetriever(BaseRetriever):
         callback_manager: Any = None,
         **search_options: Any,
     ) -> None:
+        check_options(search_options, "similarity_top_k")
         self.similarity_top_k = similarity_top_k
         self.search_options = search_options
         self._passages = PassageSearch(store, url, api_key, kb)

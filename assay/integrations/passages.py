@@ -19,6 +19,14 @@ OPTIONS = ("pipeline", "where", "at", "since", "until", "scope", "snapshot", "so
 """Options of a search that the frameworks pass on."""
 
 
+def check_options(options: Iterable[str], count: str) -> None:
+    """ConfigError for the first that is no option of a search; `count` is what the framework calls the number of
+    results."""
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise ConfigError(f"a search has no option {unknown[0]!r}", f"known: {count}, {', '.join(OPTIONS)}")
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievedPassage:
     """One result. `metadata` has the chunk's own, and `doc_id`, `title`, `section`, `rank`."""
@@ -44,9 +52,7 @@ class PassageSearch:
 
     def search(self, text: str, k: int, **options: Any) -> list[RetrievedPassage]:
         """The best k passages for a text."""
-        unknown = sorted(options.keys() - set(OPTIONS))
-        if unknown:
-            raise ConfigError(f"a search has no option {unknown[0]!r}", f"known: {', '.join(OPTIONS)}")
+        check_options(options, "k")
         given = {name: value for name, value in options.items() if value is not None}
         hits: Iterable[Any]
         if self._url is not None:

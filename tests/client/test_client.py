@@ -54,7 +54,9 @@ def both(url):
 def test_an_answer_is_that_of_the_library(both, kb):
     found = both.search("signing key", 2, where='lang = "en"')
     expected = kb.search("signing key", 2, where='lang = "en"')
-    assert [(hit.id, hit.score, hit.text) for hit in found] == [(hit.id, hit.score, hit.text) for hit in expected]
+    assert [(hit.id, hit.score, hit.text, hit.doc_id) for hit in found] == [
+        (hit.id, hit.score, hit.text, hit.doc_id) for hit in expected
+    ]
     assert found.data["digests"]["answer"] == expected.digest
     assert found.hits[0].meta["lang"] == "en"
     assert "assay optimize --embed" in found.degraded[0]

@@ -11,6 +11,7 @@ pytest.importorskip("haystack", reason="haystack-ai is not installed")
 from haystack import Pipeline
 from haystack.utils import Secret
 
+from assay.errors import ConfigError
 from assay.integrations.haystack import AssayDocumentRetriever
 from assay.serve.http.settings import ServerSettings
 from assay.serve.keys import KeyStore
@@ -47,6 +48,11 @@ def test_to_dict_and_from_dict_are_inverse_and_keep_no_key(store, monkeypatch):
     again = AssayDocumentRetriever.from_dict(saved)
     assert again.to_dict() == made.to_dict()
     assert again.api_key.resolve_value() == "assay_1_secret"
+
+
+def test_a_wrong_option_is_refused_when_it_is_given(store):
+    with pytest.raises(ConfigError, match="no option 'filter'"):
+        AssayDocumentRetriever(store=store, search_options={"filter": "x"})
 
 
 def test_over_a_server_that_asks_for_a_key(tmp_path, monkeypatch):

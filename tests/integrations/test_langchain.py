@@ -64,5 +64,14 @@ def test_wrong_settings_are_errors_with_a_cure():
         AssayRetriever(store=TestStore.address).invoke("x", filter={})
 
 
+@pytest.mark.parametrize("option", ["where", "top_k", "api_kee"])
+def test_no_option_is_ignored(option):
+    """pydantic would drop it: a filter that is not applied."""
+    with pytest.raises(ValueError, match=option):
+        AssayRetriever(store=TestStore.address, **{option: 'lang = "de"'})
+    with pytest.raises(ConfigError, match="no option 'filter'"):
+        AssayRetriever(store=TestStore.address, search_options={"filter": "x"})
+
+
 def test_a_key_is_not_printed():
     assert "secret" not in repr(AssayRetriever(url="http://localhost:1", api_key="secret"))

@@ -9,6 +9,7 @@ pytest.importorskip("llama_index.core", reason="llama-index-core is not installe
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.schema import NodeRelationship, QueryBundle
 
+from assay.errors import ConfigError
 from assay.integrations.llama_index import AssayNodeRetriever
 from tests.serve.server_fixtures import make_store, serving
 
@@ -36,6 +37,12 @@ def test_its_nodes_pass_through_a_postprocessor_of_llama_index(kb):
     nodes = AssayNodeRetriever(kb=kb, pipeline="bm25").retrieve("signing key")
     kept = SimilarityPostprocessor(similarity_cutoff=nodes[0].score).postprocess_nodes(nodes)
     assert [node.node_id for node in kept] == [nodes[0].node_id]
+
+
+def test_a_wrong_option_is_refused_when_it_is_given(kb):
+    with pytest.raises(ConfigError, match="no option 'k'") as refused:
+        AssayNodeRetriever(kb=kb, k=2)
+    assert "similarity_top_k" in refused.value.cure
 
 
 def test_over_a_server(kb):
