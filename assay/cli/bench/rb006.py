@@ -23,6 +23,7 @@ RB006_COMMANDS: Mapping[str, str] = {
     "report": "assay.cli.bench.rb006_run:report",
     "judge": "assay.cli.bench.rb006_judge:judge",
     "real": "assay.cli.bench.rb006_real:real",
+    "public": "assay.cli.bench.rb006_public:public",
     "replay": "assay.cli.bench.rb006_run:replay",
     "runs": "assay.cli.bench.rb006_run:runs",
     "sample": "assay.cli.bench.rb006:sample",

@@ -95,11 +95,12 @@ def run(
     assay bench rb006 run --world frozen --scale 200k --continue --note "first run"
     """
     from assay.bench.rb006.report.files import write_report
+    from assay.bench.rb006.report.summary import describe_troubles
     from assay.bench.rb006.run_receipt import make_receipt
     from assay.bench.rb006.runner.plan import QUICK_SCALES, RunSettings
     from assay.bench.rb006.runner.run import run_benchmark
     from assay.cli.progress import progress_bars
-    from assay.cli.terminal import format_json
+    from assay.cli.terminal import format_json, sanitize
     from assay.errors import ConfigError
 
     if templates == "frozen" and not quick and not note.strip():
@@ -125,6 +126,8 @@ def run(
         bar.wait("testing and writing the report")
         receipt = make_receipt(done, note)
         files = write_report(receipt, folder)
+    for trouble in describe_troubles(receipt):
+        click.echo(f"warning: {sanitize(trouble)}", err=True)
     if as_data:
         click.echo(format_json({**receipt.canonical, "digest": receipt.digest}, indent=2))
         return

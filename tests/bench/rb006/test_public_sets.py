@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from assay.bench.dataset_writer import write_folder
 from assay.bench.rb006 import public_sets
 from assay.bench.rb006.public_sets import METRICS, SYSTEMS, measure_public
 from assay.bench.rb006.report.public_section import make_public_section
 from assay.bench.rb006.runner.plan import RunSettings
+from assay.cli.main import cli
 from assay.embed.installed_models import find_model
 from assay.errors import ConfigError
 
@@ -61,3 +63,18 @@ def test_an_unknown_set_is_refused_before_anything_runs() -> None:
         RunSettings(public=("scifakt",))
     assert set(public_sets.PUBLISHED) == {"scifact", "nfcorpus"}
     assert make_public_section({"public": []}) is None
+
+
+@pytest.mark.skipif(find_model("minilm") is None, reason="no embedding model is installed")
+def test_the_command_writes_what_the_page_is_made_from(scifact: Path) -> None:
+    out = scifact / "public"
+    result = CliRunner().invoke(cli, ["bench", "rb006", "public", "scifact", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    written = json.loads((out / "public_sets.json").read_text("utf-8"))["measured"]
+    assert written["rerank"] == "late_interaction"
+    assert [line["set"] for line in written["sets"]] == ["scifact"]
+    assert "flat-strong" in result.stdout
+    assert "published: bm25" in result.stdout
+    again = CliRunner().invoke(cli, ["bench", "rb006", "public", "scifakt"])
+    assert again.exit_code == 2
+    assert "did you mean 'scifact'" in again.output

@@ -9,7 +9,7 @@ from typing import Any
 from assay.bench.rb006.report.advice import list_advice
 from assay.bench.rb006.report.section import ReportSection
 from assay.bench.rb006.report.sections import make_sections
-from assay.bench.rb006.report.summary import describe_line, describe_run, describe_verdict
+from assay.bench.rb006.report.summary import describe_line, describe_run, describe_troubles, describe_verdict
 from assay.bench.receipt import Receipt
 from assay.page.document import render_document, render_figure
 from assay.page.tables import render_table
@@ -26,6 +26,7 @@ def render_html(receipt: Receipt) -> str:
     parts = [
         f"<h1>{title}</h1>",
         *(f'<p class="soft">{escape(line)}</p>' for line in describe_run(receipt)),
+        *(f"<p><b>Warning:</b> {escape(line)}</p>" for line in describe_troubles(receipt)),
         _render_cards(canonical["verdicts"]),
     ]
     if advice:

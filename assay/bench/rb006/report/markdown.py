@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.bench.rb006.report.advice import list_advice
 from assay.bench.rb006.report.sections import make_sections
-from assay.bench.rb006.report.summary import describe_line, describe_run, describe_verdict
+from assay.bench.rb006.report.summary import describe_line, describe_run, describe_troubles, describe_verdict
 from assay.bench.receipt import Receipt
 from assay.bench.report.markdown import escape_markdown, render_table
 from assay.page.tables import ReportTable
@@ -16,6 +16,9 @@ def render_markdown(receipt: Receipt) -> str:
     lines = ["# RB-006: hierarchy, token budgets, abstention", ""]
     for sentence in describe_run(receipt):
         lines += [escape_markdown(sentence), ""]
+    troubles = describe_troubles(receipt)
+    if troubles:
+        lines += [*(f"- **Warning:** {escape_markdown(one)}" for one in troubles), ""]
     rows = [
         (f"{verdict['name']}: {verdict['title']}", f"**{verdict['outcome']}**", describe_verdict(verdict))
         for verdict in canonical["verdicts"]

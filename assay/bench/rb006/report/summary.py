@@ -1,4 +1,4 @@
-"""Sentences that both forms of the report share: what was run, and what a verdict means."""
+"""Sentences that both forms of the report share: what was run, what went wrong, and what a verdict means."""
 
 from __future__ import annotations
 
@@ -34,6 +34,21 @@ def describe_run(receipt: Receipt) -> list[str]:
         minutes = receipt.measured.get("minutes", {})
         spent = ", ".join(f"{value:g} minutes at {int(scale):,} chunks" for scale, value in minutes.items())
         lines.append(f"Measured {clock}" + (f"; the queries of all systems took {spent}." if spent else "."))
+    return lines
+
+
+def describe_troubles(receipt: Receipt) -> list[str]:
+    """The systems whose queries failed, or ran without a part that they need: their numbers are not those of the
+    system that the name stands for."""
+    lines = []
+    messages = receipt.measured.get("messages", {})
+    for scale, at in receipt.canonical["scales"].items():
+        for name, one in sorted(at["systems"].items()):
+            for kind, says in (("failed", "failed"), ("degraded", "ran with less than they need")):
+                if kind in one:
+                    why = f": {messages[name][0]}" if messages.get(name) else "."
+                    count = f"{one[kind]} of {len(at['queries'])} feasible queries"
+                    lines.append(f"{name} at {int(scale):,} chunks: {count} {says}{why}")
     return lines
 
 

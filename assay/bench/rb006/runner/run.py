@@ -75,9 +75,10 @@ def run_benchmark(
     Every batch of queries is on disk before the next one starts: an interrupted run goes on where it was.
     """
     check_folder(settings, out)
-    worlds = build_worlds(settings, cache, progress)
     systems = {system.name: system for system in settings.find_systems()}
+    worlds = build_worlds(settings, cache, progress)
     runner = _Runner(settings, out, worlds, systems, progress, cache)
+    claim_folder(settings, out)
     with runner.stack:
         return runner.run(go_on)
 
@@ -91,14 +92,20 @@ def check_folder(settings: RunSettings, out: Path) -> None:
             before = json.loads(path.read_text("utf-8"))
         except ValueError as error:
             raise ConfigError(f"{path} is no JSON: {error}", "name another folder with --out") from error
+        if not isinstance(before, dict):
+            raise ConfigError(f"{path} does not describe a run", "name another folder with --out")
         for key in keys:
             if before.get(key) != settings.describe()[key]:
                 raise ConfigError(
                     f"{out} holds a run with {key} {before.get(key)!r}, not {settings.describe()[key]!r}",
                     "name another folder with --out",
                 )
+
+
+def claim_folder(settings: RunSettings, out: Path) -> None:
+    """Say whose records the folder holds, once nothing about the settings can be refused any more."""
     out.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(settings.describe(), indent=1) + "\n")
+    write_text(out / "run.json", json.dumps(settings.describe(), indent=1) + "\n")
 
 
 @dataclass

@@ -18,7 +18,7 @@ from assay.bench.systems import ORACLE, RANDOM, load_system
 from assay.config.load import from_dict, load, to_config
 from assay.embed.chat import open_chat
 from assay.engine.pipeline import Pipeline
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, ModelError, nearest
 from assay.rerank.cross_encoder import CrossEncoder
 from assay.rerank.pair_reader import hash_file
 
@@ -141,7 +141,7 @@ def find_systems(
     groups = {"main": MAIN, "ablations": tuple(ABLATIONS), "seeds": tuple(f"race-seed-{seed}" for seed in SEEDS)}
     added = (LATTICE,) if lattice else ()
     wanted = dict.fromkeys(one for name in (*names, *added) for one in groups.get(name, (name,)))
-    known = [*groups, *MAIN, *ABLATIONS, *groups["seeds"]]
+    known = dict.fromkeys((*groups, *MAIN, *ABLATIONS, *groups["seeds"]))
     for name in wanted:
         if name == LATTICE and lattice:
             open_chat(lattice)  # refuses an address that is none
@@ -236,7 +236,8 @@ def _is_rerank(step: Mapping[str, Any]) -> bool:
 def _rerank_step(rerank: str) -> dict[str, Any]:
     """The step of a stage by name: "late_interaction", or "cross_encoder:<folder, or name of an installed one>".
 
-    The weights of a cross-encoder are pinned by their hash, so that the digest of a system covers them.
+    The weights of a cross-encoder are pinned by their hash, so that the digest of a system covers them. One that is not
+    there is a ModelError.
     """
     name, _, where = rerank.partition(":")
     if name == "late_interaction" and not where:
@@ -246,7 +247,13 @@ def _rerank_step(rerank: str) -> dict[str, Any]:
         step = {"use": name, place: where, "pool": POOL, "blend": "standard", "weight": RERANK_WEIGHT, "cache": True}
         encoder = CrossEncoder(where) if "/" in where else CrossEncoder(model=where)
         file = Path(encoder.folder) / "model.onnx"
-        return {**step, "sha256": hash_file(file)} if file.is_file() else step
+        if not file.is_file():  # the step would go on without it, and the verdict would be that of another system
+            raise ModelError(
+                f"there is no cross-encoder for --rerank {rerank}: {file} is missing",
+                "name a folder with model.onnx and tokenizer.json, or an installed one; assay-mini-ce is installed by "
+                "`python -m benchmarks.train_reranker assemble --install`",
+            )
+        return {**step, "sha256": hash_file(file)}
     raise ConfigError(
         f"there is no rerank stage {rerank!r}", 'name "late_interaction" or "cross_encoder:<folder or name>"'
     )

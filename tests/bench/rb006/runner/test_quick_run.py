@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 from assay.bench.rb006.replay import find_differences, read_settings, replay_run
 from assay.bench.rb006.report.files import read_receipt, write_report
+from assay.bench.rb006.report.html import render_html
+from assay.bench.rb006.report.markdown import render_markdown
+from assay.bench.rb006.report.summary import describe_troubles
 from assay.bench.rb006.run_receipt import make_receipt
 from assay.bench.rb006.runner.plan import RunSettings, list_stages
 from assay.bench.rb006.runner.run import BenchmarkRun, run_benchmark
@@ -147,6 +151,30 @@ def test_a_folder_of_another_run_is_refused(done: BenchmarkRun, out: Path) -> No
         run_benchmark(replace(SETTINGS, seed=7), out / "run", cache=out / "cache")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        RunSettings(quick=True, largest=500, systems=("flt",)),
+        RunSettings(quick=True, largest=500, rerank="flashrank"),
+        RunSettings(templates="frozen", largest=10_000, seed=5),
+        RunSettings(templates="frozen", largest=10_000, queries=500),
+    ],
+    ids=["system", "rerank", "seed", "queries"],
+)
+def test_a_run_that_is_refused_does_not_claim_its_folder(settings: RunSettings, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no system|no rerank stage|was frozen with"):
+        run_benchmark(settings, tmp_path / "run", cache=tmp_path / "cache")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '"x"'])
+def test_a_folder_with_a_damaged_description_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ConfigError, match=r"run\.json") as error:
+        run_benchmark(SETTINGS, tmp_path, cache=tmp_path / "cache")
+    assert "--out" in str(error.value.cure)
+
+
 def test_an_unknown_scale_is_refused() -> None:
     with pytest.raises(ConfigError, match="no scale"):
         RunSettings(largest=123)
@@ -183,6 +211,25 @@ def test_the_receipt_is_the_same_again_and_the_report_is_made_from_it(done: Benc
     assert set(receipt.measured["minutes"]) == {"500", "1000"}
     assert all(minutes > 0 for minutes in receipt.measured["minutes"].values())
     assert "The flat baseline on public sets" not in markdown, "nobody asked for it"
+
+
+@needs_model
+def test_a_system_that_ran_with_less_is_named_before_the_verdicts(done: BenchmarkRun) -> None:
+    receipt = make_receipt(done)
+    assert describe_troubles(receipt) == []
+    canonical = deepcopy(dict(receipt.canonical))
+    canonical["scales"]["1000"]["systems"]["race"]["degraded"] = 2
+    canonical["scales"]["1000"]["systems"]["bm25"]["failed"] = 1
+    measured = {**receipt.measured, "messages": {"race": ["the model <b>is gone</b>"]}}
+    troubled = replace(receipt, canonical=canonical, measured=measured)
+    asked = len(canonical["scales"]["1000"]["queries"])
+    assert describe_troubles(troubled) == [
+        f"bm25 at 1,000 chunks: 1 of {asked} feasible queries failed.",
+        f"race at 1,000 chunks: 2 of {asked} feasible queries ran with less than they need: the model <b>is gone</b>",
+    ]
+    html, markdown = render_html(troubled), render_markdown(troubled)
+    assert html.index("the model &lt;b&gt;is gone") < html.index('<div class="word">')
+    assert markdown.index("ran with less than they need") < markdown.index("| hypothesis | verdict |")
 
 
 @needs_model

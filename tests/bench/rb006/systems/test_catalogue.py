@@ -10,7 +10,7 @@ import pytest
 
 from assay.bench.rb006.systems import ABLATIONS, MAIN, find_systems
 from assay.bench.rb006.systems.catalogue import POOL, SELECTORS
-from assay.errors import ConfigError
+from assay.errors import ConfigError, ModelError
 
 
 def flatten(config: Any, path: str = "") -> dict[str, Any]:
@@ -63,12 +63,13 @@ def test_all_digests_differ() -> None:
     assert len(set(digests.values())) == len(digests)
 
 
-def test_the_rerank_stage_is_chosen_by_name() -> None:
-    (flat,) = find_systems(["flat-strong"], rerank="cross_encoder:/models/ce")
+def test_the_rerank_stage_is_chosen_by_name(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"weights")
+    (flat,) = find_systems(["flat-strong"], rerank=f"cross_encoder:{tmp_path}")
     assert [step["use"] for step in flat.config["step"]] == ["exact_bonus", "cross_encoder"]
-    assert flat.config["step"][-1]["path"] == "/models/ce"
-    (hcr,) = find_systems(["hcr"], rerank="cross_encoder:/models/ce")
-    assert hcr.config["legs"]["beam"]["rerank"] == "cross_encoder:/models/ce"
+    assert flat.config["step"][-1]["path"] == str(tmp_path)
+    (hcr,) = find_systems(["hcr"], rerank=f"cross_encoder:{tmp_path}")
+    assert hcr.config["legs"]["beam"]["rerank"] == f"cross_encoder:{tmp_path}"
 
 
 def test_an_installed_cross_encoder_is_named_and_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +89,24 @@ def test_an_installed_cross_encoder_is_named_and_pinned(tmp_path: Path, monkeypa
 def test_an_unknown_rerank_stage_is_refused(rerank: str) -> None:
     with pytest.raises(ConfigError, match="no rerank stage"):
         find_systems(["flat-strong"], rerank=rerank)
+
+
+@pytest.mark.parametrize("where", ["missing", "a/folder"])
+def test_a_cross_encoder_that_is_not_there_is_refused(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+    with pytest.raises(ModelError, match=r"no cross-encoder .*model\.onnx") as error:
+        find_systems(["flat-strong"], rerank=f"cross_encoder:{where}")
+    assert "train_reranker assemble --install" in str(error.value.cure)
+    assert find_systems(["bm25"], rerank=f"cross_encoder:{where}"), "a system without a rerank stage needs none"
+
+
+def test_a_system_is_listed_once_among_the_known_ones() -> None:
+    with pytest.raises(ConfigError) as error:
+        find_systems(["qqqq"])
+    known = str(error.value.cure).rpartition("known: ")[2].split(", ")
+    assert len(known) == len(set(known))
 
 
 def test_unknown_systems_are_refused_with_the_nearest() -> None:
