@@ -9,8 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from assay.bench.datasets import load
+from assay.bench.rb006.runner import run
+from assay.bench.rb006.runner.plan import RunSettings
 from assay.cli.bench.rb006 import SCALES
 from assay.cli.main import cli
+from assay.errors import ConfigError
 
 
 @pytest.fixture
@@ -49,6 +52,43 @@ def test_the_frozen_world_comes_with_its_suite(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["bench", "rb006", "build", "--world", "frozen", "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert "--split test" in result.stdout
+    assert "feasible 180, impossible 120" in result.stdout
+    assert "adversarial 60, anchored 180, handwritten 60" in result.stdout
+    assert "the frozen suite, digest 7bd9a1064f0b, checked" in result.stdout
     queries = [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()]
     assert sum(query["metadata"]["source"] == "handwritten" for query in queries) == 60
     assert sorted(path.name for path in (out / "qrels").iterdir()) == ["test.tsv"]
+
+
+@pytest.mark.usefixtures("small_scale")
+@pytest.mark.parametrize("given", [["--seed", "7"], ["--queries", "500"]])
+def test_a_suite_that_is_not_the_frozen_one_says_so(given: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "frozen"
+    result = CliRunner().invoke(cli, ["bench", "rb006", "build", "--world", "frozen", "--out", str(folder), *given])
+    assert result.exit_code == 0, result.output
+    assert "not the frozen suite (seed 2026, 300 queries): no hand-written queries, no digest" in result.stdout
+    assert "handwritten" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "largest", "systems"),
+    [
+        (["--quick"], 1_500, ("main", "ablations", "seeds")),
+        (["--quick", "--scale", "10k", "--systems", "bm25"], 500, ("bm25",)),
+        ([], 50_000, ("main",)),
+    ],
+)
+def test_a_quick_run_measures_everything_unless_told_less(
+    given: list[str], largest: int, systems: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command asks the runner for; the runs themselves are tested in tests/bench/rb006/runner."""
+    asked: list[tuple[RunSettings, bool]] = []
+
+    def refuse(settings: RunSettings, _: Path, *, go_on: bool, **__: object) -> None:
+        asked.append((settings, go_on))
+        raise ConfigError("enough", "seen")
+
+    monkeypatch.setattr(run, "run_benchmark", refuse)
+    assert CliRunner().invoke(cli, ["bench", "rb006", "run", *given]).exit_code == 2
+    ((settings, go_on),) = asked
+    assert (settings.largest, settings.systems, go_on) == (largest, systems, "--quick" in given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from assay.cli.failures import CommandGroup
 from assay.cli.options import json_option
 
 if TYPE_CHECKING:
+    from assay.bench.rb006.frozen_suite import FrozenSuite
     from assay.bench.rb006.verification import Judgement
     from assay.bench.rb006.world import Base, World
     from assay.bench.rb006.world.queries import WorldQuery
@@ -33,12 +35,13 @@ SCALES = {"10k": 10_000, "50k": 50_000, "200k": 200_000}
 
 @click.group(cls=CommandGroup, table=RB006_COMMANDS)
 def rb006() -> None:
-    """The simulated organisation on which hierarchy, token budgets and abstention are measured.
+    """Is a hierarchy worth it? GO, NO-GO or KILL on a simulated organisation, with budgets of tokens and abstention.
 
     \b
-    assay bench rb006 run --scale 10k
-    assay bench rb006 build --scale 10k
-    assay bench run dev-10k --split dev --systems bm25,default
+    assay bench rb006 run --quick                every part in a minute; numbers that mean nothing
+    assay bench rb006 run --scale 10k            measure and judge on the dev world
+    assay bench rb006 build --scale 10k          the world as a dataset
+    assay bench rb006 sample --world frozen      queries with their gold
     """
 
 
@@ -82,7 +85,7 @@ SUITE_SIZE = 300
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The dataset.  [default: WORLD-SCALE]",
+    help="The dataset.  [default: WORLD-SCALE, or WORLD-SCALE-real]",
 )
 @json_option
 def build(templates: str, scale: str, seed: int | None, base: Base, size: str, out: Path | None, as_data: bool) -> None:
@@ -94,6 +97,7 @@ def build(templates: str, scale: str, seed: int | None, base: Base, size: str, o
     that was fixed before any retriever ran on it, with 60 hand-written queries; only `test` exists, and nothing may be
     tuned on it.
     """
+    from assay.bench.rb006.frozen_suite import read_suite
     from assay.bench.rb006.world import verify, write_world
     from assay.cli.progress import progress_bars
     from assay.cli.terminal import format_json
@@ -110,8 +114,13 @@ def build(templates: str, scale: str, seed: int | None, base: Base, size: str, o
         click.echo(format_json({**meta, "folder": str(folder)}, indent=2))
         return
     click.echo(f"{world.scale:,} chunks and {len(world.queries)} queries in {folder}, {meta['in_scope']} in scope")
+    impossible = sum(meta["impossible"].values())
+    click.echo(f"at 400      feasible {len(world.queries) - impossible}, impossible {impossible}")
     click.echo(f"tags        {_counts(meta['tags'])}")
     click.echo(f"impossible  {_counts(meta['impossible'])}")
+    click.echo(f"sources     {_counts(dict(sorted(Counter(query.source for query in world.queries).items())))}")
+    if (suite := read_suite(templates)) is not None:
+        click.echo(f"suite       {_describe_suite(suite, _is_frozen(suite, seed, int(size)))}")
     split = "dev" if any(query.template_split == "tuning" for query in world.queries) else "test"
     click.echo(f"next: assay bench run {folder} --split {split} --systems bm25,default")
 
@@ -189,10 +198,21 @@ def _build(
     from assay.bench.rb006.world import build_world
 
     suite = read_suite(templates)
-    if suite is not None and seed in (None, suite.seed) and size == SUITE_SIZE:
+    if suite is not None and _is_frozen(suite, seed, size):
         return build_suite_world(suite, scale, base=base, progress=progress)
     seed = _DEFAULT_SEED if seed is None else seed
     return build_world(seed, templates, scale, base=base, queries=size, progress=progress)
+
+
+def _is_frozen(suite: FrozenSuite, seed: int | None, size: int) -> bool:
+    """Whether a seed and a number of queries are those that the suite was frozen with."""
+    return seed in (None, suite.seed) and size == SUITE_SIZE
+
+
+def _describe_suite(suite: FrozenSuite, is_frozen: bool) -> str:
+    if is_frozen:
+        return f"the frozen suite, digest {suite.sha256[:12]}, checked"
+    return f"not the frozen suite (seed {suite.seed}, {SUITE_SIZE} queries): no hand-written queries, no digest"
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

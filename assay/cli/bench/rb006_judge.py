@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @SCALE_OPTION
 @SEED_OPTION
 @click.option("--systems", default="flat-strong,race", show_default=True, metavar="NAMES", help="Comma-separated.")
+@click.option("--rerank", default="late_interaction", show_default=True, metavar="NAME", help="As in `run`.")
 @click.option("--budget", type=click.Choice(["200", "400", "800", "1200"]), default="400", show_default=True)
 @click.option(
     "--queries", "count", type=click.IntRange(1), help="Ask so many feasible queries, evenly.  [default: all]"
@@ -34,6 +35,7 @@ def judge(
     scale: str,
     seed: int | None,
     systems: str,
+    rerank: str,
     budget: str,
     count: int | None,
     generate: bool,
@@ -59,7 +61,7 @@ def judge(
     votes = ChatVotes(open_chat(chat), VERSION)
     largest = QUICK_SCALES[list(SCALES).index(scale)] if quick else SCALES[scale]
     names = tuple(name.strip() for name in systems.split(",") if name.strip())
-    settings = RunSettings(templates, base, seed, largest, names, quick=quick)
+    settings = RunSettings(templates, base, seed, largest, names, rerank, quick=quick)
     chosen = settings.find_systems()
     with progress_bars() as bar:
         subject = build_worlds(settings, progress=bar.step).subjects[largest]

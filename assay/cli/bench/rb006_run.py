@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from assay.cli.bench.rb006 import BASE_OPTION, SCALES, SEED_OPTION, SIZE_OPTION, WORLD_OPTION
 from assay.cli.options import json_option
@@ -56,7 +57,12 @@ _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "wh
     help="Also measure the flat baseline on scifact,nfcorpus from $ASSAY_DATA, beside published values.",
 )
 @click.option("--continue", "go_on", is_flag=True, help="Measure the stages after a kill too; the report marks them.")
-@click.option("--quick", is_flag=True, help="Tiny corpora and few queries, every code path; the numbers mean nothing.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Tiny corpora and few queries; every stage and system unless --scale and --systems say less. The numbers mean "
+    "nothing, and no kill line stops it.",
+)
 @click.option(
     "--note", default="", metavar="TEXT", help="What changed since the last run; required on the frozen world."
 )
@@ -67,7 +73,9 @@ _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "wh
     help="Records, receipt and report.  [default: rb006-WORLD-BASE]",
 )
 @json_option
+@click.pass_context
 def run(
+    ctx: click.Context,
     templates: str,
     base: Base,
     scale: str,
@@ -91,6 +99,7 @@ def run(
     embeddings and pair scores are cached. The frozen world is for verdicts: tune on dev.
 
     \b
+    assay bench rb006 run --quick
     assay bench rb006 run --scale 10k
     assay bench rb006 run --world frozen --scale 200k --continue --note "first run"
     """
@@ -108,6 +117,9 @@ def run(
             "a run on the frozen world is a verdict, and every one of them is listed with what changed",
             'say it: --note "first run"; or tune on --world dev',
         )
+    if quick:
+        scale = scale if _is_given(ctx, "scale") else "200k"
+        systems = systems if _is_given(ctx, "systems") else "main,ablations,seeds"
     settings = RunSettings(
         templates=templates,
         base=base,
@@ -122,7 +134,7 @@ def run(
     )
     folder = out or Path(f"rb006-{templates}-{base}" + ("-quick" if quick else ""))
     with progress_bars() as bar:
-        done = run_benchmark(settings, folder, go_on=go_on, progress=bar.step)
+        done = run_benchmark(settings, folder, go_on=go_on or quick, progress=bar.step)
         bar.wait("testing and writing the report")
         receipt = make_receipt(done, note)
         files = write_report(receipt, folder)
@@ -133,6 +145,10 @@ def run(
         return
     _show(done)
     click.echo(f"report: {files[1]}, receipt {receipt.digest[:16]}")
+
+
+def _is_given(ctx: click.Context, option: str) -> bool:
+    return ctx.get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 def _split(names: str) -> tuple[str, ...]:

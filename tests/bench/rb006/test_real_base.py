@@ -110,6 +110,17 @@ def test_the_sources_stand_in_the_meta(data: Path, small: World, tmp_path: Path)
     assert len(meta["real_text"]["keps"]["corpus"]) == 64
 
 
+def test_a_scale_below_the_first_stage_is_a_slice_of_it(data: Path, small: World) -> None:
+    """What a quick run measures: the documents of its queries first, then real text."""
+    slices = {scale: replace(small, scale=scale) for scale in (500, 1_500)}
+    for scale, world in slices.items():
+        assert verify(world) == []
+        assert len(list(world.chunks())) == scale
+        assert any(chunk.id.startswith("r") for chunk in world.chunks())
+        assert any(query.groups and world.is_in_scope(query) for query in world.queries)
+    assert _build(500).queries == small.queries
+
+
 def test_a_scale_between_the_stages_is_refused(data: Path) -> None:
     with pytest.raises(ConfigError, match="not 7000"):
         _build(7_000)

@@ -73,13 +73,13 @@ class World:
                 yield chunk
 
     def _mixed_chunks(self, body: RealBody) -> Iterator[WorldChunk]:
-        """Stage by stage: the documents that its queries need, then real text up to its size."""
+        """Stage by stage: the documents that its queries need, then real text up to its size. A scale below the first
+        stage is a stage of its own."""
         real = body.chunks()
         number = 0
         start = 0
-        for stage in self.stages:
-            if stage.chunks > self.scale:
-                return
+        stages = [stage for stage in self.stages if stage.chunks <= self.scale]
+        for stage in stages or [WorldStage(_name_stage(self.scale), self.scale)]:
             for chunk in find_carriers(self.library, self.queries, range(start, stage.departments)):
                 number += 1
                 yield chunk
@@ -116,7 +116,7 @@ def build_world(
     """
     slots = allocate(queries)
     body = RealBody.find() if base == "real" else None
-    if body is not None and scale not in stages:
+    if body is not None and scale not in stages and scale > min(stages, default=0):
         raise ConfigError(f"a real base has the scales {list(stages)}, not {scale}", "choose one of them")
     chosen = resolve_templates(templates)
     sizes = tuple(WorldStage(_name_stage(stage), stage) for stage in stages)
