@@ -161,6 +161,20 @@ def real_questions() -> str:
     return _table(["set", "questions", "system", "A@200", "A@400", "A@800", "A@pool", "AIC@400", "Δ flat@400"], rows)
 
 
+def real_routing() -> str:
+    """Refusals and routing on real questions."""
+    rows = []
+    for path in sorted((FOLDER / "questions").glob("*.json")):
+        found = json.loads(path.read_text("utf-8"))
+        said, without = found["detector"], found["without_answer"]
+        refused = "–" if said["recall"] is None else f"{round(said['recall'] * without)} of {without}"
+        errors = ", ".join(_number(line["eps_any"]) for line in found["routing"].get("race", {}).get("all", []))
+        survival = found["survival"] or {}
+        wrongly = f"{said['false_refusals']} of {found['questions']}"
+        rows.append([found["name"], wrongly, refused, errors or "–", _number(survival.get("rho"))])
+    return _table(["set", "refused", "refused, without an answer", "ε any by level", "ρ of survival and A@400"], rows)
+
+
 def ablations() -> str:
     """One thing about the gated arm changed at a time, and the mean over clustering seeds, at the smallest corpus."""
     rows = []
@@ -202,4 +216,5 @@ WRITERS: dict[str, Callable[[], str]] = {
     "rb006_detection": detection,
     "rb006_public": public,
     "rb006_real_questions": real_questions,
+    "rb006_real_routing": real_routing,
 }

@@ -104,7 +104,12 @@ def measure_real(
             {system.name: records.of(system).read() for system in systems},
             records.of_detector(baseline).read(),
         )
-        return {**summarise_real(at), "index": workspace.describe(), "dataset": subject.dataset.digest}
+        return {
+            **summarise_real(at),
+            "index": workspace.describe(),
+            "dataset": subject.dataset.digest,
+            "digests": {system.name: system.digest for system in systems},
+        }
 
 
 def summarise_real(at: ScaleMeasurements) -> dict[str, Any]:

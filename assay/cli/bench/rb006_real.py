@@ -38,7 +38,7 @@ def real(sets: tuple[str, ...], split: str, most: int, systems: str | None, rera
     for one in chosen:
         with progress_bars() as bar:
             found = measure_real(one, out, systems=asked, split=split, most=most, progress=bar.step)
-        write_text(out / f"{one.name}-{split}.json", format_json(found, indent=1) + "\n")
+        write_text(out / f"{one.name}-{split}.json", format_json({**found, "rerank": rerank}, indent=1) + "\n")
         _show(found)
 
 

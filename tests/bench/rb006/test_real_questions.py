@@ -72,6 +72,7 @@ def test_measures_and_what_is_refused(chosen: RealSet, tmp_path: Path) -> None:
     assert found["systems"]["oracle"]["EP"]["400"] == 1.0
     assert found["detector"]["recall"] == 1.0
     assert found["detector"]["false_refusals"] == 0
+    assert found["digests"] == {system.name: system.digest for system in find_systems(["bm25", "oracle"])}
 
 
 def test_sets_by_name() -> None:
