@@ -20,13 +20,19 @@ MOST = 8
 def replay_run(receipt: Receipt, out: Path | None = None, progress: Progress = lambda *_: None) -> list[str]:
     """Measure everything anew; the differences to the receipt, none when the digest is the same."""
     settings = read_settings(receipt)
-    go_on = any(stage["state"] == "after a kill" for stage in receipt.canonical["stages"])
+    go_on = find_going_on(receipt.canonical)
     if out is not None and (out / "records").exists():
         raise ReceiptError(f"{out} holds records already", "name a new folder: a replay measures everything anew")
     with tempfile.TemporaryDirectory(prefix="assay-rb006-") as temporary:
         again = run_benchmark(settings, out or Path(temporary), go_on=go_on, progress=progress)
     fresh = make_receipt(again)
     return [] if fresh.digest == receipt.digest else list(find_differences(receipt.canonical, fresh.canonical))[:MOST]
+
+
+def find_going_on(canonical: Mapping[str, Any]) -> bool:
+    """Whether the run measured a stage after one whose kill line held; such a stage may have been killed, too."""
+    states = [stage["state"] for stage in canonical["stages"]]
+    return "killed" in states and any(state != "not run" for state in states[states.index("killed") + 1 :])
 
 
 def read_settings(receipt: Receipt) -> RunSettings:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.bench.rb006.replay import find_differences, read_settings, replay_run
+from assay.bench.rb006.replay import find_differences, find_going_on, read_settings, replay_run
 from assay.bench.rb006.report.files import read_receipt, write_report
 from assay.bench.rb006.report.html import render_html
 from assay.bench.rb006.report.markdown import render_markdown
@@ -247,6 +247,20 @@ def test_a_replay_gives_the_same_digest(done: BenchmarkRun, out: Path) -> None:
     )
     with pytest.raises(ReceiptError, match="other thresholds"):
         replay_run(changed)
+
+
+@pytest.mark.parametrize(
+    ("states", "went_on"),
+    [
+        (["done", "done"], False),
+        (["killed", "not run", "not run"], False),
+        (["done", "killed"], False),
+        (["killed", "after a kill"], True),
+        (["done", "killed", "killed"], True),
+    ],
+)
+def test_a_replay_goes_on_after_a_kill_where_the_run_did(states: list[str], went_on: bool) -> None:
+    assert find_going_on({"stages": [{"state": state} for state in states]}) is went_on
 
 
 def test_differences_are_named_by_their_place() -> None:
