@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assay.bench.datasets import load
+from assay.bench.rb006 import frozen_suite
 from assay.bench.rb006.runner import run
 from assay.bench.rb006.runner.plan import RunSettings
 from assay.cli.bench.rb006 import SCALES
@@ -92,3 +93,12 @@ def test_a_quick_run_measures_everything_unless_told_less(
     assert CliRunner().invoke(cli, ["bench", "rb006", "run", *given]).exit_code == 2
     ((settings, go_on),) = asked
     assert (settings.largest, settings.systems, go_on) == (largest, systems, "--quick" in given)
+
+
+def test_a_verdict_needs_a_note_on_every_frozen_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = frozen_suite.read_suite("frozen")
+    monkeypatch.setattr(frozen_suite, "read_suite", lambda name: None if name == "dev" else stored)
+    for world in ("frozen", "autumn"):
+        result = CliRunner().invoke(cli, ["bench", "rb006", "run", "--world", world])
+        assert result.exit_code == 2
+        assert "is a verdict" in result.output

@@ -40,8 +40,10 @@ def _extended() -> list[tuple[str, Row]]:
 
 
 def verdicts() -> str:
-    """Every go and kill line of every hypothesis: what was asked, and what was observed on each base."""
+    """Every go and kill line of every hypothesis: what was asked, and what was observed on each base. A line that only
+    the extended runs measure has their value."""
     found = _receipts()
+    extended = dict(_extended())
     rows: list[list[str]] = []
     for place, verdict in enumerate(found[0][1]["canonical"]["verdicts"]):
         same = [receipt["canonical"]["verdicts"][place] for _, receipt in found]
@@ -50,6 +52,10 @@ def verdicts() -> str:
             for number, line in enumerate(verdict[kind]):
                 seen = [one[kind][number] for one in same]
                 cells = [_number(one["observed"]) + _mark(kind, one["verdict"]) for one in seen]
+                for at, (base, _) in enumerate(found):
+                    if seen[at]["verdict"] == "not_measured" and base in extended:
+                        later = extended[base]["canonical"]["verdicts"][place][kind][number]
+                        cells[at] = f"{_number(later['observed'])}{_mark(kind, later['verdict'])} *"
                 rows.append([kind, line["says"], f"{line['op']} {line['threshold']:g}", *cells])
     return _table(["", "line", "asked", *(f"{base} base" for base, _ in found)], rows)
 

@@ -29,6 +29,7 @@ RB006_COMMANDS: Mapping[str, str] = {
     "replay": "assay.cli.bench.rb006_run:replay",
     "runs": "assay.cli.bench.rb006_run:runs",
     "sample": "assay.cli.bench.rb006:sample",
+    "freeze": "assay.cli.bench.rb006_freeze:freeze",
 }
 SCALES = {"10k": 10_000, "50k": 50_000, "200k": 200_000}
 

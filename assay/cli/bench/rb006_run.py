@@ -63,9 +63,7 @@ _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "wh
     help="Tiny corpora and few queries; every stage and system unless --scale and --systems say less. The numbers mean "
     "nothing, and no kill line stops it.",
 )
-@click.option(
-    "--note", default="", metavar="TEXT", help="What changed since the last run; required on the frozen world."
-)
+@click.option("--note", default="", metavar="TEXT", help="What changed since the last run; required on a frozen suite.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -103,6 +101,7 @@ def run(
     assay bench rb006 run --scale 10k
     assay bench rb006 run --world frozen --scale 200k --continue --note "first run"
     """
+    from assay.bench.rb006.frozen_suite import read_suite
     from assay.bench.rb006.report.files import write_report
     from assay.bench.rb006.report.summary import describe_troubles
     from assay.bench.rb006.run_receipt import make_receipt
@@ -112,9 +111,9 @@ def run(
     from assay.cli.terminal import format_json, sanitize
     from assay.errors import ConfigError
 
-    if templates == "frozen" and not quick and not note.strip():
+    if read_suite(templates) is not None and not quick and not note.strip():
         raise ConfigError(
-            "a run on the frozen world is a verdict, and every one of them is listed with what changed",
+            "a run on a frozen suite is a verdict, and every one of them is listed with what changed",
             'say it: --note "first run"; or tune on --world dev',
         )
     if quick:
