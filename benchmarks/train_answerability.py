@@ -3,7 +3,7 @@
     python -m benchmarks.train_answerability WORLD           trains, writes assay/answerability/data/heads.json
     python -m benchmarks.train_answerability WORLD --check   writes nothing; prints leave-one-set-out results
 
-WORLD is a folder of the simulated organisation: assay bench rb006 build --scale 50000 WORLD. From it only tuning
+WORLD is a folder of the simulated organisation: assay bench rb006 build --scale 50k --out WORLD. From it only tuning
 templates are read, from the real sets only dev splits. Labels come from the metadata of the questions; the features are
 those that the judge measures at search time, which never reads metadata.
 
