@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,12 @@ def _number(value: float | None) -> str:
 def _receipts() -> list[tuple[str, Row]]:
     """(base, receipt) of the verdicts of record."""
     paths = [(base, FOLDER / f"frozen-{base}.json") for base in BASES]
+    return [(base, json.loads(path.read_text("utf-8"))) for base, path in paths if path.exists()]
+
+
+def _ablations() -> list[tuple[str, Row]]:
+    """(base, receipt) of the runs of ablations and seeds."""
+    paths = [(base, FOLDER / f"ablations-{base}.json") for base in BASES]
     return [(base, json.loads(path.read_text("utf-8"))) for base, path in paths if path.exists()]
 
 
@@ -118,6 +124,30 @@ def scales() -> str:
     return _table(head, rows)
 
 
+def routing() -> str:
+    """Routing errors of the walks by level: the gated arm and the specification's at the scale that is judged, other
+    expansions at the smallest corpus."""
+    found = [(base, receipt, ("race", "hcr")) for base, receipt in _receipts()]
+    found += [(base, receipt, ("margin-4", "top-2", "router-maxpool")) for base, receipt in _ablations()]
+    rows = []
+    for base, receipt, walks in found:
+        canonical = receipt["canonical"]
+        at = canonical["scales"][str(canonical["judged_at"])]["routing"]
+        for walk in walks:
+            strata = at[walk]["strata"]
+            errors = [_by_level(strata[name], "eps_any") for name in ("single-branch", "cross-branch")]
+            bound = max(line["interval"][1] for line in strata["all"])
+            whole = [_by_level(strata["all"], key) for key in ("child_recall", "margin")]
+            children = ", ".join(f"{line['children']:.1f}" for line in strata["all"])
+            rows.append([base, f"{canonical['judged_at']:,}", walk, *errors, _number(bound), children, *whole])
+    head = ["base", "chunks", "walk", "ε single-branch", "ε cross-branch", "bound", "children", "CR@3", "margin"]
+    return _table(head, rows)
+
+
+def _by_level(lines: Sequence[Row], key: str) -> str:
+    return ", ".join(_number(line[key]) for line in lines)
+
+
 def losses() -> str:
     """Why the race missed feasible queries at 400 tokens."""
     rows = []
@@ -184,11 +214,8 @@ def real_routing() -> str:
 def ablations() -> str:
     """One thing about the gated arm changed at a time, and the mean over clustering seeds, at the smallest corpus."""
     rows = []
-    for base in BASES:
-        path = FOLDER / f"ablations-{base}.json"
-        if not path.exists():
-            continue
-        canonical = json.loads(path.read_text("utf-8"))["canonical"]
+    for base, receipt in _ablations():
+        canonical = receipt["canonical"]
         at = canonical["scales"][str(canonical["judged_at"])]
         rows.append([base, "race", _number(at["systems"]["race"]["A"]["400"]), "–", "–", "the gated arm"])
         for name, test in at["ablations"].items():
@@ -219,6 +246,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "rb006_systems": systems,
     "rb006_scales": scales,
     "rb006_losses": losses,
+    "rb006_routing": routing,
     "rb006_detection": detection,
     "rb006_public": public,
     "rb006_real_questions": real_questions,
