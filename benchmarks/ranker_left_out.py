@@ -5,12 +5,13 @@
 Every question of a sample is searched once, with the legs and the completion of `default-0.1`; then every contender
 orders the same candidates. `default-0.1`, against which gains are measured, is run as a preset, with its bonus for
 codes. `learned` has the shipped weights, which come from the dev splits of most of these sets; `equal` has 1 for words
-and cosine and 0 elsewhere, so nothing of it is fitted. The rows named `elsewhere` are of an unseen set: the fusion or
-the weights come from the dev samples of the other sets, `with public pairs` from those and from the public training
-pairs (`ranker_sources.py`), whose sources are also left out in turn and judged as unseen sets, `five features` with
-those of `FIVE` alone. Sets of one family hold the same texts and are left out together. Reported are the test samples,
-the differences over sets, and for every set the paired difference to its better leg. The weights of the last row that
-come from everything together (`weights of default`) are those of the preset `default`.
+and cosine and 0 elsewhere, so nothing of it is fitted; `default` has the weights of the preset, which come from the
+candidates of minilm, so only with another encoder are they unseen. The rows named `elsewhere` are of an unseen set: the
+fusion or the weights come from the dev samples of the other sets, `with public pairs` from those and from the public
+training pairs (`ranker_sources.py`), whose sources are also left out in turn and judged as unseen sets, `five features`
+with those of `FIVE` alone. Sets of one family hold the same texts and are left out together. Reported are the test
+samples, the differences over sets, and for every set the paired difference to its better leg. The weights of the last
+row that come from everything together (`weights of default`) are those of the preset `default`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from assay.bench.stats import compare_pair
 from assay.bench.types import Dataset
 from assay.bench.workspace import IndexSettings, Workspace, prepare
 from assay.config.load import load as load_preset
+from assay.config.load import to_config
 from assay.engine.pipeline import Pipeline
 from assay.fuse.convex import Convex
 from assay.fuse.dbsf import Dbsf
@@ -147,8 +149,7 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
             split: [np.array([pool.presets[name] for pool in read[one][split]["pools"]]) for one in sets]
             for split in SPLITS
         }
-    fixed = {"equal": Start, "learned": load_shipped_weights()}
-    for name, weights in fixed.items():
+    for name, weights in _fixed_weights().items():
         values = tuple(weights.get(feature, 0.0) for feature in NAMES)
         scores[name] = {
             split: [one.ndcg(values) for one in found] for split, found in zip(SPLITS, (dev, test), strict=True)
@@ -200,7 +201,7 @@ def _judge_public(
         name: [float(np.mean([pool.presets[name] for pool in pools])) for pools in pairs.values()] for name in PRESETS
     }
     open_sets = _fit(dev, [])
-    for name, weights in {"equal": Start, "learned": load_shipped_weights()}.items():
+    for name, weights in _fixed_weights().items():
         values = tuple(weights.get(feature, 0.0) for feature in NAMES)
         table[name] = [float(one.ndcg(values).mean()) for one in public.values()]
     table[ELSEWHERE] = [float(one.ndcg(open_sets).mean()) for one in public.values()]
@@ -218,6 +219,13 @@ def _judge_public(
         "weights of all": dict(zip(NAMES, _fit(dev, list(public.values())), strict=True)),
         "weights of default": dict(zip(NAMES, _fit(dev, list(public.values()), FIVE), strict=True)),
     }
+
+
+def _fixed_weights() -> dict[str, Mapping[str, float]]:
+    """Weights that are not fitted here."""
+    steps = to_config(load_preset("default"))["step"]
+    shipped = next(step["weights"] for step in steps if step["use"] == "learned")
+    return {"equal": Start, "learned": load_shipped_weights(), "default": shipped}
 
 
 def _fit(sets: Sequence[Questions], public: Sequence[Questions], features: Sequence[str] = NAMES) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Measures the best pipeline of this project on samples of sets: gte-small, the learned ranker, a cross-encoder.
+"""Measures the best pipeline of this project on samples of sets: gte-small, `default`, a cross-encoder.
 
     python -m benchmarks.rerank_pipeline --sets cranfield,squad2_mini --out scores/    quality, set by set; resumable
     python -m benchmarks.rerank_pipeline --sets cranfield,squad2_mini --out scores/ --time cranfield    also the times
@@ -39,10 +39,10 @@ max_tokens = 160
 """
 SYSTEMS: Mapping[str, tuple[str, str]] = {
     BASE: ("minilm", BASE),
-    "learned": ("minilm", "learned"),
+    "default": ("minilm", "default"),
     "gte-small default-0.1": ("gte-small", BASE),
-    "gte-small learned": ("gte-small", "learned"),
-    "gte-small learned + cross-encoder": ("gte-small", "learned+"),
+    "gte-small default": ("gte-small", "default"),
+    "gte-small default + cross-encoder": ("gte-small", "default+"),
 }
 QUERIES, ROUNDS = 40, 3
 

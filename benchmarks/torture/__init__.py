@@ -16,8 +16,8 @@ there are; `task.stores` is where stores are made, in memory (tmpfs) where there
     python -m benchmarks.torture corruption kill --minutes 90
     python -m benchmarks.torture --short              # a fixed sample of each, in seconds; writes no receipt
 
-Each campaign gets an equal part of the time that is left, the cheapest first, so what one does not need goes to the next
-ones. A trial that has begun is finished.
+Each campaign gets an equal part of the time that is left, the cheapest first, so what one does not need goes to the
+next ones. A trial that has begun is finished.
 
 Each campaign writes `receipts/torture/NAME.json`: what was done so far, out of how many, at which commits.
 """

@@ -53,6 +53,7 @@ SHOWN = (
     BASE,
     "equal",
     "learned",
+    "default",
     "fusions elsewhere",
     "learned elsewhere",
     "learned elsewhere, with public pairs",

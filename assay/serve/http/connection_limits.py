@@ -2,8 +2,9 @@
 
 A connection is closed when its request line and headers are not complete within `HEADER_SECONDS`, when it is idle
 between requests for `IDLE_SECONDS`, and when its client does not read an answer for `WRITE_SECONDS`. Request line and
-headers have at most `HEADER_BYTES` (431, or 400 without httptools). A body must be complete within `BODY_SECONDS` (408) and within the caller's number of bytes (413). A client that hangs up ends its
-request without a word. A request that a web page of another origin sends is refused (403).
+headers have at most `HEADER_BYTES` (431, or 400 without httptools). A body must be complete within `BODY_SECONDS` (408)
+and within the caller's number of bytes (413). A client that hangs up ends its request without a word. A request that a
+web page of another origin sends is refused (403).
 """
 
 from __future__ import annotations
