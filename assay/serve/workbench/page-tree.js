@@ -43,7 +43,7 @@ function decision(level) {
   const low = Math.min(...sum), high = Math.max(...sum);
   const cells = level.children.map((child, place) => ({ mark: "", share: high > low ? (sum[place] - low) / (high - low) : 1, chosen: level.chosen.includes(child),
     title: `node ${child}: ${sum[place].toFixed(3)} (${columns.map(([name, values]) => `${name} ${values[place].toFixed(2)}`).join(", ")})${level.chosen.includes(child) ? ", chosen" : ""}` }));
-  return { name: `level ${level.level}, ${level.node}`, cells: cells.sort((x, y) => y.share - x.share).slice(0, 40) };
+  return { name: `level ${level.level}, node ${level.node}`, cells: cells.sort((x, y) => y.share - x.share).slice(0, 40) };
 }
 
 function describe(node) {
