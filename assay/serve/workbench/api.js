@@ -52,16 +52,17 @@ export function errorBox(error) {
   const kinds = { 401: "This server wants a key", 403: "Not permitted", 503: "The server is busy" };
   const box = h("div", { class: "error", role: "alert" },
     h("p", {}, h("strong", {}, kinds[error.status] ?? "That did not work"), ": ", error.message),
-    error.cure && h("p", {}, "What helps: ", error.cure),
+    error.cure && error.status !== 401 && h("p", {}, "What helps: ", error.cure),
     noRoute && h("p", { class: "small" }, "This server may be older than the page."),
     error.request && h("p", { class: "small soft" }, `Request ${error.request}`));
   if (error.status === 401) {
-    const input = h("input", { type: "password", autocomplete: "off", "aria-label": "API key" });
+    const input = h("input", { type: "password", autocomplete: "off" });
     box.append(h("form", { class: "row", onsubmit: (event) => {
       event.preventDefault();
       sessionStorage.setItem("assay-key", input.value.trim());
       dispatchEvent(new HashChangeEvent("hashchange"));
-    } }, input, h("button", { class: "primary" }, "Use this key until the tab is closed")));
+    } }, h("label", {}, "Your key (who runs the server makes one with: assay key create NAME)", input),
+    h("button", { class: "primary" }, "Use this key until the tab is closed")));
   }
   if (!(error instanceof Problem)) console.error(error);
   return box;
