@@ -155,6 +155,7 @@ def test_an_upload_reports_its_progress_and_can_be_searched(client):
     sent = events(client.post("/documents/upload", params={"name": "ferry.md"}, content=text.encode()))
     assert sent[0] == ("received", {"name": "ferry.md", "bytes": len(text)})
     assert ("progress", {"name": "uploads/ferry.md", "done": 1, "total": 1, "chunks": 1}) in sent
+    assert {data["name"] for event, data in sent if event == "progress"} == {"uploads/ferry.md"}
     assert sent[-1][0] == "done"
     assert sent[-1][1]["added"] == 1
     found = client.post("/search", json={"text": "Skagen"}).json()["hits"][0]

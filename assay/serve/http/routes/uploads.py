@@ -113,10 +113,12 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     """Adds the file in the pool and reports what happens meanwhile."""
     events: asyncio.Queue[bytes] = asyncio.Queue()
+    origin = _origin(folder, name)
     loop = asyncio.get_running_loop()
 
     def progress(event: Event) -> None:
-        facts = {"name": event.name, "done": event.done, "total": event.total, "chunks": event.chunks}
+        # while the only file is being read, the library names none
+        facts = {"name": event.name or origin, "done": event.done, "total": 1, "chunks": event.chunks}
         loop.call_soon_threadsafe(events.put_nowait, _event("progress", facts))
 
     with place:
@@ -155,7 +157,12 @@ def _add_file(
 ) -> dict[str, Any]:
     """Add the file. The report has the name under which it is found and removed, and never its place on the server."""
     report = _report(context.kb.upload(path, name, folder, on_event), {str(path): name})
-    return {"name": f"{folder}/{normalise_name(name)}", **report}
+    return {"name": _origin(folder, name), **report}
+
+
+def _origin(folder: str, name: str) -> str:
+    """The name of an uploaded file in the store."""
+    return f"{folder}/{normalise_name(name)}"
 
 
 def _report(report: AddReport, names: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
