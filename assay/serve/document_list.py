@@ -68,19 +68,22 @@ def read_document(
 
 
 def _in_reading_order(kb: KnowledgeBase, chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Chunks by document, section and place in the section. Sections have no numbers: the order in which the store
-    received their chunks is the order of the file."""
+    """Chunks by document, section and place in the section. Documents of a file and sections have no numbers: the order
+    in which the store received their chunks is the order of the file."""
     found = list(chunks)
     origins = {name for chunk in found for name in _origins_of(chunk.doc_id)} if len(found) > 1 else set()
     received = {head.id: place for name in sorted(origins) for place, head in enumerate(kb.store.heads(name))}
-    first: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, ...], int] = {}
     for chunk in found:
-        section, place = (chunk.doc_id, chunk.section), received.get(chunk.id, len(received))
-        first[section] = min(place, first.get(section, place))
-    return sorted(
-        found,
-        key=lambda chunk: (chunk.doc_id, first[chunk.doc_id, chunk.section], chunk.meta.get("start", 0), chunk.id),
-    )
+        place = received.get(chunk.id, len(received))
+        for part in ((chunk.doc_id,), (chunk.doc_id, chunk.section)):
+            first[part] = min(place, first.get(part, place))
+
+    def place_of(chunk: Chunk) -> tuple[int, int, int, str]:
+        section = first[chunk.doc_id, chunk.section]
+        return first[(chunk.doc_id,)], section, int(chunk.meta.get("start", 0)), chunk.id
+
+    return sorted(found, key=place_of)
 
 
 def _rows_of(kb: KnowledgeBase, name: str, allowed: Filter | None) -> Rows:

@@ -179,6 +179,11 @@ def test_a_document_is_read_in_the_order_of_its_text(client):
     read = client.get(f"/documents/uploads/{name}").json()
     assert [one["section"] for one in read["chunks"]] == [f"Step {number}" for number in range(12)]
     client.delete(f"/documents/uploads/{name}")
+    rows = "text\n" + "".join(f"row number {number}\n" for number in range(12))
+    events(client.post("/documents/upload", params={"name": "rows.csv"}, content=rows.encode()))
+    read = client.get("/documents/uploads/rows.csv").json()
+    assert [one["text"] for one in read["chunks"]] == [f"row number {number}" for number in range(12)]
+    client.delete("/documents/uploads/rows.csv")
 
 
 def test_requests_that_a_new_user_gets_wrong_are_told_the_cure(client):
