@@ -242,7 +242,8 @@ def test_somebody_elses_collection_is_left_alone(database: str, qdrant: QdrantNo
     assert _manifest(backend).collection not in ("theirs_1", "")
     assert client.count("theirs_1").count == 1
     with backend.store.derived_transaction() as db:  # as after a copy of the database beside another cluster
-        IndexManifest("theirs_1", 30, 1, 1, 1.0, "m", backend.store.settings["analyser"], {}).write(db)
+        facts: Any = ("theirs_1", 30, 1, 1, 1.0, "m", backend.store.settings["analyser"])
+        IndexManifest(*facts, database=backend.store.database).write(db)
     assert "PostgreSQL answered" in notes(backend, asked())[0]
     backend.compact()
     assert client.count("theirs_1").count == 1

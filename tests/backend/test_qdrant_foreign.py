@@ -157,6 +157,44 @@ def test_somebody_elses_collection_is_never_read_or_changed(indexed: str, qdrant
     client.close()
 
 
+@pytest.mark.skipif(find_binaries() is None, reason="no PostgreSQL binaries here")
+def test_a_restored_copy_beside_the_same_qdrant_has_an_index_of_its_own(qdrant: QdrantNodes) -> None:
+    with PostgresServer.start(FAST) as server:
+        _compare_with_a_copy(server, qdrant)
+
+
+def _compare_with_a_copy(server: PostgresServer, qdrant: QdrantNodes) -> None:
+    import psycopg
+
+    address = f"{server.address('notes')}&index={qdrant.address}&index_vectors=exact"
+    copied = address.replace("/postgres?", "/copied?")
+    items = corpus(40)
+    original, manifest = _build(address, items)
+    original.close()
+    with psycopg.connect(address.partition("/postgres?")[0] + "/template1", autocommit=True) as db:
+        db.execute(
+            "CREATE DATABASE copied TEMPLATE postgres"
+        )  # as a dump that is restored: the number of the store too
+    restored, original = open_backend(copied), open_backend(address)
+    assert isinstance(original, IndexedBackend)
+    assert isinstance(restored, IndexedBackend)
+    assert restored.store.settings["store"] == original.store.settings["store"]
+    assert "there is no index yet" in notes(restored, asked())[0]  # that of the original is not its own
+    more = corpus(60, seed=2)[40:]
+    restored.put(more)
+    original.put(corpus(50, seed=3)[40:])
+    assert restored.compact()
+    assert original.compact()
+    theirs = restored._manifest()
+    assert theirs is not None
+    assert theirs.collection != manifest.collection
+    original.compact(force=True)  # drops what it finds of its own
+    for backend, own in ((restored, [*items, *more]), (original, [*items, *corpus(50, seed=3)[40:]])):
+        assert notes(backend, asked())[0].startswith("info: Qdrant")
+        compare(backend.snapshot(), {c.id: (c, v) for c, v in own}, "a copy", random.Random(1))
+        backend.close()
+
+
 @pytest.mark.slow
 def test_a_standby_that_lags_answers_as_of_its_own_version(qdrant: QdrantNodes) -> None:
     """Rows, deaths and even another collection are in Qdrant already; the standby has not heard of them."""

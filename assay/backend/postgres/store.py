@@ -9,6 +9,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -66,6 +67,15 @@ class PostgresStore(PostgresStaging):
         # Threads of one process wait for these locks before they take a connection: the holder may need a second one,
         # and the pool is small.
         self._named_lock, self._write_lock = threading.RLock(), threading.RLock()
+
+    @cached_property
+    def database(self) -> str:
+        """Which database holds it: a restored copy of a store has the store's number, but not this."""
+        server = ""
+        with contextlib.suppress(StoreError):  # the server may keep its number to itself
+            server = str(self._all("SELECT system_identifier FROM pg_control_system()")[0][0])
+        statement = "SELECT oid, 'setting'::regclass::oid FROM pg_database WHERE datname = current_database()"
+        return "/".join([server, *map(str, self._all(statement)[0])])
 
     # -- making and opening
 

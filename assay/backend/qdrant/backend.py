@@ -78,7 +78,7 @@ class IndexedBackend(PostgresBackend):
 
     def _manifest(self) -> IndexManifest | None:
         found = self.store.read(lambda db: db.execute("SELECT value FROM setting WHERE key = %s", (KEY,)).fetchone())
-        return IndexManifest.decode(found[0] if found else None)
+        return IndexManifest.decode(found[0] if found else None, self.store.database)
 
     def _reader(self, view: VersionView, manifest: IndexManifest | None) -> IndexReader | MissingIndex:
         if manifest is None:
@@ -117,7 +117,7 @@ class IndexedBackend(PostgresBackend):
         except StoreError as error:
             return error.reason
         try:
-            dim = collection.check_owner(self.store.settings["store"])
+            dim = collection.check_owner(self._synchroniser.owner)
             points = collection.count()
         except IndexUnavailable as error:  # a shard is lost: where partial answers are allowed, a search says which
             return None if self._settings.partial else error.reason

@@ -148,12 +148,12 @@ class PointCollection:
     def exists(self) -> bool:
         return bool(self.cluster.ask(lambda client: client.collection_exists(self.name)))
 
-    def check_owner(self, store: str) -> int:
+    def check_owner(self, expected: Mapping[str, str]) -> int:
         """The dimensions of its vectors, 0 without any. StoreError when the collection is somebody else's;
         IndexUnavailable when there is none."""
         info = self.cluster.ask(lambda client: client.get_collection(self.name))
         owner = (info.config.metadata or {}).get("assay") or {}
-        if owner.get("store") != store:
+        if any(owner.get(key) != value for key, value in expected.items()):
             raise StoreError(f"the collection {self.name!r} at {self.cluster.address} is not of this store", _NOT_OURS)
         vectors = info.config.params.vectors
         return int(vectors[DENSE].size) if isinstance(vectors, dict) and DENSE in vectors else 0

@@ -32,6 +32,8 @@ class IndexManifest:
     layout: Mapping[str, Any] = field(default_factory=dict)
     vectors: Mapping[str, Any] = field(default_factory=dict)
     """What was measured of an approximate search (`index.recall`); empty where it is exact, or not measured yet."""
+    database: str = ""
+    """The database that the collection belongs to: not that of a store whose copy this one is."""
     format: int = FORMAT
 
     def write(self, db: psycopg.Connection[Any]) -> None:
@@ -45,7 +47,8 @@ class IndexManifest:
         db.execute("DELETE FROM setting WHERE key = %s", (KEY,))
 
     @staticmethod
-    def decode(value: str | None) -> IndexManifest | None:
-        """None where there is no index, or one of another format."""
+    def decode(value: str | None, database: str) -> IndexManifest | None:
+        """None where there is no index, one of another format, or that of another database."""
         found = json.loads(value) if value else None
-        return IndexManifest(**found) if found and found.get("format") == FORMAT else None
+        fits = found and found.get("format") == FORMAT and found.get("database") == database
+        return IndexManifest(**found) if fits else None

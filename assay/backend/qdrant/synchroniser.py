@@ -7,6 +7,7 @@ import json
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class IndexSynchroniser:
     def __init__(self, store: PostgresStore, cluster: QdrantCluster, settings: QdrantSettings) -> None:
         self._store, self._cluster, self._settings = store, cluster, settings
 
+    @property
+    def owner(self) -> dict[str, str]:
+        """Whose a collection is, as it says itself."""
+        return {"store": str(self._store.settings["store"]), "database": self._store.database}
+
     def collection(self, manifest: IndexManifest) -> PointCollection:
         return PointCollection(self._cluster, manifest.collection, self._settings)
 
@@ -58,7 +64,7 @@ class IndexSynchroniser:
 
     def _measure(self, progress: Progress) -> bool:
         """Write the measured recall to the manifest where it is wanted; True when it was."""
-        manifest = IndexManifest.decode(self._read_manifest())
+        manifest = self._read_manifest()
         if manifest is None or not self._store.settings["dim"] or is_measured(manifest):
             return False
         collection = self.collection(manifest)
@@ -66,7 +72,7 @@ class IndexSynchroniser:
             return False
         facts = measure_recall(self._store, collection, manifest, progress)
         with self._store.lock("index"):
-            current = IndexManifest.decode(self._read_manifest())
+            current = self._read_manifest()
             if current is None or current.collection != manifest.collection:
                 return False  # another process has built another one
             self._write(replace(current, vectors=facts))
@@ -77,7 +83,7 @@ class IndexSynchroniser:
             state = self._store.read(lambda db: db.execute(_STATE).fetchone())
             assert state is not None
             last, version, rows, model, analyser, found, chunks, length = state
-            manifest = IndexManifest.decode(found)
+            manifest = IndexManifest.decode(found, self._store.database)
             average = length / chunks if chunks and length else 1.0
             if (
                 manifest is None
@@ -99,7 +105,7 @@ class IndexSynchroniser:
         collection = self.collection(manifest)
         if not collection.exists():
             return False
-        dim = collection.check_owner(self._store.settings["store"])
+        dim = collection.check_owner(self.owner)
         return dim == int(self._store.settings["dim"]) and collection.count() >= manifest.points
 
     def _rebuild(
@@ -117,8 +123,9 @@ class IndexSynchroniser:
         name = self._next_name()
         collection = PointCollection(self._cluster, name, self._settings)
         dim = int(self._store.settings["dim"])
-        collection.create(dim, {"store": self._store.settings["store"], "model": model, "analyser": analyser})
-        manifest = IndexManifest(name, 0, version, 0, average, model, analyser, self._settings.layout())
+        collection.create(dim, {**self.owner, "model": model, "analyser": analyser})
+        layout, database = self._settings.layout(), self._store.database
+        manifest = IndexManifest(name, 0, version, 0, average, model, analyser, layout, database=database)
         try:
             points = self._fill(collection, manifest, last, progress)
         except BaseException:
@@ -130,17 +137,19 @@ class IndexSynchroniser:
 
     def _next_name(self) -> str:
         """A name that no collection ever had: who still reads by an older manifest must not find a half-filled one
-        under its name. Collections of ours that a killed process left are dropped."""
+        under its name. Collections of ours that a killed process left are dropped; those of a copy of the store in
+        another database are not ours."""
         prefix = self._cluster.address.name or f"assay_{self._store.settings['store'].replace('-', '')}"
-        current = IndexManifest.decode(self._read_manifest())
+        prefix += "_" + blake2b(self._store.database.encode(), digest_size=4).hexdigest()
+        current = self._read_manifest()
         for found in self._cluster.ask(lambda client: client.get_collections()).collections:
             if found.name.startswith(f"{prefix}_") and (current is None or found.name != current.collection):
                 self._drop(found.name)
         return f"{prefix}_{secrets.token_hex(6)}"
 
-    def _read_manifest(self) -> str | None:
+    def _read_manifest(self) -> IndexManifest | None:
         found = self._store.read(lambda db: db.execute("SELECT value FROM setting WHERE key = %s", (KEY,)).fetchone())
-        return None if found is None else str(found[0])
+        return IndexManifest.decode(found[0] if found else None, self._store.database)
 
     def _extend(self, manifest: IndexManifest, last: int, version: int, progress: Progress) -> bool:
         if last <= manifest.seq and version <= manifest.version:
@@ -189,7 +198,7 @@ class IndexSynchroniser:
         """Delete the points of rows that the tables no longer hold; "" or why it could not be done now.
 
         A collection that cannot be reached is disowned: the next upkeep drops it and builds another."""
-        manifest = IndexManifest.decode(self._read_manifest())
+        manifest = self._read_manifest()
         if manifest is None or not seqs:
             return ""
         try:
@@ -212,7 +221,7 @@ class IndexSynchroniser:
         """Drop a collection if it is of this store; one that cannot be reached is dropped by the next rebuild."""
         collection = PointCollection(self._cluster, name, self._settings)
         with contextlib.suppress(StoreError):  # somebody else's, or out of reach
-            collection.check_owner(self._store.settings["store"])
+            collection.check_owner(self.owner)
             collection.drop()
 
 

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -100,13 +101,18 @@ def _read_column(file: IO[bytes], member: zipfile.ZipInfo, name: str, size: int)
     return Column(name, dtype, shape, offset, start, member.file_size, member.CRC)
 
 
+_NO_HEADER = (ValueError, LookupError, SyntaxError, TypeError, TokenError, MemoryError, RecursionError)
+"""What numpy raises for a header: it is parsed as Python, and once more without the suffixes of Python 2."""
+
+
 def _read_npy_header(file: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         reader = readers[np.lib.format.read_magic(file)]
         shape, fortran, dtype = reader(file)
-    except (ValueError, KeyError, SyntaxError, TypeError) as error:
-        raise DamagedColumn(f"column {name!r} is no array: {error}", "write it anew with numpy.savez", name) from error
+    except _NO_HEADER as error:
+        reason = str(error)[:200] or type(error).__name__
+        raise DamagedColumn(f"column {name!r} is no array: {reason}", "write it anew with numpy.savez", name) from error
     if dtype.hasobject:
         raise WrongDtype(f"column {name!r} holds Python objects", "save plain numbers; nothing is unpickled", name)
     return dtype, shape, bool(fortran)

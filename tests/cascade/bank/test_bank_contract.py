@@ -185,6 +185,26 @@ def test_a_header_with_negative_lengths(tmp_path):
         open_bank(path)
 
 
+HOSTILE = {
+    "a tuple that is never closed": b"{'descr': '<f4', 'shape': (8,\n",
+    "a string that is never closed": b"'''",
+    "many signs": b"-" * 9_000 + b"1",
+    "many sums": b"1+1j+" * 1_500 + b"1",
+    "many parentheses": b"(" * 900,
+    "no type": b"{'descr': (), 'fortran_order': False, 'shape': (8,)}",
+}
+
+
+@pytest.mark.parametrize("header", HOSTILE.values(), ids=HOSTILE)
+def test_a_header_that_numpy_cannot_parse(tmp_path, header):
+    path = tmp_path / "bank.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("vectors.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(errors.DamagedColumn, match="'vectors' is no array") as told:
+        open_bank(path)
+    assert len(told.value.message) < 400
+
+
 def test_a_local_header_elsewhere(tmp_path):
     path = file_of(tmp_path)
     raw = bytearray(path.read_bytes())
