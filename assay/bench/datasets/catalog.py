@@ -36,8 +36,12 @@ def locate(name: str) -> Path:
     for path in tried:
         if name and path is not None and os.path.exists(path):  # never raises, for any name
             return path
-    unset = "" if home else f"; ${HOME}, the folder of your datasets, is not set"
-    raise DatasetError(f"there is no dataset {name!r}", nearest(name, list_datasets()) + unset)
+    missing = ""
+    if home is None:
+        missing = f"; ${HOME}, the folder of your datasets, is not set"
+    elif not home.is_dir():
+        missing = f"; ${HOME} names {home}, which is no folder"
+    raise DatasetError(f"there is no dataset {name!r}", nearest(name, list_datasets()) + missing)
 
 
 def display_source(source: str) -> str:

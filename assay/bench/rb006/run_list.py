@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,18 +42,21 @@ class ListedRun:
         }
 
 
-def list_runs(places: Sequence[Path]) -> list[ListedRun]:
+def list_runs(places: Sequence[Path], skipped: Callable[[ReceiptError], None] = lambda _: None) -> list[ListedRun]:
     """The runs whose receipts are these files or below these folders, oldest first. Other files are passed over; a
-    file that is named must be a receipt of this benchmark."""
+    file that is named must be a receipt of this benchmark. `skipped` hears of receipts of this benchmark in a folder
+    that were changed or torn."""
     found: dict[str, tuple[Path, Receipt]] = {}
     for place in places:
         for path in sorted(place.rglob("*.json")) if place.is_dir() else [place]:
             try:
                 receipt = read(path)
-            except ReceiptError:
-                if place.is_dir():
-                    continue
-                raise
+            except ReceiptError as error:
+                if not place.is_dir():
+                    raise
+                if _claims_to_be_run(path):
+                    skipped(error)
+                continue
             if receipt.kind == "rb006":
                 found.setdefault(receipt.digest + str(receipt.measured.get("clock", "")), (path, receipt))
             elif not place.is_dir():
@@ -63,6 +66,14 @@ def list_runs(places: Sequence[Path]) -> list[ListedRun]:
     for path, receipt in sorted(found.values(), key=lambda item: (str(item[1].measured.get("clock", "")), item[0])):
         runs.append(_describe(path, receipt, decided))
     return runs
+
+
+def _claims_to_be_run(path: Path) -> bool:
+    """Whether a file begins as a receipt of this benchmark does: `kind` is the second line of one."""
+    try:
+        return '"kind": "rb006"' in path.read_text("utf-8", errors="replace")[:200]
+    except OSError:
+        return False
 
 
 def _describe(path: Path, receipt: Receipt, decided: set[tuple[str, str]]) -> ListedRun:

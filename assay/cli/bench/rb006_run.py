@@ -14,6 +14,7 @@ from assay.cli.options import json_option
 if TYPE_CHECKING:
     from assay.bench.rb006.runner.run import BenchmarkRun
     from assay.bench.rb006.world import Base
+    from assay.errors import AssayError
 
 _COLOURS = {"GO": "green", "NO-GO": "yellow", "KILL": "red", "NOT MEASURED": "white"}
 
@@ -213,9 +214,12 @@ def runs(places: tuple[Path, ...], as_data: bool) -> None:
     assay bench rb006 runs receipts/rb006
     """
     from assay.bench.rb006.run_list import list_runs
-    from assay.cli.terminal import format_json
+    from assay.cli.terminal import format_json, sanitize
 
-    found = list_runs(places or (Path(),))
+    def warn(error: AssayError) -> None:
+        click.echo(f"warning: {sanitize(error.message)}", err=True)
+
+    found = list_runs(places or (Path(),), warn)
     if as_data:
         click.echo(format_json([run.to_json() for run in found], indent=2))
         return

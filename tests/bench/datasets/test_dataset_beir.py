@@ -121,6 +121,13 @@ def test_an_unknown_name_gives_the_nearest(monkeypatch: pytest.MonkeyPatch) -> N
     assert error.value.exit_code == 2
 
 
+def test_a_folder_of_datasets_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path / "gone"))
+    with pytest.raises(DatasetError, match="there is no dataset 'hotpotqa'") as error:
+        load("hotpotqa")
+    assert error.value.cure.endswith(f"$ASSAY_DATA names {tmp_path / 'gone'}, which is no folder")
+
+
 def test_counts_and_digests_that_are_true_pass(tmp_path: Path) -> None:
     folder = write(tmp_path / "m")
     numbers = {"rows": 2, "positive": 1, "queries": 1}

@@ -71,3 +71,17 @@ def test_the_command_says_when_what_and_why(folder: Path) -> None:
     assert "note of real" in said.output
     data = json.loads(CliRunner().invoke(runs, [str(folder), "--json"]).output)
     assert [one["standing"] for one in data].count(RECORD) == 2
+
+
+def test_a_receipt_that_cannot_be_trusted_is_not_passed_over_in_silence(folder: Path) -> None:
+    text = (folder / "a.json").read_text("utf-8")
+    (folder / "edited.json").write_text(text.replace("KILL", "GO"), "utf-8")
+    (folder / "torn.json").write_text(text[:-40], "utf-8")
+    said: list[str] = []
+    assert len(list_runs([folder], lambda error: said.append(str(error)))) == 5
+    assert [Path(message.split(" ")[0]).name for message in said] == ["edited.json", "torn.json"]
+    assert "was changed after it was written" in said[0]
+    result = CliRunner().invoke(runs, [str(folder)])
+    assert result.exit_code == 0
+    assert "edited.json was changed after it was written" in result.stderr
+    assert "notes.json" not in result.stderr
