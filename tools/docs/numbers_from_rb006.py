@@ -27,6 +27,11 @@ def _number(value: float | None) -> str:
     return f"{value:g}" if value > 1.0 and value == int(value) else re.sub(r"^(-?)0\.", r"\1.", f"{value:.3f}")
 
 
+def _p(value: float | None) -> str:
+    """A p of 10,000 draws is never 0."""
+    return "<.001" if value is not None and value < 0.0005 else _number(value)
+
+
 def _receipts() -> list[tuple[str, Row]]:
     """(base, receipt) of the verdicts of record."""
     paths = [(base, FOLDER / f"frozen-{base}.json") for base in BASES]
@@ -102,6 +107,25 @@ def systems() -> str:
         "Δ flat@400, 95 %",
     ]
     return _table(head, rows)
+
+
+def primaries() -> str:
+    """The primaries with their tests, then the walk of the gated arm against the specification's."""
+    rows = []
+    for base, receipt in _receipts():
+        canonical = receipt["canonical"]
+        for line in canonical["primaries"]:
+            if "difference" in line:
+                effect = f"{line['difference']:+.3f} [{line['ci_low']:+.3f}, {line['ci_high']:+.3f}]"
+            else:
+                effect = f"{line['misses']} misses at level {line['level']}"
+            numbers = [_p(line["p"]), _p(line["p_holm"]), _number(line.get("power"))]
+            numbers.append(_number(line.get("power_at_true_effect")))
+            rows.append([base, line["name"], str(line["n"]), effect, *numbers])
+        for line in canonical["scales"][str(canonical["judged_at"])]["walks"]:
+            name = f"survival of the walk, {line['arm']} against {line['other']} (not a primary)"
+            rows.append([base, name, str(line["queries"]), f"{line['difference']:+.3f}", _p(line["p"]), *["–"] * 3])
+    return _table(["base", "test", "n", "effect, 95 %", "p", "p (Holm)", "power at .08", "power at .12"], rows)
 
 
 def scales() -> str:
@@ -220,13 +244,13 @@ def ablations() -> str:
         rows.append([base, "race", _number(at["systems"]["race"]["A"]["400"]), "–", "–", "the gated arm"])
         for name, test in at["ablations"].items():
             interval = f"{test['difference']:+.3f} [{test['ci_low']:+.3f}, {test['ci_high']:+.3f}]"
-            rows.append([base, name, _number(test["mean_b"]), interval, _number(test["p"]), ABLATIONS[name]])
+            rows.append([base, name, _number(test["mean_b"]), interval, _p(test["p"]), ABLATIONS[name]])
         if at["seeds"]:
             test = at["seeds"]["against_flat"]
             by_seed = ", ".join(_number(value) for value in at["seeds"]["by_seed"])
             interval = f"over flat {test['difference']:+.3f} [{test['ci_low']:+.3f}, {test['ci_high']:+.3f}]"
             mean = _number(test["mean_b"])
-            rows.append([base, f"{at['seeds']['seeds']} seeds", mean, interval, _number(test["p"]), by_seed])
+            rows.append([base, f"{at['seeds']['seeds']} seeds", mean, interval, _p(test["p"]), by_seed])
     return _table(["base", "ablation", "A@400", "Δ race, 95 %", "p", "what it is"], rows)
 
 
@@ -244,6 +268,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "rb006_dev_rerank": dev_rerank,
     "rb006_verdicts": verdicts,
     "rb006_systems": systems,
+    "rb006_primaries": primaries,
     "rb006_scales": scales,
     "rb006_losses": losses,
     "rb006_routing": routing,
