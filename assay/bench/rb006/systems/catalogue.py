@@ -142,6 +142,8 @@ def find_systems(
     added = (LATTICE,) if lattice else ()
     wanted = dict.fromkeys(one for name in (*names, *added) for one in groups.get(name, (name,)))
     known = dict.fromkeys((*groups, *MAIN, *ABLATIONS, *groups["seeds"]))
+    if not wanted:
+        raise ConfigError("no system is named", f"name some of {', '.join((*groups, *MAIN))}")
     for name in wanted:
         if name == LATTICE and lattice:
             open_chat(lattice)  # refuses an address that is none

@@ -102,6 +102,12 @@ def test_a_cross_encoder_that_is_not_there_is_refused(
     assert find_systems(["bm25"], rerank=f"cross_encoder:{where}"), "a system without a rerank stage needs none"
 
 
+def test_a_run_without_a_system_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no system is named") as error:
+        find_systems([])
+    assert "main" in str(error.value.cure)
+
+
 def test_a_system_is_listed_once_among_the_known_ones() -> None:
     with pytest.raises(ConfigError) as error:
         find_systems(["qqqq"])
