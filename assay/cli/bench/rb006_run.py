@@ -160,7 +160,9 @@ def _show(done: BenchmarkRun) -> None:
         held = f": {'; '.join(outcome.killed_by)}" if outcome.killed_by else ""
         click.echo(f"{outcome.state:13} {outcome.stage.title}{held}")
     if done.stopped:
-        click.echo("              stopped at a kill line; the same command with --continue measures the rest, marked so")
+        click.echo(
+            "              stopped at a kill line; the same command with --continue measures the rest, marked so"
+        )
     for verdict in done.settings.thresholds.judge(done.values):
         word = click.style(f"{verdict.outcome:13}", fg=_COLOURS[verdict.outcome], bold=True)
         click.echo(f"{word} {verdict.hypothesis.name}: {verdict.hypothesis.title}")
