@@ -28,10 +28,10 @@ class Currency:
         at first  p(i) · Π (1 − p(j)) over the older j           i is the oldest version
 
     Candidates with p below `threshold` are no versions. A candidate about another subject that stands before all
-    versions comes after them. No other candidate moves, no score is new, and none is hidden. A question about some
-    other time in the past ("when did she move?") changes nothing. Undated and longer texts (over `max_characters`) are
-    no versions, and no turns of a conversation either ("Caroline: …"): people do not state facts in turns, and on
-    LoCoMo it does harm.
+    versions comes after them, also when the question has a name and one statement is about it. No other candidate
+    moves, no score is new, and none is hidden. A question about some other time in the past ("when did she move?")
+    changes nothing. Undated and longer texts (over `max_characters`) are no versions, and no turns of a conversation
+    either ("Caroline: …"): people do not state facts in turns, and on LoCoMo it does harm.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"dense", "lexical", "vector"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 MAX_READ = 2_000
 """Characters of a text that are read."""
@@ -23,16 +23,33 @@ _CHANGE = re.compile(
     r"|stopped|dropped|retired|resigned|died|passed away|deleted|removed|ended|finished|over with"
     r"|correct(?:ion|ed)|actually|in fact|in reality|turns out|wrong(?:ly)?|mistak\w+|error|typo|confus\w+"
     r"|mix\w* (?:that |it |them )?up|misread|misheard|out of date|outdated|(?:his|her|their|my) mind"
-    r"|after all|nobody|no one|ha(?:s|ve) no|there (?:is|are) no|none)\b",
+    r"|after all|nobody|no one|ha(?:s|ve) no|there (?:is|are) no|none|as of|from (?:next|the) \w+(?: on)?|in future"
+    r"|back to|g(?:one|oing|oes) (?:back|over|with)|hand(?:ed|s|ing)? (?:over|back|in)|got rid of|traded in"
+    r"|th(?:rew|rown) (?:out|away)|re(?:routed|booked|arranged|programmed|jigged|wired|homed)|up to|down to"
+    r"|should (?:be|have been|read)|muddle\w*|mis\w+(?:ed|t)|oops|sorry|scratch that|scrap (?:that|what)"
+    r"|forget (?:what|that))\b",
     re.IGNORECASE,
 )
 _CHANGE_HINT = re.compile(
     r"\b(?:now|new|newly|again|since|until|started|starts|not|never|has been|have been|already|finally|without|only)\b",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"\b(?:about|regarding|concerning|mention(?:ed|s)?)\b", re.IGNORECASE)
+_MENTION = re.compile(
+    r"\b(?:about|regarding|concerning|mention(?:ed|s)?|c[ao]me up (?:again|in|over|at|during)|joke[ds]?|laugh\w*"
+    r"|argu(?:ed|ing|es|ment)|gossip\w*|chat(?:ted|ting)?|stor(?:y|ies)|photos?|pictures?|memes?|reminded me)\b",
+    re.IGNORECASE,
+)
+_TENTATIVE = re.compile(
+    r"\b(?:might|maybe|perhaps|thinking (?:about|of)|consider(?:s|ing|ed)?|hop(?:es?|ing)|wish\w*|(?:day)?dream\w*"
+    r"|would (?:like|love|be|have)|fantas\w+|one[- ]off|once|only (?:today|tonight|for|this)|tempted|wonder\w*"
+    r"|plan(?:s|ning|ned)? to|wants? to|toying|if|stand(?:s|ing)? in|filling in|cover(?:s|ing|ed) for|tonight|yesterday"
+    r"|last (?:night|week|year|month)|years? ago|nothing decided|not decided|undecided|someday|one day|could|extra"
+    r"|for now|just for)\b",
+    re.IGNORECASE,
+)
 _SPEAKER = r"([^\W\d_][\w.'-]{0,30}(?: [\w.'-]{1,30})?):\s"  # one or two words
 _TURN = re.compile(r"\s*" + _SPEAKER)
+_NAME_LABEL = re.compile(r"\s*\S+(?: [^\W\d_a-z]\S*)?:\s")  # a second word begins with a capital
 _NEXT_TURN = re.compile(r"\n" + _SPEAKER)
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _NUMBER = re.compile(r"\d")
@@ -63,8 +80,13 @@ def has_change_word(text: str) -> bool:
 
 
 def is_mention(text: str) -> bool:
-    """Whether a text tells that something was talked about: "asked about", "mentioned"."""
+    """Whether a text tells that something was talked about or shown: "asked about", "mentioned", "a photo of"."""
     return _MENTION.search(text[:MAX_READ]) is not None
+
+
+def is_tentative(text: str) -> bool:
+    """Whether a statement may be a plan, a wish, an exception or of another time: "might", "just for tonight"."""
+    return _TENTATIVE.search(text[:MAX_READ]) is not None
 
 
 def find_names(text: str) -> list[str]:
@@ -92,3 +114,12 @@ def find_speaker(text: str) -> str | None:
     if label is None or has_change_word(label[1]) or _NEXT_TURN.search(text):  # "Correction: …" is no turn
         return None
     return label[1].lower()
+
+
+def find_turns(texts: Sequence[str]) -> list[bool]:
+    """Which texts of a list are turns of a conversation: those that begin with a speaker, if half of the texts do.
+
+    A label with a second word in lower case is a heading: "Price label: …", "Babysitter notes: …".
+    """
+    speakers = [find_speaker(text) is not None and _NAME_LABEL.match(text) is not None for text in texts]
+    return speakers if 2 * sum(speakers) >= len(speakers) else [False] * len(texts)

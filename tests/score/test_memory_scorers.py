@@ -9,6 +9,7 @@ from assay.errors import ConfigError
 from assay.score.currency import Currency
 from assay.score.period import Period
 from assay.score.speaker import Speaker
+from assay.score.version_features import find_versions
 from assay.testing.build import found
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.types import DAY, Chunk, Query
@@ -152,6 +153,68 @@ def test_things_without_a_name_are_kept_apart():
     query = Query("What does the ticket system run on?", vector=np.array([1, 0.25, 0.05], np.float32) / 1.032, at=NOW)
     given = found({"a": 0.8, "b": 0.7})
     assert scores(Currency().apply(query, given, snapshot)) == scores(given)
+
+
+def unit(*values):
+    return np.array(values, np.float32) / np.linalg.norm(values)
+
+
+def rank(question, texts, ages, vectors, query, given):
+    return Currency().apply(Query(question, vector=query, at=NOW), found(given), make_snapshot(texts, ages, vectors))
+
+
+def test_what_is_nearer_than_the_other_statements_about_the_subject_is_the_version():
+    """The same statement, once beside a remark that is less like the lead, once beside one that is more like it."""
+    texts = ["Ada works at the mill.", "Ada is at the old forge from Monday.", "Ada met the vicar at the mill."]
+    lead, change, query = unit(1, 0.3, 0), unit(0.75, 0.6, 0.4), unit(1, 0.25, 0.05)
+    chances = []
+    for remark in (unit(0.3, 0, 1), unit(1, 0.32, 0.02)):
+        snapshot = make_snapshot(texts, [90, 30, 20], [lead, change, remark])
+        given = found({"a": 0.8, "b": 0.55, "c": 0.5})
+        versions = find_versions(Query("Where does Ada work?", vector=query, at=NOW), given, snapshot, 300)
+        chances.append(versions.chance[1])
+    assert chances[0] > 0.5 > chances[1]
+
+
+def test_the_lead_is_what_answers_not_what_was_talked_about():
+    """The first candidate only mentions the subject: it must not be what the others are compared with."""
+    texts = ["We laughed about the tea urn at the quiz.", "The Hendersons keep the tea urn.", "The tea urn went to Bo."]
+    vectors = [unit(0.6, 0, 0.8), unit(1, 0.2, 0), unit(0.9, 0.4, 0)]
+    ranking = rank(
+        "Who has the tea urn?", texts, [1, 90, 30], vectors, unit(1, 0.25, 0.3), {"a": 0.62, "b": 0.5, "c": 0.4}
+    )
+    assert ranking.ids.tolist()[0] == "c"
+
+
+def test_the_only_statement_about_the_name_comes_before_those_about_others():
+    texts = ["Eamon works no shifts any more.", "Fedde does the weekend rota.", "Ben lives in Rome."]
+    vectors = [unit(1, 0.2, 0), unit(0.5, 0.8, 0), unit(0, 0, 1)]
+    ranking = rank(
+        "What shift is Fedde working?", texts, [5, 90, 9], vectors, unit(1, 0.25, 0), {"a": 0.8, "b": 0.5, "c": 0.3}
+    )
+    assert ranking.ids.tolist() == ["b", "a", "c"]
+
+
+def test_a_name_in_the_time_clause_is_not_the_subject():
+    texts = ["The van is serviced at Halloran's.", "Nakagawa services the van now."]
+    ranking = rank(
+        "Where was the van serviced before Nakagawa?",
+        texts,
+        [90, 30],
+        NEAR[:2],
+        unit(1, 0.25, 0.05),
+        {"b": 0.8, "a": 0.6},
+    )
+    assert ranking.ids.tolist()[0] == "a"
+
+
+def test_a_heading_does_not_make_a_note_a_turn():
+    texts = ["Pancakes: 3 eggs, 250 flour.", "The pancakes take just one egg now.", "Ada likes jazz."]
+    vectors = [unit(1, 0.2, 0), unit(0.9, 0.4, 0), unit(0, 0, 1)]
+    ranking = rank(
+        "How many eggs for the pancakes?", texts, [90, 30, 1], vectors, unit(1, 0.25, 0), {"a": 0.8, "b": 0.5, "c": 0.3}
+    )
+    assert ranking.ids.tolist()[0] == "b"
 
 
 @pytest.mark.parametrize(

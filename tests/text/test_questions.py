@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.text.questions import find_answer_kinds, find_subject_words, may_answer, read_asked_time
-from assay.text.statements import find_names, hints_at_change, is_mention, states_change
+from assay.text.questions import cut_time_clause, find_subject_words, read_asked_time
+from assay.text.statements import find_names, find_turns, hints_at_change, is_mention, is_tentative, states_change
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,10 @@ from assay.text.statements import find_names, hints_at_change, is_mention, state
         ("Who used to be Ada's doctor?", "previous"),
         ("Where did Ada live at first?", "first"),
         ("When was the exam planned originally?", "first"),
+        ("Who led the club at first?", "first"),
+        ("Who ran the club before Jo came back?", "previous"),
+        ("Who supplied the fruit earlier?", "previous"),
+        ("Where is the tool stored?", "present"),
         ("When did Ada move?", "past"),
         ("What was said last week?", "past"),
         ("", "present"),
@@ -45,14 +49,19 @@ def test_the_noun_phrases_of_a_question(question, words):
     assert find_subject_words(question) == words
 
 
-def test_the_kind_of_answer_and_what_may_be_one():
-    assert find_answer_kinds("Who owns the boat?") == ["person"]
-    assert find_answer_kinds("How much is it, and when is it due?") == ["time", "number"]
-    assert find_answer_kinds("Which sport does Ada do?") == []
-    assert may_answer("person", "Bert took over the boat.")
-    assert not may_answer("person", "Ada argued about the boat.", {"ada"})
-    assert may_answer("number", "It went up to 19 euros.")
-    assert not may_answer("time", "The boat is blue.")
+@pytest.mark.parametrize(
+    ("question", "clause"),
+    [
+        ("What was the rent before the letter?", "What was the rent"),
+        ("Who led the club right before Jo came back?", "Who led the club"),
+        ("Who has run it since Easter?", "Who has run it"),
+        ("Before the move, where did Ada live?", "Before the move, where did Ada live?"),
+        ("Where does Ada live?", "Where does Ada live?"),
+        ("", ""),
+    ],
+)
+def test_the_time_clause_tells_no_subject(question, clause):
+    assert cut_time_clause(question) == clause
 
 
 def test_change_hint_and_mention():
@@ -61,6 +70,17 @@ def test_change_hint_and_mention():
     assert not states_change("Ada lives in Porto.")
     assert hints_at_change("Ada lives in Porto now.")
     assert is_mention("A visitor asked about the lift.")
+    assert is_mention("The lift came up again over dinner.")
+    assert is_tentative("Ada is thinking about a move.")
+    assert is_tentative("Ben teaches the class, just for tonight.")
+    assert not is_tentative("Ada has moved to Porto.")
+
+
+def test_turns_are_most_of_their_list_and_begin_with_a_name():
+    assert find_turns(["Ada: Hi!", "Ben Li: Hello!", "Ada likes jazz."]) == [True, True, False]
+    assert find_turns(["Pancakes: 3 eggs", "One egg will do.", "Ada likes jazz."]) == [False] * 3
+    assert find_turns(["Price label: 3 euros", "Bus 62: ten past"]) == [False] * 2
+    assert find_turns([]) == []
 
 
 def test_the_first_person_is_no_name():
