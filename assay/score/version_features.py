@@ -210,7 +210,8 @@ def _nearest(cosine: Floats, about: NDArray[np.bool_], lead: int) -> Floats:
     """The cosine of each candidate with the nearest of the others, at least 0."""
     others = about.copy()
     others[lead] = False
-    return np.where(others & ~np.eye(len(cosine), dtype=np.bool_), cosine, 0.0).max(axis=1)
+    others_of = others & ~np.eye(len(cosine), dtype=np.bool_)
+    return np.asarray(np.where(others_of, cosine, 0.0).max(axis=1))
 
 
 def _share(wanted: set[str], terms: Sequence[set[str]], weights: Mapping[str, float]) -> Floats:
