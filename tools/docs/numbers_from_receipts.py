@@ -28,9 +28,10 @@ from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out, ranker_
 from tools.docs.numbers_from_rb006 import WRITERS as RB006
 from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import heading_tree, routing_errors, routing_times
+from tools.docs.numbers_from_torture import WRITERS as TORTURE
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT, **ANSWERABILITY, **RB006}
+RUNS = {**LAB, **FUSION, **MEMORY, **CASCADE, **ROUTER, **CONTEXT, **ANSWERABILITY, **RB006, **TORTURE}
 """Block → what writes it from the lab's receipts."""
 _BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _DOCUMENTS = (
@@ -62,6 +63,7 @@ _DOCUMENTS = (
     "docs/router.md",
     "docs/hierarchy.md",
     "docs/rb006.md",
+    "docs/security.md",
 )
 
 
