@@ -114,7 +114,7 @@ def test_a_collection_of_another_dimension_does_not_serve(indexed: str, qdrant: 
     client.create_collection(
         manifest.collection,
         vectors_config={"dense": models.VectorParams(size=3, distance=models.Distance.DOT)},
-        metadata={"assay": {"store": backend.store.settings["store"]}},
+        metadata={"assay": backend._synchroniser.owner},
     )
     points = [models.PointStruct(id=i, vector={"dense": [1.0, 0.0, 0.0]}) for i in range(1, 41)]
     client.upsert(manifest.collection, points, wait=True)

@@ -49,6 +49,6 @@ class IndexManifest:
     @staticmethod
     def decode(value: str | None, database: str) -> IndexManifest | None:
         """None where there is no index, one of another format, or that of another database."""
-        found: dict[str, Any] = json.loads(value) if value else {}
+        found = json.loads(value) if value else {}
         fits = found.get("format") == FORMAT and found.get("database") == database
         return IndexManifest(**found) if fits else None
