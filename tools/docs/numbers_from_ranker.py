@@ -86,6 +86,18 @@ def ranker_transfer(receipt: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def rerank_pipeline(receipt: Mapping[str, Any]) -> str:
+    """nDCG@10 of the best pipelines on the sample of every set, and the differences to the base over sets."""
+    sets, over = list(receipt["sets"]), receipt[f"over {BASE}"]
+    rows = []
+    for system, mean in receipt["mean"].items():
+        gain = over.get(system)
+        change = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})" if gain else ""
+        won = f"{gain['wins']}, {gain['losses']}" if gain else ""
+        rows.append([system, *(f"{receipt['test'][system][name]:.3f}" for name in sets), f"{mean:.4f}", change, won])
+    return _table(["", *sets, "mean", f"over {BASE}", "won, lost"], rows)
+
+
 def ranker_public(receipt: Mapping[str, Any]) -> str:
     """The sources of public pairs as unseen sets: differences to the base over sources."""
     found = receipt["minilm"]

@@ -24,7 +24,13 @@ from tools.docs.numbers_from_fusion import WRITERS as FUSION
 from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, cluster_model
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
-from tools.docs.numbers_from_ranker import ranker_cost, ranker_left_out, ranker_public, ranker_transfer
+from tools.docs.numbers_from_ranker import (
+    ranker_cost,
+    ranker_left_out,
+    ranker_public,
+    ranker_transfer,
+    rerank_pipeline,
+)
 from tools.docs.numbers_from_rb006 import WRITERS as RB006
 from tools.docs.numbers_from_router import WRITERS as ROUTER
 from tools.docs.numbers_from_routing import heading_tree, routing_errors, routing_times
@@ -414,6 +420,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "ranker_left_out": ("ranker_left_out", ranker_left_out),
     "ranker_public": ("ranker_transfer", ranker_public),
     "ranker_transfer": ("ranker_transfer", ranker_transfer),
+    "rerank_pipeline": ("rerank_pipeline", rerank_pipeline),
     "reranker_quality": ("reranker", reranker_quality),
     "reranker_weights": ("reranker", reranker_weights),
     "reranker_longer": ("reranker_longer", reranker_quality),
