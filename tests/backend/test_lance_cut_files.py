@@ -102,6 +102,17 @@ def test_an_acknowledged_file_that_was_cut_short_later_is_damage_and_nothing_is_
     assert not (store / TAKEN_BACK).exists()
 
 
+def test_a_file_that_another_process_completes_meanwhile_is_not_cut_short(store: Path, monkeypatch) -> None:
+    backend = open_backend(str(store))
+    (data,) = (store / "chunk.lance" / "data").iterdir()
+    monkeypatch.setattr(backend.store.tables.files, "find_cut", lambda name: [data] if name == "chunk" else [])
+    backend.put(faults.chunks(6, 7))  # a merge ended between the look at the file and the look at the manifest
+    monkeypatch.undo()
+    backend.close()
+    assert len(faults.read(store)) == 7
+    assert not (store / TAKEN_BACK).exists()
+
+
 def test_a_store_without_a_ledger_is_not_taken_back(store: Path) -> None:
     """Nothing tells its acknowledged commits from others."""
     cut_a_commit_short(store)

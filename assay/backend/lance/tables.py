@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from assay.backend.lance.cut_files import list_versions, names_any
+from assay.backend.lance.cut_files import is_whole, list_versions, names_any
 from assay.backend.lance.file_ledger import FileLedger
 from assay.errors import AssayError, MissingExtra, StoreError
 from assay.store.commit_journal import ACCEPT
@@ -161,10 +161,14 @@ class Tables:
             )
 
     def _find_cut(self, name: str) -> list[Path]:
-        with translate_lance_errors(self.folder):
-            cut = self.files.find_cut(name)
-            versions = list_versions(self.folder / f"{name}.lance") if cut else []
-            return cut if versions and names_any(versions[0][1], cut) else []
+        """A file that another process is writing is short too. So it is looked at again, after the manifest: what that
+        names was complete before, or never will be."""
+        with translate_lance_errors(self.folder), contextlib.suppress(FileNotFoundError):  # erased meanwhile
+            short = self.files.find_cut(name)
+            versions = list_versions(self.folder / f"{name}.lance") if short else []
+            named = [path for path in short if versions and names_any(versions[0][1], [path])]
+            return [path for path in named if not is_whole(path)]
+        return []
 
     def find_cut(self) -> list[Path]:
         """Files that the disk cut short and the newest version of a table names."""
