@@ -117,9 +117,14 @@ def find_speaker(text: str) -> str | None:
 
 
 def find_turns(texts: Sequence[str]) -> list[bool]:
-    """Which texts of a list are turns of a conversation: those that begin with a speaker, if half of the texts do.
+    """Which texts of a list are turns of a conversation, one or several each: those that begin with a speaker, if half
+    of the texts do. So a single turn beside the long pieces of a session is no note.
 
     A label with a second word in lower case is a heading: "Price label: …", "Babysitter notes: …".
     """
-    speakers = [find_speaker(text) is not None and _NAME_LABEL.match(text) is not None for text in texts]
+    speakers = [_NAME_LABEL.match(text) is not None and _is_conversation(text) for text in texts]
     return speakers if 2 * sum(speakers) >= len(speakers) else [False] * len(texts)
+
+
+def _is_conversation(text: str) -> bool:
+    return find_speaker(text) is not None or _NEXT_TURN.search(text[:MAX_READ]) is not None

@@ -80,6 +80,11 @@ def test_turns_are_most_of_their_list_and_begin_with_a_name():
     assert find_turns(["Ada: Hi!", "Ben Li: Hello!", "Ada likes jazz."]) == [True, True, False]
     assert find_turns(["Pancakes: 3 eggs", "One egg will do.", "Ada likes jazz."]) == [False] * 3
     assert find_turns(["Price label: 3 euros", "Bus 62: ten past"]) == [False] * 2
+    assert find_turns(["Ada: Hi!\nBen: Hello!", "Ben: I moved.", "Ada likes jazz."]) == [
+        True,
+        True,
+        False,
+    ]  # a longer piece
     assert find_turns([]) == []
 
 
