@@ -257,6 +257,9 @@ def main() -> None:
     parser.add_argument("--lexical", action="store_true", help="only systems that use no vectors, without a model")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the new receipts of runs there")
     options = parser.parse_args()
+    missing = [str(path) for path in options.paths if not path.exists()]
+    if missing:
+        parser.error(f"there is no {', '.join(missing)}; receipts are in {', '.join(map(str, FOLDERS))}")
     if not os.environ.get("ASSAY_DATA"):
         print("ASSAY_DATA is not set: only the shipped dataset can be run", file=sys.stderr)
     counts: Counter[tuple[str, str]] = Counter()

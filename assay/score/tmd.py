@@ -54,7 +54,7 @@ class Tmd:
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         code, requested_lane = query.extra.get("tmd_bits"), query.extra.get("lane")
         if code is None and requested_lane is None:
-            return ranking.noted(Note("skipped", "the query has no code and no lane", cure="give tmd_bits"))
+            return ranking.noted(Note("skipped", "the query has no code and no lane", cure="give tmd_bits or lane"))
         ladder = self.build_ladder()
         lane = int(ladder.layout.lanes(int(code or 0))) if requested_lane is None else int(requested_lane)
         codes = numbers_of(ranking, snapshot, "tmd_bits")

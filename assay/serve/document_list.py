@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from assay.ingest.add_report import AddReport
 from assay.ingest.records import parse_record
 from assay.kb import KnowledgeBase
 from assay.memory.scopes import SOURCE
+from assay.serve.reading_order import in_reading_order, origins_of
 from assay.serve.visible_documents import AllowedScopes, VisibleDocuments
-from assay.sync import RECORDS
-from assay.types import Chunk, Rows
+from assay.types import Rows
 from assay.upkeep.inventory import OriginEntry, list_origins
 from assay.where import And, Compare, Filter, Not
 
@@ -35,15 +35,8 @@ def list_documents(
     view = kb.snapshot()
     rows = view.live_rows(Not(allowed))
     parts = (view.chunks(rows[start : start + 1_000]) for start in range(0, len(rows), 1_000))
-    hidden = {name for part in parts for chunk in part for name in _origins_of(chunk.doc_id)}
+    hidden = {name for part in parts for chunk in part for name in origins_of(chunk.doc_id)}
     return [entry for entry in entries if entry.origin not in hidden]
-
-
-def _origins_of(doc_id: str) -> Iterator[str]:
-    """Every name that the file or record of a document can have: its own, FILE of FILE#NUMBER, or a record's."""
-    yield doc_id
-    yield f"{RECORDS}/{doc_id}"
-    yield from (doc_id[:place] for place, letter in enumerate(doc_id) if letter == "#")
 
 
 def read_document(
@@ -53,7 +46,7 @@ def read_document(
     rewritten as a whole comes last."""
     view, allowed = kb.snapshot(), visible.condition(scopes)
     rows = _rows_of(kb, name, allowed)
-    chunks = _in_reading_order(kb, view.chunks(rows))
+    chunks = in_reading_order(kb, view.chunks(rows))
     if not chunks:
         raise NotFound(f"there is no document called {name[:100]!r}", "names are listed by /documents")
     end = offset + limit
@@ -65,25 +58,6 @@ def read_document(
         "next_offset": end if end < len(chunks) else None,
         "chunks": [chunk_json(chunk) for chunk in chunks[offset:end]],
     }
-
-
-def _in_reading_order(kb: KnowledgeBase, chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Chunks by document, section and place in the section. Documents of a file and sections have no numbers: the order
-    in which the store received their chunks is the order of the file."""
-    found = list(chunks)
-    origins = {name for chunk in found for name in _origins_of(chunk.doc_id)} if len(found) > 1 else set()
-    received = {head.id: place for name in sorted(origins) for place, head in enumerate(kb.store.heads(name))}
-    first: dict[tuple[str, ...], int] = {}
-    for chunk in found:
-        place = received.get(chunk.id, len(received))
-        for part in ((chunk.doc_id,), (chunk.doc_id, chunk.section)):
-            first[part] = min(place, first.get(part, place))
-
-    def place_of(chunk: Chunk) -> tuple[int, int, int, str]:
-        section = first[chunk.doc_id, chunk.section]
-        return first[(chunk.doc_id,)], section, int(chunk.meta.get("start", 0)), chunk.id
-
-    return sorted(found, key=place_of)
 
 
 def _rows_of(kb: KnowledgeBase, name: str, allowed: Filter | None) -> Rows:

@@ -114,7 +114,7 @@ def test_lambda_1_is_the_model_alone_and_0_the_codes_alone(tmp_path):
 def test_without_a_code_or_a_model_the_answer_says_so(tmp_path):
     made = tiny(tmp_path)
     found = made.search(CascadeQuery(X, k0=5, k1=5, k=5))
-    assert found.status.degraded == ("tmd: the query has no code and no lane; cure: give tmd_bits",)
+    assert found.status.degraded == ("tmd: the query has no code and no lane; cure: give tmd_bits or lane",)
     bare = cascade.make_cascade(BankSnapshot(made.snapshot.bank, made.snapshot.index))
     found = bare.search(CascadeQuery(X, BITS, k0=5, k1=5, k=5))
     assert "no next-vector model" in found.status.degraded[0]

@@ -154,3 +154,20 @@ def test_the_registry_entry_names_this_version_and_options_that_exist():
     assert entry["version"] == package["version"] == assay.__version__
     options = {option for parameter in mcp.params for option in parameter.opts}
     assert {part["name"] for part in package["packageArguments"] if part["type"] == "named"} <= options
+
+
+def test_the_sections_of_a_document_come_in_their_order(tmp_path):
+    names = ["Zeta", "Mu", "Alpha", "Beta", "Omega", "Delta"]
+    page = tmp_path / "page.md"
+    page.write_text("# Guide\n\n" + "\n\n".join(f"## {name}\n\nAbout {name.lower()}." for name in names), "utf-8")
+    with kb.open(tmp_path / "kb", embedder="none") as base:
+        base.add(page)
+        document = next(iter(base.chunks())).doc_id
+
+    async def talk():
+        async with serving(tmp_path / "kb", memory=False) as client:
+            found = text(await client.call_tool("get", {"id": document}))
+            places = [found.index(f"About {name.lower()}.") for name in names]
+            assert places == sorted(places)
+
+    run(talk)

@@ -36,7 +36,9 @@ def get_document(kb: KnowledgeBase, args: arguments.GetArguments) -> Mapping[str
     rows = view.live_rows(Compare("doc_id", "=", args.id))
     if not len(rows):
         rows = view.rows(_as_ids(kb.full_id(args.id, view)))
-    chunks = sorted(view.chunks(rows), key=lambda chunk: chunk.meta.get("start", 0))
+    from assay.serve.reading_order import in_reading_order
+
+    chunks = in_reading_order(kb, view.chunks(rows))
     if any(chunk.doc_id.startswith(f"{SOURCE}/") for chunk in chunks):
         raise StoreError(f"no document here has the id {args.id[:60]!r}", "ids are in every result of search")
     text = "\n\n".join(chunk.text for chunk in chunks)
