@@ -2,7 +2,8 @@
 
 The subject of a question is its names that a candidate has; without such names, its noun phrases ("the ticket system").
 The lead is the candidate about it that answers best by words and vectors. A version has the names of the lead, or half
-of the weight (idf) of its noun phrases; of a question with neither, every candidate may be one.
+of the weight (idf) of its noun phrases; of a question with neither, every candidate may be one. A candidate about
+another number of what the question numbers ("pole 27" for "pole 3") is about another subject.
 
     likeness        cos(i, lead)                    change     it says that something changed: "moved", "no longer"
     relevance       cos(query, i) / cos(query, lead)  hint     it has "now", "new", "not", …
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from assay.engine.facts import chunks_of, numbers_of, vectors_of
 from assay.protocols import Snapshot
+from assay.text.numbered_things import find_asked_things, names_another
 from assay.text.questions import cut_time_clause, find_subject_words
 from assay.text.statements import (
     find_names,
@@ -85,13 +87,16 @@ class VersionCandidates:
 def find_versions(query: Query, top: Ranking, snapshot: Snapshot, max_characters: int) -> VersionCandidates | None:
     """Judge the candidates of a query with a vector; None when fewer than two can be versions.
 
-    One is enough when the question has a name and no candidate is a turn: it is the only one about that name.
+    One is enough when the question has a name or numbers a thing, and no candidate is a turn: it is the only one about
+    that name or number.
     """
     chunks = chunks_of(top, snapshot)
     texts = [chunk.text if chunk is not None else "" for chunk in chunks]
     created = numbers_of(top, snapshot, "created")
     turns = np.array(find_turns(texts))
     eligible = np.array([0 < len(text) <= max_characters for text in texts]) & ~turns & np.isfinite(created)
+    asked = find_asked_things(cut_time_clause(query.text))
+    eligible &= ~np.array([names_another(asked, text) for text in texts])
     if not eligible.any():
         return None
     pool = _Pool.read(query, top, texts, snapshot)
@@ -100,7 +105,7 @@ def find_versions(query: Query, top: Ranking, snapshot: Snapshot, max_characters
     about = eligible & np.array([names & pool.terms[lead] <= held for held in pool.terms])
     if pool.has_phrase and not names:
         about &= pool.find_subject_shares(lead) >= PHRASE_SHARE
-    if about.sum() < (1 if names and not turns.any() else 2) or not top.score[lead] > 0.0:
+    if about.sum() < (1 if (names or asked) and not turns.any() else 2) or not top.score[lead] > 0.0:
         return None
     features = compute_features(pool, about, lead, names)
     chance = compute_chance(features, np.array(list(WEIGHTS.values())), BIAS, lead)

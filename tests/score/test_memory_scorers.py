@@ -217,6 +217,34 @@ def test_a_heading_does_not_make_a_note_a_turn():
     assert ranking.ids.tolist()[0] == "b"
 
 
+def test_things_of_other_numbers_are_no_versions():
+    """ "pole 27" is no newer version of "pole 3", however alike the statements are."""
+    texts = [f"Agent 2 measured {volts} volts at pole {pole}." for volts, pole in ((41, 3), (39, 27), (44, 12))]
+    vectors = [unit(1, 0.2, 0), unit(1, 0.22, 0), unit(1, 0.21, 0)]
+    ranking = rank(
+        "How many volts at pole 3?", texts, [90, 30, 5], vectors, unit(1, 0.25, 0), {"c": 0.8, "b": 0.7, "a": 0.6}
+    )
+    assert ranking.ids.tolist()[0] == "a"
+    newer = [*texts, "Pole 3 has 45 volts now."]
+    ranking = rank(
+        "How many volts at pole 3?",
+        newer,
+        [90, 30, 20, 5],
+        [*vectors, unit(1, 0.24, 0)],
+        unit(1, 0.25, 0),
+        {"c": 0.8, "b": 0.7, "a": 0.6, "d": 0.5},
+    )
+    assert ranking.ids.tolist()[:2] == ["d", "a"]
+
+
+def test_a_number_that_is_doubted_is_no_key():
+    texts = ["Sunniva has plot 7.", "Sunniva moved to plot 9."]
+    ranking = rank(
+        "Does Sunniva still have plot 7?", texts, [90, 30], NEAR[:2], unit(1, 0.25, 0.05), {"a": 0.8, "b": 0.7}
+    )
+    assert ranking.ids.tolist()[0] == "b"
+
+
 @pytest.mark.parametrize(
     ("stage", "settings"),
     [(Currency, {"depth": 1}), (Currency, {"threshold": 2.0}), (Speaker, {"weight": -1.0}), (Period, {"weight": 9.0})],
