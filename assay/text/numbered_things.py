@@ -8,7 +8,9 @@ from collections.abc import Mapping
 MAX_READ = 2_000
 """Characters of a text that are read."""
 
-_NUMBERED = re.compile(r"\b([^\W\d_]{2,})(?: ?# ?| no\. ?|[ -])(\d+(?![\w.,]*\d)[^\W_]{0,2})(?![^\W_])", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"\b([^\W\d_]{2,})(?: ?# ?| no\. ?|[ -])(\d{1,6}(?![.,:]?\d)[^\W_]{0,2})(?![^\W_])", re.IGNORECASE
+)
 _NO_THING = re.compile(  # what stands before an amount, an age, a time or a date, not before the number of a thing
     r"a|about|above|after|aged|ago|almost|an|and|approximately|are|around|as|at|be|been|before|below"
     r"|between|but|by|charge|charged|charges|cost|costing|costs|down|during|earn|earned|earns|exactly|for"
@@ -43,6 +45,6 @@ def find_numbered_things(text: str) -> dict[str, set[str]]:
 
 
 def names_another(asked: Mapping[str, set[str]], text: str) -> bool:
-    """Whether a text has a thing that is asked for only under other numbers: "pole 27" for a question about "pole 3"."""
+    """Whether a text has a thing that is asked for under other numbers only: "pole 27" for a question of "pole 3"."""
     held = find_numbered_things(text)
     return any(word in held and not numbers & held[word] for word, numbers in asked.items())
