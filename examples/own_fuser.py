@@ -30,7 +30,7 @@ class BestRank:
 
 
 check_fuser(BestRank())  # random rankings: no id added, one order, ties broken, empty legs ignored
-own = with_digest(replace(assay.load_pipeline("default"), name="best_rank", fuser=BestRank()))
+own = with_digest(replace(assay.load_pipeline("rrf"), name="best_rank", fuser=BestRank()))
 with TemporaryDirectory() as folder, assay.open(f"{folder}/kb") as kb:
     kb.add(Path(__file__).resolve().parent / "handbook")
     for hit in kb.search("how am I paid for being on call?", k=2, pipeline=own):

@@ -114,7 +114,7 @@ def test_pipelines_and_preflight(client):
     found = {one["name"]: one for one in client.get("/pipelines").json()["pipelines"]}
     assert found["words"]["own"]
     assert not found["default"]["own"]
-    assert 'use = "dbsf"' in client.get("/pipelines/default").json()["toml"]
+    assert 'use = "learned"' in client.get("/pipelines/default").json()["toml"]
     problem(client.get("/pipelines/nope"), 404)
     good = client.post("/pipelines/preflight", json={"toml": "k = 5\n[legs.bm25]\nk = 3\n"}).json()
     assert good["valid"]

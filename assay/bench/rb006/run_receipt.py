@@ -149,7 +149,7 @@ def _count_minutes(run: BenchmarkRun) -> dict[str, float]:
         str(scale): round(
             sum(record["ms"] for records in (*at.records.values(), at.detected) for record in records.values())
             / 60_000.0,
-            1,
+            3,
         )
         for scale, at in run.measured.scales.items()
     }

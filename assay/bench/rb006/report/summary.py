@@ -32,7 +32,7 @@ def describe_run(receipt: Receipt) -> list[str]:
         lines.append(f"What changed: {note}")
     if clock := receipt.measured.get("clock"):
         minutes = receipt.measured.get("minutes", {})
-        spent = ", ".join(f"{value:g} minutes at {int(scale):,} chunks" for scale, value in minutes.items())
+        spent = ", ".join(f"{value:.3g} minutes at {int(scale):,} chunks" for scale, value in minutes.items())
         lines.append(f"Measured {clock}" + (f"; the queries of all systems took {spent}." if spent else "."))
     return lines
 
