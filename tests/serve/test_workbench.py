@@ -441,7 +441,8 @@ def test_where_walks_lose_the_evidence(page: Page) -> None:
     page.wait("document.querySelector('select[name=errors]') && document.querySelectorAll('main .empty').length >= 2")
     assert "Where walks lose the evidence" in page.text()
     told = ["grade some results", "keep them in a store of their own", "the store is too small for a tree"]
-    page.wait(f"{json.dumps(told)}.some((text) => document.querySelector('main').textContent.includes(text))")
+    shown = "document.querySelector('main').textContent.toLowerCase()"
+    page.wait(f"{json.dumps(told)}.some((text) => {shown}.includes(text))")
     assert "Walking for" not in page.text()
 
 
