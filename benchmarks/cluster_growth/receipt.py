@@ -17,7 +17,7 @@ from benchmarks.cluster_growth.model import (
 from benchmarks.cluster_growth.parts import DIM, QUERIES, GrowthPart
 from benchmarks.measure import write_receipt
 
-HELD_OUT = ("hnsw-300k-3",)
+HELD_OUT = ("hnsw-1M-1",)
 NODE_GB = 64.0
 SIZES = (1e6, 1e7, 1e8, 1e9)
 _WIDEST = 1_024.0
