@@ -77,7 +77,7 @@ $(VENV)/.installed: pyproject.toml requirements/dev.txt
 	@touch $@
 
 requirements: ## Pin all dependencies with hashes, without the address of an index
-	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-trusted-host \
+	$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --no-strip-extras --no-emit-index-url --no-emit-trusted-host \
 	  --no-emit-find-links --no-annotate --extra all --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 
 AUDIT := artifacts/audit
