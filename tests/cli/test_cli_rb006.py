@@ -62,11 +62,16 @@ def test_the_frozen_world_comes_with_its_suite(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_scale")
-@pytest.mark.parametrize("given", [["--seed", "7"], ["--queries", "500"]])
-def test_a_suite_that_is_not_the_frozen_one_says_so(given: list[str], tmp_path: Path) -> None:
-    folder = tmp_path / "frozen"
-    result = CliRunner().invoke(cli, ["bench", "rb006", "build", "--world", "frozen", "--out", str(folder), *given])
+@pytest.mark.parametrize(
+    ("given", "folder"), [(["--seed", "7"], "frozen-10k-seed7"), (["--queries", "500"], "frozen-10k-500-queries")]
+)
+def test_a_suite_that_is_not_the_frozen_one_says_so_and_has_its_own_folder(
+    given: list[str], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["bench", "rb006", "build", "--world", "frozen", *given])
     assert result.exit_code == 0, result.output
+    assert [path.name for path in tmp_path.iterdir()] == [folder]
     assert "not the frozen suite (seed 2026, 300 queries): no hand-written queries, no digest" in result.stdout
     assert "handwritten" not in result.stdout
 

@@ -86,7 +86,7 @@ SUITE_SIZE = 300
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The dataset.  [default: WORLD-SCALE, or WORLD-SCALE-real]",
+    help="The dataset.  [default: WORLD-SCALE, and whatever else was asked for: dev-10k-seed7-real]",
 )
 @json_option
 def build(templates: str, scale: str, seed: int | None, base: Base, size: str, out: Path | None, as_data: bool) -> None:
@@ -104,7 +104,7 @@ def build(templates: str, scale: str, seed: int | None, base: Base, size: str, o
     from assay.cli.terminal import format_json
     from assay.errors import AssayError
 
-    folder = out or Path(f"{templates}-{scale}" + ("-real" if base == "real" else ""))
+    folder = out or _name_folder(templates, scale, seed, base, int(size))
     with progress_bars() as bar:
         world = _build(templates, SCALES[scale], seed, bar.step, base, int(size))
         faults = verify(world, corpus=False)
@@ -124,6 +124,15 @@ def build(templates: str, scale: str, seed: int | None, base: Base, size: str, o
         click.echo(f"suite       {_describe_suite(suite, _is_frozen(suite, seed, int(size)))}")
     split = "dev" if any(query.template_split == "tuning" for query in world.queries) else "test"
     click.echo(f"next: assay bench run {folder} --split {split} --systems bm25,default")
+
+
+def _name_folder(templates: str, scale: str, seed: int | None, base: Base, size: int) -> Path:
+    """Every world has a folder of its own: a build replaces the folder of the same name."""
+    parts = [templates, scale]
+    parts += [] if seed is None else [f"seed{seed}"]
+    parts += [] if size == SUITE_SIZE else [f"{size}-queries"]
+    parts += [] if base == "simulated" else [base]
+    return Path("-".join(parts))
 
 
 @click.command()
