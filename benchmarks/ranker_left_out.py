@@ -1,6 +1,7 @@
 """Judges the learned ranker by leaving one set out at a time, beside fusions that need no training.
 
     python -m benchmarks.ranker_left_out --cache pools/ --sets cranfield,squad2_mini [--encoders minilm,gte-small]
+        [--train FOLDER]
 
 Every question of a sample is searched once, with the legs and the completion of `default-0.1`; then every contender
 orders the same candidates. `default-0.1`, against which gains are measured, is run as a preset, with its bonus for
@@ -12,6 +13,9 @@ training pairs (`ranker_sources.py`), whose sources are also left out in turn an
 with those of `FIVE` alone. Sets of one family hold the same texts and are left out together. Reported are the test
 samples, the differences over sets, and for every set the paired difference to its better leg. The weights of the last
 row that come from everything together (`weights of default`) are those of the preset `default`.
+
+With several encoders every contender of a later one is also compared with `default-0.1` on the store of the first
+(`between`): what somebody gains who moves a store and takes the ranker.
 """
 
 from __future__ import annotations
@@ -133,7 +137,14 @@ def contenders(encoder: str) -> dict[str, Any]:
     return found | {f"tm2c2-{a:g}": Convex(norm="tm2c2", weights={"bm25": 1.0 - a, "dense": a}) for a in (0.5, 0.7)}
 
 
-def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) -> dict[str, Any]:
+class Judged(NamedTuple):
+    """What a receipt says of an encoder, and nDCG@10 of every contender on every question of every set."""
+
+    summary: dict[str, Any]
+    scores: Mapping[str, Mapping[str, Floats]]
+
+
+def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) -> Judged:
     """Means of every contender on every test sample, the choices made elsewhere, and their differences."""
     read = {name: read_pools(encoder, name, SPLITS, cache) for name in sets}
     dev, test = ([to_questions(read[name][split]["pools"]) for name in sets] for split in SPLITS)
@@ -172,7 +183,7 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
             rows[row].append(test[place].ndcg(weights))
         print(f"{encoder} {name}: {chosen[name]}, {[round(float(r[-1].mean()), 4) for r in rows.values()]}", flush=True)
     table = {name: found[SPLITS[1]] for name, found in scores.items()} | rows
-    return {
+    summary = {
         "sets": {
             name: {"questions": len(read[name][SPLITS[1]]["pools"]), "digest": read[name][SPLITS[1]]["digest"]}
             for name in sets
@@ -183,6 +194,29 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
         "weights": fitted,
         **(_judge_public(pairs, public, dev) if public else {}),
     }
+    return Judged(summary, {name: dict(zip(sets, found, strict=True)) for name, found in table.items()})
+
+
+def compare_with_first(first: Judged, other: Judged) -> dict[str, Any]:
+    """Every contender of another encoder against the base on the first: over sets, over questions (drawn in two
+    levels, sets and their questions), and within every set. Only sets that both have count."""
+    base = first.scores[BASE]
+    sets = [name for name in base if name in other.scores[BASE]]
+    for name in sets:
+        if first.summary["sets"][name] != other.summary["sets"][name]:
+            raise SystemExit(f"the questions of {name} differ between the encoders; delete the cached candidates")
+    groups = np.repeat(sets, [len(base[name]) for name in sets])
+    before = np.concatenate([base[name] for name in sets])
+    found = {}
+    for system, scores in other.scores.items():
+        means = [np.array([float(one[name].mean()) for name in sets]) for one in (base, scores)]
+        after = np.concatenate([scores[name] for name in sets])
+        found[system] = {
+            "over sets": compare_pair(*means).to_dict(),
+            "over questions": compare_pair(before, after, groups=groups).to_dict(),
+            "within sets": {name: _difference(base[name], scores[name]) for name in sets},
+        }
+    return found
 
 
 def _read_public(encoder: str, train: Path, cache: Path) -> dict[str, list[Pool]]:
@@ -256,8 +290,8 @@ def _summarise(sets: Sequence[str], table: Mapping[str, Sequence[Floats]]) -> di
     }
 
 
-def _difference(leg: Floats, system: Floats) -> dict[str, float]:
-    found = compare_pair(leg, system).to_dict()
+def _difference(base: Floats, system: Floats) -> dict[str, float]:
+    found = compare_pair(base, system).to_dict()
     return {key: found[key] for key in ("difference", "ci_low", "ci_high")}
 
 
@@ -270,15 +304,19 @@ def main() -> None:
     parser.add_argument("--sets", required=True, help="names, with commas")
     parser.add_argument("--more", default="", help="further sets, for the first encoder alone")
     parser.add_argument("--encoders", default="minilm,gte-small")
-    parser.add_argument("--train", type=Path, help="the folder of the public pairs; for the first encoder alone")
+    parser.add_argument("--train", type=Path, help="the folder of the public pairs")
     parser.add_argument("--cache", type=Path, required=True, help="the candidates are kept here; a run continues")
     parser.add_argument("--receipt", default="ranker_transfer", help="its name under receipts/")
     arguments = parser.parse_args()
     sets, more = arguments.sets.split(","), [name for name in arguments.more.split(",") if name]
-    measured: dict[str, Any] = {"splits": SPLITS}
-    for number, encoder in enumerate(arguments.encoders.split(",")):
-        own = [*sets, *(() if number else more)]
-        measured[encoder] = judge(encoder, own, arguments.cache, None if number else arguments.train)
+    found: dict[str, Judged] = {}
+    for encoder in arguments.encoders.split(","):
+        own = [*sets, *(() if found else more)]
+        found[encoder] = judge(encoder, own, arguments.cache, arguments.train)
+    measured: dict[str, Any] = {"splits": SPLITS, **{encoder: judged.summary for encoder, judged in found.items()}}
+    first, *others = found
+    if others:
+        measured["between"] = {name: compare_with_first(found[first], found[name]) for name in others}
     write_receipt(arguments.receipt, measured)
 
 
