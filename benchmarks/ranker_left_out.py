@@ -10,9 +10,9 @@ and cosine and 0 elsewhere, so nothing of it is fitted; `default` has the weight
 candidates of minilm, so only with another encoder are they unseen. The rows named `elsewhere` are of an unseen set: the
 fusion or the weights come from the dev samples of the other sets, `with public pairs` from those and from the public
 training pairs (`ranker_sources.py`), whose sources are also left out in turn and judged as unseen sets, `five features`
-with those of `FIVE` alone. Sets of one family hold the same texts and are left out together. Reported are the test
-samples, the differences over sets, and for every set the paired difference to its better leg. The weights of the last
-row that come from everything together (`weights of default`) are those of the preset `default`.
+with those of `FIVE` alone, `seven features` with the interactions too, `all features` with everything. Sets of one
+family hold the same texts and are left out together. Reported are the test samples, the differences over sets, and for
+every set the paired difference to its better leg. Receipts hold the weights that come from everything together.
 
 With several encoders every contender of a later one is also compared with `default-0.1` on the store of the first
 (`between`): what somebody gains who moves a store and takes the ranker.
@@ -39,8 +39,8 @@ from assay.config.load import to_config
 from assay.engine.pipeline import Pipeline
 from assay.fuse.convex import Convex
 from assay.fuse.dbsf import Dbsf
-from assay.rerank.features import NAMES, compute_features
-from assay.rerank.learned import build_pool, load_shipped_weights, standardise
+from assay.rerank.features import FEATURES, INTERACTIONS, NAMES, compute_standard_features
+from assay.rerank.learned import build_pool, load_shipped_weights
 from assay.types import Floats, Part, Ranking
 from benchmarks.encoders import CUT, DISCOUNT, JudgedPool, fusions
 from benchmarks.encoders import build_pool as build_judged_pool
@@ -61,8 +61,16 @@ SOURCES_WEIGHT = 0.5
 """What a source of public pairs counts against a set judged by people."""
 FIVE = ("new_words", "cosine", "near", "near_words", "near_cosine")
 """The features of `default`."""
-ELSEWHERE, WITH_PAIRS = "learned elsewhere", "learned elsewhere, with public pairs"
-FIVE_WITH_PAIRS = "five features elsewhere, with public pairs"
+ELSEWHERE, PAIRS = "learned elsewhere", ", with public pairs"
+FITTED: Mapping[str, Sequence[str]] = {
+    ELSEWHERE: NAMES,
+    ELSEWHERE + PAIRS: NAMES,
+    "five features elsewhere" + PAIRS: FIVE,
+    "seven features elsewhere" + PAIRS: (*FIVE, *INTERACTIONS),
+    "all features elsewhere": FEATURES,
+    "all features elsewhere" + PAIRS: FEATURES,
+}
+"""Rows whose weights are fitted on other sets, and their features; those with `PAIRS` also learn from public pairs."""
 
 
 class Pool(NamedTuple):
@@ -99,9 +107,9 @@ def read_pool(workspace: Workspace, dataset: Dataset, topic: str) -> Pool:
     query, snapshot = workspace.query(dataset.topics[topic]), workspace.snapshot
     scores = {name: run_pipeline(pipeline, workspace, dataset, topic) for name, pipeline in _presets().items()}
     if not len(judged.ids):
-        return Pool(judged, np.zeros((0, len(NAMES))), scores)
+        return Pool(judged, np.zeros((0, len(FEATURES))), scores)
     ranking = Ranking.of(judged.ids, [Part("found", "add", np.ones(len(judged.ids)))], "unit")
-    return Pool(judged, standardise(compute_features(build_pool(query, ranking, snapshot))), scores)
+    return Pool(judged, compute_standard_features(build_pool(query, ranking, snapshot)), scores)
 
 
 @memoise
@@ -124,7 +132,7 @@ def to_questions(pools: Sequence[Pool]) -> Questions:
     """Pools as the trainers take them."""
     rows = []
     for judged, features, _ in pools:
-        start = sum(weight * features[:, NAMES.index(name)] for name, weight in Start.items())
+        start = sum(weight * features[:, FEATURES.index(name)] for name, weight in Start.items())
         documents = [str(number) for number in judged.document.tolist()]
         rows.append((features, np.asarray(start), documents, judged.grade.tolist(), judged.ideal))
     return pad_questions(rows, len(rows))
@@ -161,15 +169,14 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
             for split in SPLITS
         }
     for name, weights in _fixed_weights().items():
-        values = tuple(weights.get(feature, 0.0) for feature in NAMES)
+        values = tuple(weights.get(feature, 0.0) for feature in FEATURES)
         scores[name] = {
             split: [one.ndcg(values) for one in found] for split, found in zip(SPLITS, (dev, test), strict=True)
         }
     chosen: dict[str, str] = {}
     fitted: dict[str, dict[str, Any]] = {}
-    rows: dict[str, list[Floats]] = {"fusions elsewhere": [], ELSEWHERE: []}
-    if public:
-        rows |= {WITH_PAIRS: [], FIVE_WITH_PAIRS: []}
+    rows: dict[str, list[Floats]] = {"fusions elsewhere": []}
+    rows |= {row: [] for row in FITTED if public or not row.endswith(PAIRS)}
     for place, name in enumerate(sets):
         family = FAMILIES.get(name, name)
         others = [i for i, other in enumerate(sets) if FAMILIES.get(other, other) != family]
@@ -177,9 +184,9 @@ def judge(encoder: str, sets: Sequence[str], cache: Path, train: Path | None) ->
         rows["fusions elsewhere"].append(scores[chosen[name]][SPLITS[1]][place])
         fitted[name] = {}
         for row in list(rows)[1:]:
-            more = [] if row == ELSEWHERE else list(public.values())
-            weights = _fit([dev[i] for i in others], more, FIVE if row == FIVE_WITH_PAIRS else NAMES)
-            fitted[name][row] = dict(zip(NAMES, weights, strict=True))
+            more = list(public.values()) if row.endswith(PAIRS) else []
+            weights = _fit([dev[i] for i in others], more, FITTED[row])
+            fitted[name][row] = dict(zip(FEATURES, weights, strict=True))
             rows[row].append(test[place].ndcg(weights))
         print(f"{encoder} {name}: {chosen[name]}, {[round(float(r[-1].mean()), 4) for r in rows.values()]}", flush=True)
     table = {name: found[SPLITS[1]] for name, found in scores.items()} | rows
@@ -229,29 +236,35 @@ def _judge_public(
 ) -> dict[str, Any]:
     """The sources of public pairs as unseen sets: weights from the open sets alone, and with the other sources too.
 
-    Also the weights that come from everything, of all features and of those of `default`.
+    Also the weights that come from everything: of the nine features of `learned`, of those of `default`, of those with
+    the interactions, and of all.
     """
     table: dict[str, list[float]] = {
         name: [float(np.mean([pool.presets[name] for pool in pools])) for pools in pairs.values()] for name in PRESETS
     }
-    open_sets = _fit(dev, [])
     for name, weights in _fixed_weights().items():
-        values = tuple(weights.get(feature, 0.0) for feature in NAMES)
+        values = tuple(weights.get(feature, 0.0) for feature in FEATURES)
         table[name] = [float(one.ndcg(values).mean()) for one in public.values()]
-    table[ELSEWHERE] = [float(one.ndcg(open_sets).mean()) for one in public.values()]
-    for row, features in ((WITH_PAIRS, NAMES), (FIVE_WITH_PAIRS, FIVE)):
-        table[row] = [
-            float(one.ndcg(_fit(dev, [other for key, other in public.items() if key != name], features)).mean())
-            for name, one in public.items()
-        ]
+    for row, features in FITTED.items():
+        table[row] = []
+        for name, one in public.items():
+            more = [other for key, other in public.items() if key != name] if row.endswith(PAIRS) else []
+            table[row].append(float(one.ndcg(_fit(dev, more, features)).mean()))
     base = np.array(table[BASE])
+
+    def weigh(features: Sequence[str]) -> dict[str, float]:
+        found = _fit(dev, list(public.values()), features)
+        return {name: weight for name, weight in zip(FEATURES, found, strict=True) if name in features}
+
     return {
         "public test": {name: dict(zip(public, np.round(row, 4).tolist(), strict=True)) for name, row in table.items()},
         f"public over {BASE}": {
             name: compare_pair(base, np.array(row)).to_dict() for name, row in table.items() if name != BASE
         },
-        "weights of all": dict(zip(NAMES, _fit(dev, list(public.values())), strict=True)),
-        "weights of default": dict(zip(NAMES, _fit(dev, list(public.values()), FIVE), strict=True)),
+        "weights of all": weigh(NAMES),
+        "weights of default": weigh(FIVE),
+        "weights of seven": weigh((*FIVE, *INTERACTIONS)),
+        "weights of all features": weigh(FEATURES),
     }
 
 
@@ -262,10 +275,10 @@ def _fixed_weights() -> dict[str, Mapping[str, float]]:
     return {"equal": Start, "learned": load_shipped_weights(), "default": shipped}
 
 
-def _fit(sets: Sequence[Questions], public: Sequence[Questions], features: Sequence[str] = NAMES) -> tuple[float, ...]:
-    """The weights of `NAMES`; 0 for what is not among `features`."""
-    start = np.array([Start.get(name, 0.0) for name in NAMES])
-    counted = np.isin(NAMES, features)
+def _fit(sets: Sequence[Questions], public: Sequence[Questions], features: Sequence[str]) -> tuple[float, ...]:
+    """The weights of `FEATURES`; 0 for what is not among `features`."""
+    start = np.array([Start.get(name, 0.0) for name in FEATURES])
+    counted = np.isin(FEATURES, features)
     found = [replace(one, features=one.features * counted) for one in (*sets, *public)]
     set_weights = [1.0] * len(sets) + [SOURCES_WEIGHT] * len(public)
     return tuple((fit_listwise(found, set_weights, start, PENALTY) * counted).round(3).tolist())
