@@ -1,7 +1,7 @@
 """Judges the learned ranker by leaving one set out at a time, beside fusions that need no training.
 
     python -m benchmarks.ranker_left_out --cache pools/ --sets cranfield,squad2_mini [--encoders minilm,gte-small]
-        [--train FOLDER]
+        [--train FOLDER] [--pairs minilm]
 
 Every question of a sample is searched once, with the legs and the completion of `default-0.1`; then every contender
 orders the same candidates. `default-0.1`, against which gains are measured, is run as a preset, with its bonus for
@@ -62,14 +62,14 @@ SOURCES_WEIGHT = 0.5
 FIVE = ("new_words", "cosine", "near", "near_words", "near_cosine")
 """The features of `default`."""
 ELSEWHERE, PAIRS = "learned elsewhere", ", with public pairs"
-FITTED: Mapping[str, Sequence[str]] = {
+SEVEN = (*FIVE, *INTERACTIONS)
+_FEATURES_OF = {
     ELSEWHERE: NAMES,
-    ELSEWHERE + PAIRS: NAMES,
-    "five features elsewhere" + PAIRS: FIVE,
-    "seven features elsewhere" + PAIRS: (*FIVE, *INTERACTIONS),
+    "five features elsewhere": FIVE,
+    "seven features elsewhere": SEVEN,
     "all features elsewhere": FEATURES,
-    "all features elsewhere" + PAIRS: FEATURES,
 }
+FITTED = {row + more: features for row, features in _FEATURES_OF.items() for more in ("", PAIRS)}
 """Rows whose weights are fitted on other sets, and their features; those with `PAIRS` also learn from public pairs."""
 
 
@@ -263,7 +263,7 @@ def _judge_public(
         },
         "weights of all": weigh(NAMES),
         "weights of default": weigh(FIVE),
-        "weights of seven": weigh((*FIVE, *INTERACTIONS)),
+        "weights of seven": weigh(SEVEN),
         "weights of all features": weigh(FEATURES),
     }
 
@@ -318,6 +318,7 @@ def main() -> None:
     parser.add_argument("--more", default="", help="further sets, for the first encoder alone")
     parser.add_argument("--encoders", default="minilm,gte-small")
     parser.add_argument("--train", type=Path, help="the folder of the public pairs")
+    parser.add_argument("--pairs", default="", help="only these encoders learn from them; by default all")
     parser.add_argument("--cache", type=Path, required=True, help="the candidates are kept here; a run continues")
     parser.add_argument("--receipt", default="ranker_transfer", help="its name under receipts/")
     arguments = parser.parse_args()
@@ -325,7 +326,8 @@ def main() -> None:
     found: dict[str, Judged] = {}
     for encoder in arguments.encoders.split(","):
         own = [*sets, *(() if found else more)]
-        found[encoder] = judge(encoder, own, arguments.cache, arguments.train)
+        learns = encoder in (arguments.pairs or arguments.encoders).split(",")
+        found[encoder] = judge(encoder, own, arguments.cache, arguments.train if learns else None)
     measured: dict[str, Any] = {"splits": SPLITS, **{encoder: judged.summary for encoder, judged in found.items()}}
     first, *others = found
     if others:

@@ -56,7 +56,12 @@ SHOWN = (
     "fusions elsewhere",
     "learned elsewhere",
     "learned elsewhere, with public pairs",
+    "five features elsewhere",
     "five features elsewhere, with public pairs",
+    "seven features elsewhere",
+    "seven features elsewhere, with public pairs",
+    "all features elsewhere",
+    "all features elsewhere, with public pairs",
 )
 
 
