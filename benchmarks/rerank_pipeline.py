@@ -6,8 +6,8 @@
 The base is `default-0.1` on the store of minilm. The settings of the cross-encoder are those of docs/rerankers.md with
 a smaller pool, so nothing is chosen here; the stronger one has the weight that was best on dev splits in
 docs/decisions/0048, and a pool of 20. `own weights` is the ranker with the weights that `ranker_left_out` fitted for
-gte-small on the other sets (receipt `ranker_encoders`). Timings include the embedding of the query; contenders take
-turns.
+gte-small on the other sets (receipt `ranker_encoders`): of five features, as `default` has them, or of all. Timings
+include the embedding of the query; contenders take turns.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ import numpy as np
 from assay.bench.datasets import load
 from assay.bench.stats import compare_pair
 from assay.bench.workspace import IndexSettings, prepare
-from assay.config.load import from_dict, loads, read_toml
-from assay.config.load import load as load_preset
+from assay.config.load import from_dict, read_toml
 from assay.engine.pipeline import Pipeline
 from benchmarks.measure import RECEIPTS, time_in_turns, write_receipt
 from benchmarks.ranker_left_out import run_pipeline
@@ -43,30 +42,36 @@ max_tokens = 160
 """
 STRONGER = CROSS_ENCODER.replace("weight = 0.5", "weight = 1.0").replace("pool = 10", "pool = 20")
 STEPS = {"": "", "+": CROSS_ENCODER, "*": STRONGER}
-WEIGHTS, ROW = "ranker_encoders", "seven features elsewhere"
+WEIGHTS = "ranker_encoders"
+ROWS = {"five": "five features elsewhere", "all": "all features elsewhere"}
 SYSTEMS: Mapping[str, tuple[str, str]] = {
     BASE: ("minilm", BASE),
     "default": ("minilm", "default"),
     "gte-small default-0.1": ("gte-small", BASE),
     "gte-small default": ("gte-small", "default"),
     "gte-small default + cross-encoder": ("gte-small", "default+"),
-    "gte-small own weights": ("gte-small", "own"),
-    "gte-small own weights + cross-encoder": ("gte-small", "own+"),
-    "gte-small own weights + stronger cross-encoder": ("gte-small", "own*"),
+    "gte-small own weights": ("gte-small", "five"),
+    "gte-small own weights, all features": ("gte-small", "all"),
+    "gte-small own weights + cross-encoder": ("gte-small", "five+"),
+    "gte-small own weights + stronger cross-encoder": ("gte-small", "five*"),
+    "gte-small own weights, all features + stronger cross-encoder": ("gte-small", "all*"),
 }
 QUERIES, ROUNDS = 40, 3
 
 
-def load_pipeline(name: str, source: str) -> Pipeline:
-    """A preset, or `own`: `default` with the weights fitted for sets other than `source`; "+" or "*" at the end of a
-    name adds a cross-encoder."""
-    preset, more = (name[:-1], name[-1]) if name[-1] in STEPS else (name, "")
-    if preset != "own":
-        return loads(read_toml(preset) + STEPS[more], name) if more else load_preset(preset)
-    config = tomllib.loads(read_toml("default") + STEPS[more])
-    fitted = json.loads((RECEIPTS / f"{WEIGHTS}.json").read_text("utf-8"))["measured"]["gte-small"]["weights"]
-    step = next(step for step in config["step"] if step["use"] == "learned")
-    step["weights"] = {feature: weight for feature, weight in fitted[source][ROW].items() if weight}
+def load_pipeline(name: str, source: str, cache: bool = False) -> Pipeline:
+    """A preset, or `default` with the weights of a row of `ROWS`, which were fitted on sets other than `source`.
+
+    "+" or "*" at the end of a name adds a cross-encoder. With `cache` it scores a pair of texts once.
+    """
+    base, more = (name[:-1], name[-1]) if name[-1] in STEPS else (name, "")
+    config = tomllib.loads(read_toml("default" if base in ROWS else base) + STEPS[more])
+    if base in ROWS:
+        fitted = json.loads((RECEIPTS / f"{WEIGHTS}.json").read_text("utf-8"))["measured"]["gte-small"]["weights"]
+        step = next(step for step in config["step"] if step["use"] == "learned")
+        step["weights"] = {feature: weight for feature, weight in fitted[source][ROWS[base]].items() if weight}
+    if more:
+        config["step"][-1]["cache"] = cache
     return from_dict(config, name)
 
 
@@ -78,7 +83,7 @@ def measure_set(source: str) -> dict[str, list[float]]:
         with prepare(dataset, IndexSettings(encoder)) as workspace:
             for name, (needed, preset) in SYSTEMS.items():
                 if needed == encoder:
-                    pipeline = load_pipeline(preset, source)
+                    pipeline = load_pipeline(preset, source, cache=True)
                     scores[name] = [run_pipeline(pipeline, workspace, dataset, topic) for topic in dataset.scored]
     return scores
 
