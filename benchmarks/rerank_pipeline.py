@@ -123,6 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", required=True, help="names, with commas")
     parser.add_argument("--out", type=Path, required=True, help="the scores of a set are kept here; a run continues")
+    parser.add_argument("--receipt", default="rerank_pipeline", help="its name under receipts/")
     parser.add_argument("--time", metavar="SET", help="measure times on this set; run it on an idle machine")
     arguments = parser.parse_args()
     found = {}
@@ -136,7 +137,7 @@ def main() -> None:
     measured: dict[str, Any] = {"split": SPLIT, **summarise(found)}
     if arguments.time:
         measured["times"] = {"set": arguments.time, "ms": measure_times(arguments.time)}
-    write_receipt("rerank_pipeline", measured)
+    write_receipt(arguments.receipt, measured)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, clu
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_ranker import (
+    ranker_between,
     ranker_cost,
     ranker_left_out,
     ranker_public,
@@ -371,6 +372,9 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "ranker_cost": ("ranker_cost", ranker_cost),
     "ranker_default": ("ranker_default", ranker_transfer),
     "ranker_default_public": ("ranker_default", ranker_public),
+    "ranker_encoders": ("ranker_encoders", ranker_transfer),
+    "ranker_encoders_between": ("ranker_encoders", ranker_between),
+    "ranker_encoders_public": ("ranker_encoders", ranker_public),
     "ranker_left_out": ("ranker_left_out", ranker_left_out),
     "ranker_public": ("ranker_transfer", ranker_public),
     "ranker_transfer": ("ranker_transfer", ranker_transfer),
