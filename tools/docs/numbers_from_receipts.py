@@ -68,6 +68,7 @@ _DOCUMENTS = (
     "docs/decisions/0060-the-rerank-stage-of-the-verdict.md",
     "docs/decisions/0071-weights-that-transfer.md",
     "docs/decisions/0073-the-ranker-becomes-the-default.md",
+    "docs/decisions/0078-one-ranker-for-both-encoders.md",
     "docs/router.md",
     "docs/hierarchy.md",
     "docs/rb006.md",
