@@ -380,6 +380,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "ranker_public": ("ranker_transfer", ranker_public),
     "ranker_transfer": ("ranker_transfer", ranker_transfer),
     "rerank_pipeline": ("rerank_pipeline", rerank_pipeline),
+    "rerank_pipeline_encoders": ("rerank_pipeline_encoders", rerank_pipeline),
     "postgres": ("postgres", postgres),
     "cluster_faults": ("torture/cluster", cluster_faults),
     "partition_faults": ("torture/partitions", cluster_faults),
