@@ -32,8 +32,8 @@ from assay.bench.types import Dataset
 from assay.bench.workspace import Workspace, prepare
 from assay.config.load import loads
 from assay.engine.pipeline import Pipeline
-from assay.rerank.features import NAMES, compute_features
-from assay.rerank.learned import build_pool, standardise
+from assay.rerank.features import NAMES, compute_standard_features
+from assay.rerank.learned import build_pool
 from assay.types import Floats
 
 SOURCES = {
@@ -120,7 +120,7 @@ def _question(workspace: Workspace, dataset: Dataset, topic: str) -> Row:
     ideal = float((best * DISCOUNT[: len(best)]).sum())
     if not len(ranking):
         return np.zeros((0, len(NAMES))), np.zeros(0), [], [], ideal
-    features = standardise(compute_features(build_pool(query, ranking, workspace.snapshot)))
+    features = compute_standard_features(build_pool(query, ranking, workspace.snapshot), NAMES)
     assert ranking.rows is not None
     documents = [chunk.doc_id for chunk in workspace.snapshot.chunks(ranking.rows)]
     start = np.asarray(sum(weight * features[:, NAMES.index(feature)] for feature, weight in Start.items()))
@@ -130,7 +130,7 @@ def _question(workspace: Workspace, dataset: Dataset, topic: str) -> Row:
 def pad_questions(rows: Sequence[Row], dev: int) -> Questions:
     """The best CANDIDATES of every question by the starting weights; the first `dev` questions are the dev split."""
     size = len(rows)
-    features = np.zeros((size, CANDIDATES, len(NAMES)), np.float32)
+    features = np.zeros((size, CANDIDATES, rows[0][0].shape[1] if size else 0), np.float32)
     document, grade = np.full((size, CANDIDATES), -1, np.int64), np.zeros((size, CANDIDATES))
     for place, (values, start, documents, grades, _) in enumerate(rows):
         selected = np.argsort(-start, kind="stable")[:CANDIDATES].tolist()

@@ -15,10 +15,16 @@ the candidates; Σ runs over the query's terms t.
     near_words, near_cosine = mean of new_words, of cosine, over the 10 nearest candidates of other documents
     kin_words, kin_cosine   = best new_words, best cosine, of the other candidates of the same document, at least the
                   mean over all candidates; that mean for a document with one candidate
+
+Two more are computed from the standard scores z of these columns (`compute_standard_features`), and need nothing else:
+
+    both        = z(new_words) · z(cosine): below 0, it favours a candidate that one measure puts far ahead
+    long_query  = z(new_words) · ln(terms / 6): how much more the words count when the query has more terms than six
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,8 +46,12 @@ NAMES = (
     "kin_words",
     "kin_cosine",
 )
+"""The features that are read from the candidates."""
+INTERACTIONS = ("both", "long_query")
+FEATURES = (*NAMES, *INTERACTIONS)
 K1, B, RARITY = 0.9, 0.4, 0.25
 NEAREST, NEAREST_BY_COSINE, WINDOW = 10, 100, 5
+USUAL_TERMS = 6.0
 _STEPS = 127.0
 
 
@@ -79,6 +89,25 @@ def compute_features(pool: CandidatePool, names: Sequence[str] = NAMES) -> Float
         features["kin_words"] = _best_of_document(words, pool.document)
         features["kin_cosine"] = _best_of_document(pool.cosine, pool.document)
     return np.stack([features[name] for name in names], axis=1)
+
+
+def compute_standard_features(pool: CandidatePool, names: Sequence[str] = FEATURES) -> Floats:
+    """Compute float64[candidates, features] as standard scores over the candidates, interactions included."""
+    needed = {"new_words", "cosine"} if set(INTERACTIONS) & set(names) else set()
+    read = [name for name in NAMES if name in names or name in needed]
+    columns = dict(zip(read, standardise(compute_features(pool, read)).T, strict=True))
+    if "both" in names:
+        columns["both"] = columns["new_words"] * columns["cosine"]
+    if "long_query" in names:
+        columns["long_query"] = columns["new_words"] * math.log(max(len(pool.idf), 1) / USUAL_TERMS)
+    return np.stack([columns[name] for name in names], axis=1)
+
+
+def standardise(values: Floats) -> Floats:
+    """Columns as standard scores; 0 for a column whose values are all equal."""
+    spread = values.max(axis=0) - values.min(axis=0)
+    deviation = np.where(spread > 0.0, values.std(axis=0), 1.0)
+    return np.where(spread > 0.0, (values - values.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0), 0.0)
 
 
 def _count_terms(pool: CandidatePool) -> Floats:

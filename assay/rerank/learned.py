@@ -18,8 +18,8 @@ from assay.engine.order import arrange
 from assay.engine.term_hits import TermHits, documents_of, find_terms
 from assay.errors import ConfigError, nearest
 from assay.protocols import Snapshot
-from assay.rerank.features import NAMES, CandidatePool, compute_features
-from assay.types import Floats, Part, Query, Range, Ranking
+from assay.rerank.features import FEATURES, CandidatePool, compute_standard_features
+from assay.types import Part, Query, Range, Ranking
 
 
 @cache
@@ -37,7 +37,8 @@ def load_shipped_weights() -> dict[str, float]:
 class Learned:
     """Ranks the candidates anew by the features of `features.py`.
 
-        s     = Σ weight(f) · z(f)                 z(f) = (f − mean) / standard deviation, over the candidates
+        s     = Σ weight(f) · z(f)                 z(f) = (f − mean) / standard deviation, over the candidates;
+                                                   interactions are products of these and stay as they are
         score = low + (high − low) · (s − min s) / (max s − min s)
 
     `low` and `high` are the lowest and highest input score, so the range of scores is kept: the best candidate of a
@@ -56,19 +57,19 @@ class Learned:
 
     def __post_init__(self) -> None:
         for name, weight in self.weights.items():
-            if name not in NAMES:
-                raise ConfigError(f"learned.weights names {name!r}, which is no feature", nearest(name, NAMES))
+            if name not in FEATURES:
+                raise ConfigError(f"learned.weights names {name!r}, which is no feature", nearest(name, FEATURES))
             check_number(f"learned.weights.{name}", weight, -10.0, 10.0)
 
     def apply(self, query: Query, ranking: Ranking, snapshot: Snapshot) -> Ranking:
         high = float(ranking.score.max()) if len(ranking) else 0.0
         if len(ranking) < 2 or high <= 0.0:
             return ranking
-        # In the order of NAMES, not of the weights: the last bits of a sum depend on its order, and receipts sort keys.
-        names = [name for name in NAMES if self.weights.get(name)]
+        # In the order of FEATURES, not of the weights: the last bits of a sum depend on it, and receipts sort keys.
+        names = [name for name in FEATURES if self.weights.get(name)]
         if not names:
             return ranking
-        features = standardise(compute_features(build_pool(query, ranking, snapshot), names))
+        features = compute_standard_features(build_pool(query, ranking, snapshot), names)
         shares = {name: self.weights[name] * features[:, place] for place, name in enumerate(names)}
         total = sum(shares.values(), np.zeros(len(ranking)))
         spread = float(total.max() - total.min())
@@ -84,13 +85,6 @@ class Learned:
     def gives(self, scores: Range) -> Range:
         require_unit("learned", scores)
         return Range("unit", scores.lo / 2.0, scores.hi)
-
-
-def standardise(values: Floats) -> Floats:
-    """Columns as standard scores; 0 for a column whose values are all equal."""
-    spread = values.max(axis=0) - values.min(axis=0)
-    deviation = np.where(spread > 0.0, values.std(axis=0), 1.0)
-    return np.where(spread > 0.0, (values - values.mean(axis=0)) / np.where(deviation > 0.0, deviation, 1.0), 0.0)
 
 
 def build_pool(query: Query, ranking: Ranking, snapshot: Snapshot) -> CandidatePool:

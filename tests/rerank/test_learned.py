@@ -9,8 +9,15 @@ import pytest
 from assay.engine.order import arrange
 from assay.engine.term_hits import TermHits
 from assay.errors import ConfigError
-from assay.rerank.features import NAMES, CandidatePool, compute_features
-from assay.rerank.learned import Learned, build_pool, load_shipped_model, standardise
+from assay.rerank.features import (
+    FEATURES,
+    NAMES,
+    CandidatePool,
+    compute_features,
+    compute_standard_features,
+    standardise,
+)
+from assay.rerank.learned import Learned, build_pool, load_shipped_model
 from assay.testing.contracts import check_stage
 from assay.testing.memory_snapshot import MemorySnapshot
 from assay.testing.sample import CHUNKS, QUERIES, sample_snapshot
@@ -130,6 +137,43 @@ def test_standard_scores():
     assert standardise(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
 
 
+def test_interactions_are_products_of_standard_scores():
+    words, cosine, both, long_query = compute_standard_features(pool(), ("new_words", "cosine", "both", "long_query")).T
+    assert both.tolist() == (words * cosine).tolist()
+    assert long_query == pytest.approx(words * np.log(2 / 6))  # the query has two terms
+    assert words.tolist() == standardise(compute_features(pool()))[:, NAMES.index("new_words")].tolist()
+
+
+def test_long_query_turns_its_sign_at_six_terms():
+    def ratio(terms):
+        many = pool(idf=np.ones(terms), hits=[np.array([0]), np.array([0, 1]), np.array([-1])])
+        words, long_query = compute_standard_features(many, ("new_words", "long_query")).T
+        return long_query / words
+
+    assert ratio(6) == pytest.approx(0.0)
+    assert ratio(12) == pytest.approx(np.log(2.0))
+    assert ratio(3) == pytest.approx(-np.log(2.0))
+
+
+@pytest.mark.parametrize("names", [(name,) for name in FEATURES] + [("long_query", "near"), FEATURES])
+def test_a_feature_does_not_depend_on_what_else_is_asked_for(names):
+    columns = [FEATURES.index(name) for name in names]
+    assert compute_standard_features(pool(), names).tolist() == compute_standard_features(pool())[:, columns].tolist()
+
+
+def test_a_query_without_terms_has_no_interactions():
+    empty = pool(idf=np.empty(0), pairs=[], hits=[np.full(3, -1)] * 3)
+    assert not compute_standard_features(empty, ("both", "long_query")).any()
+
+
+def test_an_interaction_orders_candidates_and_is_a_part():
+    weights = {"new_words": 1.0, "cosine": 1.0, "both": -0.1, "long_query": -0.2}
+    before = ranking(np.linspace(0.9, 0.2, 8), [c.id for c in CHUNKS])
+    after = Learned(weights=weights).apply(QUERIES[0], before, sample_snapshot())
+    assert [part.name for part in after.parts[-4:]] == [f"learned.{name}" for name in weights]
+    assert after.score.tolist() == fold(after.parts, 8).tolist()
+
+
 def test_pool_reads_the_snapshot():
     chunks = (
         Chunk("a", "one", "the signing key", 3, meta={"title": "Signing key"}),
@@ -204,7 +248,7 @@ def test_hostile_queries(text):
     assert np.isfinite(after.score).all()
 
 
-@pytest.mark.parametrize("weights", [{"cosine": 1.0}, dict.fromkeys(NAMES, -1.0), dict.fromkeys(NAMES, 10.0)])
+@pytest.mark.parametrize("weights", [{"cosine": 1.0}, dict.fromkeys(FEATURES, -1.0), dict.fromkeys(FEATURES, 10.0)])
 @pytest.mark.parametrize("within", [Range("unit", 0.0, 1.0), Range("unit", 0.5, 0.75)])
 def test_laws(weights, within):
     check_stage(Learned(weights=weights), within)

@@ -13,7 +13,7 @@ from assay.bench.datasets import load
 from assay.types import Floats
 from benchmarks import ranker_sources
 from benchmarks.listwise import fit_listwise
-from benchmarks.ranker_left_out import _summarise
+from benchmarks.ranker_left_out import Judged, _summarise, compare_with_first
 from benchmarks.reranker.sources import TrainingError
 from benchmarks.train_ranker import Questions
 
@@ -140,3 +140,29 @@ def test_the_better_leg_is_that_of_the_set() -> None:
     assert found["over the better leg"]["learned"]["meaning"]["leg"] == "dense"
     assert found["over the better leg"]["learned"]["meaning"]["difference"] == pytest.approx(-0.1)
     assert found["over default-0.1"]["learned"]["difference"] == pytest.approx((0.15 - 0.05) / 2)
+
+
+def judged(scores: dict[str, dict[str, list[float]]]) -> Judged:
+    arrays = {name: {one: np.array(found) for one, found in row.items()} for name, row in scores.items()}
+    sets = {name: {"questions": len(found), "digest": name} for name, found in scores["default-0.1"].items()}
+    return Judged({"sets": sets}, arrays)
+
+
+def test_another_encoder_is_compared_with_the_base_of_the_first_on_their_common_sets() -> None:
+    first = judged({"default-0.1": {"faq": [0.5, 0.3], "news": [0.6], "more": [0.1]}})
+    other = judged({"default-0.1": {"faq": [0.5, 0.5], "news": [0.6]}, "learned": {"faq": [0.6, 0.6], "news": [0.5]}})
+    found = compare_with_first(first, other)
+    assert found["default-0.1"]["over sets"]["difference"] == pytest.approx((0.1 + 0.0) / 2)
+    learned = found["learned"]
+    assert learned["over sets"]["difference"] == pytest.approx((0.2 - 0.1) / 2)
+    assert learned["over questions"]["difference"] == pytest.approx((0.1 + 0.3 - 0.1) / 3)
+    assert learned["over questions"]["n"] == 3
+    assert {name: one["difference"] for name, one in learned["within sets"].items()} == pytest.approx(
+        {"faq": 0.2, "news": -0.1}
+    )
+
+
+def test_encoders_with_other_questions_are_not_compared() -> None:
+    first, other = judged({"default-0.1": {"faq": [0.5]}}), judged({"default-0.1": {"faq": [0.5, 0.5]}})
+    with pytest.raises(SystemExit, match="questions of faq differ"):
+        compare_with_first(first, other)

@@ -34,8 +34,7 @@ def ranker_left_out(receipt: Mapping[str, Any]) -> str:
             gain = over.get(system)
             changes = [""] * 3
             if gain:
-                interval = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})"
-                changes = [interval, f"{gain['wins']}, {gain['losses']}", f"{gain['p']:.3f}"]
+                changes = [_change(gain), f"{gain['wins']}, {gain['losses']}", f"{gain['p']:.3f}"]
             rows.append([system, *(f"{found['test'][system][name]:.3f}" for name in sets), f"{mean:.4f}", *changes])
         head = ["", *sets, "mean", "over default", "won, lost", "p"]
         parts.append(f"**{encoder}**\n\n" + _table(head, rows))
@@ -57,7 +56,12 @@ SHOWN = (
     "fusions elsewhere",
     "learned elsewhere",
     "learned elsewhere, with public pairs",
+    "five features elsewhere",
     "five features elsewhere, with public pairs",
+    "seven features elsewhere",
+    "seven features elsewhere, with public pairs",
+    "all features elsewhere",
+    "all features elsewhere, with public pairs",
 )
 
 
@@ -65,7 +69,7 @@ def ranker_transfer(receipt: Mapping[str, Any]) -> str:
     """nDCG@10 of the main contenders on the test sample of every set, one table per encoder."""
     parts = []
     for encoder, found in receipt.items():
-        if encoder == "splits":
+        if encoder in ("splits", "between"):
             continue
         sets, over, legs = list(found["sets"]), found[f"over {BASE}"], found["over the better leg"]
         rows = []
@@ -77,7 +81,7 @@ def ranker_transfer(receipt: Mapping[str, Any]) -> str:
                 name = min(sets, key=lambda one: float(legs[system][one]["difference"]))
                 one = legs[system][name]
                 worst = f"{name} {one['difference']:+.3f} ({one['ci_low']:+.3f} … {one['ci_high']:+.3f})"
-            change = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})" if gain else ""
+            change = _change(gain) if gain else ""
             won = f"{gain['wins']}, {gain['losses']}" if gain else ""
             scores = [f"{found['test'][system][name]:.3f}" for name in sets]
             rows.append([system, *scores, f"{found['mean'][system]:.4f}", change, won, worst])
@@ -86,13 +90,43 @@ def ranker_transfer(receipt: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def ranker_between(receipt: Mapping[str, Any]) -> str:
+    """The contenders of the other encoders against the base on the first: over sets, over questions, and the sets that
+    gain and lose most."""
+    parts = []
+    for encoder, found in receipt["between"].items():
+        rows = []
+        for system in SHOWN:
+            if system not in found:
+                continue
+            over, within = found[system]["over sets"], found[system]["within sets"]
+            low, high = (f(within, key=lambda one: float(within[one]["difference"])) for f in (min, max))
+            rows.append(
+                [
+                    system,
+                    f"{over['mean_b']:.4f}",
+                    _change(over),
+                    f"{over['wins']}, {over['losses']}",
+                    _change(found[system]["over questions"]),
+                    *(f"{name} {within[name]['difference']:+.3f}" for name in (low, high)),
+                ]
+            )
+        head = [encoder, "mean", f"over {BASE} of the first encoder", "won, lost", "over questions", "least", "most"]
+        parts.append(_table(head, rows))
+    return "\n".join(parts)
+
+
+def _change(one: Mapping[str, float]) -> str:
+    return f"{one['difference']:+.4f} ({one['ci_low']:+.4f} … {one['ci_high']:+.4f})"
+
+
 def rerank_pipeline(receipt: Mapping[str, Any]) -> str:
     """nDCG@10 of the best pipelines on the sample of every set, and the differences to the base over sets."""
     sets, over = list(receipt["sets"]), receipt[f"over {BASE}"]
     rows = []
     for system, mean in receipt["mean"].items():
         gain = over.get(system)
-        change = f"{gain['difference']:+.4f} ({gain['ci_low']:+.4f} … {gain['ci_high']:+.4f})" if gain else ""
+        change = _change(gain) if gain else ""
         won = f"{gain['wins']}, {gain['losses']}" if gain else ""
         rows.append([system, *(f"{receipt['test'][system][name]:.3f}" for name in sets), f"{mean:.4f}", change, won])
     return _table(["", *sets, "mean", f"over {BASE}", "won, lost"], rows)
@@ -104,8 +138,7 @@ def ranker_public(receipt: Mapping[str, Any]) -> str:
     means = {name: sum(row.values()) / len(row) for name, row in found["public test"].items()}
     rows = [[BASE, f"{means[BASE]:.4f}", "", "", ""]]
     for name, one in found[f"public over {BASE}"].items():
-        change = f"{one['difference']:+.4f} ({one['ci_low']:+.4f} … {one['ci_high']:+.4f})"
-        rows.append([name, f"{means[name]:.4f}", change, f"{one['wins']}, {one['losses']}", f"{one['p']:.3f}"])
+        rows.append([name, f"{means[name]:.4f}", _change(one), f"{one['wins']}, {one['losses']}", f"{one['p']:.3f}"])
     return _table([f"{len(found['public'])} sources", "mean", f"over {BASE}", "won, lost", "p"], rows)
 
 

@@ -25,6 +25,7 @@ from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, clu
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_ranker import (
+    ranker_between,
     ranker_cost,
     ranker_left_out,
     ranker_public,
@@ -67,6 +68,7 @@ _DOCUMENTS = (
     "docs/decisions/0060-the-rerank-stage-of-the-verdict.md",
     "docs/decisions/0071-weights-that-transfer.md",
     "docs/decisions/0073-the-ranker-becomes-the-default.md",
+    "docs/decisions/0078-one-ranker-for-both-encoders.md",
     "docs/router.md",
     "docs/hierarchy.md",
     "docs/rb006.md",
@@ -371,10 +373,14 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "ranker_cost": ("ranker_cost", ranker_cost),
     "ranker_default": ("ranker_default", ranker_transfer),
     "ranker_default_public": ("ranker_default", ranker_public),
+    "ranker_encoders": ("ranker_encoders", ranker_transfer),
+    "ranker_encoders_between": ("ranker_encoders", ranker_between),
+    "ranker_encoders_public": ("ranker_encoders", ranker_public),
     "ranker_left_out": ("ranker_left_out", ranker_left_out),
     "ranker_public": ("ranker_transfer", ranker_public),
     "ranker_transfer": ("ranker_transfer", ranker_transfer),
     "rerank_pipeline": ("rerank_pipeline", rerank_pipeline),
+    "rerank_pipeline_encoders": ("rerank_pipeline_encoders", rerank_pipeline),
     "postgres": ("postgres", postgres),
     "cluster_faults": ("torture/cluster", cluster_faults),
     "partition_faults": ("torture/partitions", cluster_faults),
