@@ -105,11 +105,11 @@ def routing_seeds(receipt: Receipt) -> str:
                 *levels,
                 f"{line['children']:.2f}",
                 f"{line['scanned']:.3f}",
-                "–" if line["p95_ms"] is None else f"{line['p95_ms']:.1f}",
+                "–" if line["cpu_p95_ms"] is None else f"{line['cpu_p95_ms']:.1f}",
             ]
         )
     head = ["chunks", "worlds", "router", "expansion", "templates", "ε level 1", "ε level 2", "ε level 3"]
-    return _table([*head, "children", "scanned", "p95 ms"], rows)
+    return _table([*head, "children", "scanned", "p95 processor ms"], rows)
 
 
 def heading_tree(receipt: Receipt) -> str:
