@@ -7,7 +7,7 @@ built, never per query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal, Protocol, runtime_checkable
@@ -175,6 +175,11 @@ class EntityPostings(Protocol):
 
     def rows_of_terms(self, terms: Sequence[str], query: Query | None = None) -> tuple[Rows, Rows]:
         """(place in `terms`, row) of every live row, that a query may see, whose text has one of these index terms."""
+        ...
+
+    def score_terms(self, query: Query, terms: Sequence[Collection[str]], groups: Sequence[Rows]) -> list[Floats]:
+        """For each group of rows the BM25 scores of its own terms, those that the query has, as `lexical_at` scores
+        them and in its order: a term is looked up only in the rows where it is asked for."""
         ...
 
     def frequency(self, entities: Rows) -> Rows:

@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from assay.legs.hierarchy.text_scorers import score_children
 from assay.legs.hierarchy.walk import Walk, walk_down
 from assay.legs.hierarchy.weights import ScoreWeights
 from assay.protocols import TreeSnapshot, TreeView
-from assay.types import Query
+from assay.types import Floats, Query
 from benchmarks.measure import RECEIPTS, percentiles, write_receipt
 
 SPLITS = {"tuning": "templates that settings were chosen on", "heldout": "templates that they were not chosen on"}
@@ -55,7 +55,7 @@ ROUTERS: dict[str, dict[str, Any]] = {
     "maxpool of all chunks": {"router": "maxpool", "pool": 0},
 }
 FOUND = ("flat-strong", "flat-strong-xlink", "hcr, maxpool", "hcr-margin, nodes", "hcr-margin, nodes, beam only")
-PARTS = ("walks", "rerank", "bridges", "found", "times")
+PARTS = ("walks", "rerank", "bridges", "found", "times", "shares")
 NAME = "routing"
 
 
@@ -87,33 +87,46 @@ def read_queries(folder: Path, workspace: Workspace) -> list[Evidence]:
     return found
 
 
-def measure_walks(
-    queries: Sequence[Evidence], workspace: Workspace, tree: TreeView, routers: Sequence[str], rerank: bool
-) -> list[dict[str, Any]]:
-    """One line for each router and expansion, with ε by level, children and scored chunks of each split.
+def walk_queries(
+    queries: Sequence[Evidence],
+    workspace: Workspace,
+    tree: TreeView,
+    routers: Sequence[str],
+    expansions: Mapping[str, Mapping[str, Any]],
+) -> dict[tuple[str, str, str], list[tuple[Evidence, Walk]]]:
+    """Every query's walks, by router, expansion and split: those of the leg `beam`.
 
-    The nodes are scored once for each query and router; the walks are those of the leg `beam`.
+    The nodes are scored once for each query and router.
     """
     weights = ScoreWeights.make("beam", Beam().lexical, Beam().cosine, Beam().entity)
-    sizes = np.bincount(tree.leaf_of_row[tree.leaf_of_row >= 0], minlength=tree.size)
-    logs: dict[tuple[str, str, str], list[tuple[Evidence, Walk]]] = defaultdict(list)
+    walks: dict[tuple[str, str, str], list[tuple[Evidence, Walk]]] = defaultdict(list)
     for place, one in enumerate(queries, 1):
         if place % 20 == 0:
             print(f"walks of {place} of {len(queries)} queries", flush=True)
         entities = QueryEntities.find(one.query, workspace.snapshot)
         for router in routers:
             scores = Beam(**ROUTERS[router]).score_nodes(one.query, workspace.snapshot, tree, weights, entities)
-            for name, settings in EXPANSIONS.items():
+            for name, settings in expansions.items():
                 leg = Beam(**ROUTERS[router], **settings)
                 reranker = None
                 if leg.rerank:
-                    if not rerank:
-                        continue
                     reranker, _ = score_children(leg.rerank, one.query, workspace.snapshot, tree, scores)
-                logs[router, name, one.split].append((one, walk_down(tree, scores, leg.expansion, reranker)))
+                walks[router, name, one.split].append((one, walk_down(tree, scores, leg.expansion, reranker)))
+    return walks
+
+
+def measure_walks(
+    queries: Sequence[Evidence], workspace: Workspace, tree: TreeView, routers: Sequence[str], rerank: bool
+) -> list[dict[str, Any]]:
+    """One line for each router and expansion, with ε by level, children and scored chunks of each split."""
+    expansions = {name: settings for name, settings in EXPANSIONS.items() if rerank or "rerank" not in settings}
+    logs = walk_queries(queries, workspace, tree, routers, expansions)
+    sizes = np.bincount(tree.leaf_of_row[tree.leaf_of_row >= 0], minlength=tree.size)
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for (router, name, split), walks in logs.items():
-        levels = [measure_levels({"levels": walk.decisions}, _first_hop(one, tree), tree.depth) for one, walk in walks]
+        levels = [
+            measure_levels({"levels": walk.decisions}, find_first_hop(one, tree), tree.depth) for one, walk in walks
+        ]
         line = lines.setdefault((router, name), {"router": router, "expansion": name})
         line[split] = {
             "queries": len(levels),
@@ -126,7 +139,8 @@ def measure_walks(
     return list(lines.values())
 
 
-def _first_hop(one: Evidence, tree: TreeView) -> list[frozenset[int]]:
+def find_first_hop(one: Evidence, tree: TreeView) -> list[frozenset[int]]:
+    """The nodes that lead to each group of the evidence that a walk is asked to find."""
     parent = tree.parent.tolist()
     return [list_ancestors(parent, tree.leaf_of_row[rows].tolist()) for rows in one.groups[1].values()]
 
@@ -203,11 +217,57 @@ def measure_times(queries: Sequence[Evidence], workspace: Workspace, rounds: int
     return {"timed_queries": len(queries), "times": times, "ratios": ratios}
 
 
+def measure_shares(queries: Sequence[Evidence], workspace: Workspace, rounds: int) -> dict[str, dict[str, float]]:
+    """Milliseconds of processor time for each part of `hybrid+rerank` and of `hcr-margin` with the router `nodes`: what
+    the part adds to a run without it, the mean over the queries."""
+    snapshot, pipelines = workspace.snapshot, make_pipelines()
+    flat, race = pipelines["hybrid+rerank"], pipelines["hcr-margin, nodes"]
+    runs: dict[str, Callable[[int], Any]] = {}
+    for name, pipeline in (("flat", flat), ("race", race)):
+        for part, one in (("all", pipeline), ("without steps", replace(pipeline, steps=()))):
+            runs[f"{name}, {part}"] = lambda i, one=one: one.run(queries[i].query, snapshot)
+        for plan in pipeline.legs:
+            runs[plan.name] = lambda i, plan=plan: plan.leg.find(queries[i].query, snapshot, plan.k)
+    walk = next(replace(plan.leg, hops=0) for plan in race.legs if isinstance(plan.leg, Beam))
+    runs["walk"] = lambda i: walk.find(queries[i].query, snapshot, 100)
+    for run in runs.values():
+        for place in range(len(queries)):
+            run(place)
+    spent = {name: float(times[1].mean()) * 1000.0 for name, times in _time_each(runs, len(queries), rounds).items()}
+    shares = {
+        "hybrid+rerank": {
+            "bm25 and dense": spent["bm25"] + spent["dense"],
+            "fusion and trace": spent["flat, without steps"] - spent["bm25"] - spent["dense"],
+            "rerank": spent["flat, all"] - spent["flat, without steps"],
+        },
+        "hcr-margin, nodes": {
+            "walk": spent["walk"],
+            "bridge hop": spent["beam"] - spent["walk"],
+            "flat search of the race": spent["collapsed"],
+            "race and trace": spent["race, without steps"] - spent["beam"] - spent["collapsed"],
+            "rerank": spent["race, all"] - spent["race, without steps"],
+        },
+    }
+    return {name: {part: round(value, 3) for part, value in parts.items()} for name, parts in shares.items()}
+
+
 def time_both(runs: dict[str, Callable[[int], Any]], count: int, rounds: int) -> dict[str, dict[str, float]]:
     """Wall time and processor time of every run on every query, alternating; the fastest round of each query counts.
 
     Processor time hardly depends on what else the machine does, but adds up the threads of a run.
     """
+    best = _time_each(runs, count, rounds)
+    return {
+        name: {
+            **percentiles(best[name][0].tolist()),
+            **{f"cpu_{kind}": value for kind, value in percentiles(best[name][1].tolist()).items()},
+        }
+        for name in runs
+    }
+
+
+def _time_each(runs: dict[str, Callable[[int], Any]], count: int, rounds: int) -> dict[str, Floats]:
+    """Seconds of wall time (line 0) and of processor time (line 1) of every run on every query."""
     names = list(runs)
     best = {name: np.full((2, count), np.inf) for name in names}
     for turn in range(rounds):
@@ -218,13 +278,7 @@ def time_both(runs: dict[str, Callable[[int], Any]], count: int, rounds: int) ->
                 runs[name](place)
                 spent = time.perf_counter() - start[0], time.process_time() - start[1]
                 best[name][:, place] = np.minimum(best[name][:, place], spent)
-    return {
-        name: {
-            **percentiles(best[name][0].tolist()),
-            **{f"cpu_{kind}": value for kind, value in percentiles(best[name][1].tolist()).items()},
-        }
-        for name in names
-    }
+    return best
 
 
 def measure_world(
@@ -249,6 +303,8 @@ def measure_world(
             world["found"] = {name: measure_found(pipelines[name], queries, workspace) for name in FOUND}
         if "times" in parts:
             world |= measure_times(some, workspace, rounds)
+        if "shares" in parts:
+            world["shares"] = measure_shares(some, workspace, rounds)
         print(json.dumps(world), flush=True)
         return world
 

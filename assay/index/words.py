@@ -113,6 +113,23 @@ class WordIndex:
         frequencies: NDArray[np.uint16] = self._counts.take(places, mode="clip") * present
         return frequencies
 
+    def counts_by_pair(self, terms: Sequence[int], groups: Sequence[Rows]) -> NDArray[np.uint16]:
+        """Return how often each term occurs in the rows of its own group, one group after the other."""
+        sizes = [len(group) for group in groups]
+        places, ends, first = np.empty(sum(sizes), np.int64), np.empty(len(terms), np.int64), 0
+        for line, (term, group) in enumerate(zip(terms, groups, strict=True)):
+            start, ends[line] = self._span(term)
+            end = first + len(group)
+            places[first:end] = self._rows[start : ends[line]].searchsorted(group.astype(np.int32))
+            places[first:end] += start
+            first = end
+        if not len(self._rows):
+            return np.zeros(len(places), np.uint16)
+        rows = np.concatenate([np.empty(0, np.int64), *groups])
+        present = (self._rows.take(places, mode="clip") == rows) & (places < np.repeat(ends, sizes))
+        frequencies: NDArray[np.uint16] = self._counts.take(places, mode="clip") * present
+        return frequencies
+
     @cached_property
     def _sequence(self) -> NDArray[np.int32] | None:
         path = self._folder / "sequence"

@@ -15,6 +15,7 @@ from assay.legs.hierarchy.bridges import Bridged, HopSettings, check_hops, follo
 from assay.legs.hierarchy.node_scores import (
     ROUTERS,
     NodeScores,
+    contains,
     score_by_found_rows,
     score_by_nodes,
     score_by_rows,
@@ -56,6 +57,7 @@ class Beam:
 
     needs: ClassVar[frozenset[str]] = frozenset({"tree"})
     wants: ClassVar[frozenset[str]] = frozenset({"tree", "vector"})
+    parallel_weight: ClassVar[int] = 2
 
     router: Literal["maxpool", "nodes"] = "nodes"
     expand: Literal["margin", "top"] = "margin"
@@ -125,8 +127,8 @@ class Beam:
             "of": snapshot.size,
         }
         notes = (*notes, Note("detail", _describe(walk, len(rows), snapshot.size, hops), data={"routing": log}))
-        better = [one for one in bridged if one.score > _value_of(one.row, rows, value)]
-        direct = _select(value, ~np.isin(rows, [one.row for one in better]), k)
+        better = _select_better(bridged, rows, value)
+        direct = _select(value, ~contains(np.sort([one.row for one in better]), rows), k)
         ranking = _rank(snapshot, scored.take(direct), self._path_parts(paths[direct]), better)
         return top(arrange(ranking), k).noted(*notes)
 
@@ -194,10 +196,14 @@ def _score_leaf_rows(
     return score_rows(query, snapshot, rows, weights, entities)
 
 
-def _value_of(row: int, rows: Rows, value: Floats) -> float:
-    """The value of a row among rows that ascend; -1 where it is not among them."""
-    place = int(np.searchsorted(rows, row))
-    return float(value[place]) if place < len(rows) and rows[place] == row else -1.0
+def _select_better(bridged: Sequence[Bridged], rows: Rows, value: Floats) -> list[Bridged]:
+    """The bridged chunks that are not among the rows, which ascend, or have a higher score than there."""
+    if not bridged or not len(rows):
+        return list(bridged)
+    wanted = np.array([one.row for one in bridged], np.int64)
+    places = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    known = np.where(rows[places] == wanted, value[places], -1.0).tolist()
+    return [one for one, score in zip(bridged, known, strict=True) if one.score > score]
 
 
 def _select(value: Floats, eligible: Mask, k: int) -> Rows:
@@ -215,11 +221,10 @@ def _rank(
     """One ranking of chunks of leaves and of others behind bridges."""
     rows = np.concatenate([scored.rows, np.array([one.row for one in bridged], np.int64)])
     parts = [_extend(part, len(rows)) for part in (*scored.parts, *path_parts)]
-    for name in sorted({one.entity for one in bridged}):
-        column = np.zeros(len(rows))
-        for place, one in enumerate(bridged, len(scored.rows)):
-            column[place] = one.score if one.entity == name else 0.0
-        parts.append(Part(f"via {name}", "add", column))
+    columns: dict[str, Floats] = {}
+    for place, one in enumerate(bridged, len(scored.rows)):
+        columns.setdefault(one.entity, np.zeros(len(rows)))[place] = one.score
+    parts += [Part(f"via {name}", "add", column) for name, column in sorted(columns.items())]
     return Ranking.of(snapshot.ids(rows), parts, "unit", rows=rows).clamped()
 
 

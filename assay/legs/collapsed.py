@@ -14,7 +14,7 @@ from assay.legs.hierarchy.query_entities import QueryEntities
 from assay.legs.hierarchy.row_scores import RowScoreColumns, score_rows
 from assay.legs.hierarchy.weights import COSINE, ENTITY, LEXICAL, ScoreWeights
 from assay.protocols import Snapshot, TreeSnapshot, TreeView
-from assay.text.query.parse import parse_query
+from assay.text.query.parse import find_facets
 from assay.types import Floats, Note, Part, Query, Range, Ranking, Rows, Vector, Vectors
 
 _ROUGH = 1e-3
@@ -37,6 +37,7 @@ class Collapsed:
 
     needs: ClassVar[frozenset[str]] = frozenset({"tree"})
     wants: ClassVar[frozenset[str]] = frozenset({"tree", "vector"})
+    parallel_weight: ClassVar[int] = 1
 
     pool: int = 100
     summaries: int = 8
@@ -58,7 +59,7 @@ class Collapsed:
         if not isinstance(snapshot, TreeSnapshot):
             raise StoreError("this store says it has a tree, but cannot show it", "use a store in a folder")
         weights = ScoreWeights.make("collapsed", self.lexical, self.cosine, self.entity)
-        facets = parse_query(query.text, query.at).facets if query.text.strip() else (query.text,)
+        facets = find_facets(query.text, query.at) if query.text.strip() else (query.text,)
         near = self._find_near(query, snapshot)
         lent = self._find_summaries(query, snapshot, snapshot.tree(), weights)
         rankings = [self._rank_facet(replace(query, text=facet), snapshot, near, lent, weights) for facet in facets]

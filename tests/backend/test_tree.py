@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tree_stores import SMALL, add, make_backend, make_vectors, remove
 
 from assay.backend.local.backend import LocalBackend
-from assay.protocols import EntitySnapshot, TreeSnapshot
+from assay.backend.shared.node_impacts import ImpactBounds
+from assay.protocols import DEFAULT_WEIGHTING, EntitySnapshot, TreeSnapshot
 from assay.types import Query
 from assay.where import parse
 
@@ -76,6 +78,61 @@ def test_rows_of_terms_are_those_that_hold_them(backend: LocalBackend) -> None:
             expected = [row for row, words in zip(visible.tolist(), held, strict=True) if term in words]
             assert rows[owners == place].tolist() == expected
     assert [len(part) for part in links.rows_of_terms([])] == [0, 0]
+
+
+@pytest.mark.parametrize("stage", ["generation", "generation and tail", "tail"])
+def test_terms_score_the_rows_of_their_group_as_a_search_does(tmp_path: Path, stage: str) -> None:
+    made = make_backend(tmp_path / "kb")
+    add(made, range(60))
+    if stage != "tail":
+        made.build_tree(SMALL)
+    if stage == "generation and tail":
+        add(made, range(60, 80))
+        remove(made, [3, 10, 61])
+    snapshot = made.snapshot()
+    query = Query("harbour office turbine-14 of Anna Market zorbflax")
+    every = np.sort(snapshot.live_rows(None))
+    columns = {part.name: part.column for part in snapshot.lexical_at(query, every).parts}
+    some, odd = every[::3], every[1::2]
+    # Terms that the query lacks and terms that no chunk holds count for nothing; a group may be empty, or ask for none.
+    terms = [{"harbour", "office", "report"}, {"turbine-14"}, {"zorbflax", "of"}, set(), set(columns)]
+    groups = [some, every, odd, odd, some[:0]]
+    found = snapshot.entities().score_terms(query, terms, groups)
+    for held, rows, scores in zip(terms, groups, found, strict=True):
+        wanted = np.zeros(len(every))
+        for name, column in columns.items():
+            if name in held:
+                wanted += column
+        assert scores.tolist() == wanted[np.isin(every, rows)].tolist()
+    assert found[0].any()
+    assert found[1].any()
+    assert snapshot.entities().score_terms(query, [], []) == []
+    assert snapshot.entities().score_terms(Query(""), [{"office"}], [every])[0].tolist() == [0.0] * len(every)
+    made.close()
+
+
+def test_bounds_of_one_query_are_not_those_of_another_thread(backend: LocalBackend) -> None:
+    tree = backend.snapshot().tree()
+    known, nodes = tree._bounds, np.arange(tree.size)
+    other = Query("library glacier")
+    terms = [tree.source.query_terms(query, DEFAULT_WEIGHTING) for query in (QUERY, other)]
+    wanted = known.bound(nodes, terms[0]).copy()
+
+    class Interrupted(ImpactBounds):
+        """Another query is answered as soon as the bounds of the first are stored."""
+
+        @property
+        def _last(self) -> Any:
+            return self.__dict__.get("stored")
+
+        @_last.setter
+        def _last(self, value: Any) -> None:
+            self.__dict__["stored"] = value
+            if value is not None and value[0] == tuple(terms[0].terms):
+                self.bound(nodes, terms[1])
+
+    bounds = Interrupted(tree.index, tree.lexical, tree.leaf_of_row, tree.second_leaf_of_row)
+    assert bounds.bound(nodes, terms[0]).tolist() == wanted.tolist()
 
 
 def test_row_scores_are_those_of_searches(backend: LocalBackend) -> None:

@@ -87,6 +87,27 @@ def test_a_damaged_tree_is_built_anew(tmp_path: Path, damage: str) -> None:
     again.close()
 
 
+def test_a_tree_of_another_model_is_not_read(tmp_path: Path) -> None:
+    """Somebody copies the tree of a store that has the same chunks with the vectors of another model."""
+    digests, folders = {}, {}
+    for name, order in (("one", 1), ("other", -1)):
+        settings = {"embedder": "x", "model": name, "dim": DIM, "language": "english", "profile": "default"}
+        backend = open_backend(SqliteStore.create(tmp_path / name, settings))
+        vectors = make_vectors(list(range(60)))[:, ::order]
+        backend.put([(make_chunk(number), vectors[number].copy()) for number in range(60)])
+        backend.build_tree(SMALL)
+        tree = backend.snapshot().tree()
+        digests[name], folders[name] = tree.digest, tree_folder(backend)
+        assert tree.centroids[0] @ vectors.mean(axis=0) > 0.0
+        backend.close()
+    assert digests["one"] != digests["other"]
+    shutil.rmtree(folders["other"])
+    shutil.copytree(folders["one"], folders["other"])
+    again = open_backend(SqliteStore.open(tmp_path / "other"))
+    assert again.snapshot().tree().digest == digests["other"]
+    again.close()
+
+
 def test_settings_are_saved_and_change_the_digest(tmp_path: Path) -> None:
     backend = make_backend(tmp_path / "kb")
     add(backend, range(90))

@@ -1,7 +1,8 @@
 """The presets of hierarchical retrieval on a small store: they run whole, say who won, and print their way."""
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,12 @@ from assay.backend.local.backend import LocalBackend
 from assay.cli.views.routing import routing_lines
 from assay.config.load import load, loads, read_toml
 from assay.engine.answer import Answer
-from assay.types import Query
+from assay.legs.beam import Beam
+from assay.legs.collapsed import Collapsed
+from assay.protocols import Leg
+from assay.types import Query, Ranking
+from assay.util import leg_threads
+from assay.util.leg_threads import ThreadPool
 from tests.legs.tree_store import make_backend, make_chunk, make_query, make_vectors
 
 PRESETS = ("hcr", "hcr-margin", "flat-strong", "flat-strong-xlink")
@@ -49,6 +55,31 @@ def test_the_race_is_on_the_trace(backend: LocalBackend) -> None:
     assert set(note.data["confidence"]) == {"beam", "collapsed"}
     assert any(line["notes"][-1]["data"].get("winner") for line in answer.to_json()["trace"] if line["kind"] == "fuse")
     json.dumps(answer.to_json())
+
+
+@pytest.mark.parametrize("name", ["hcr", "hcr-margin"])
+def test_the_legs_of_a_race_run_side_by_side(name: str, backend: LocalBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [make_query(number) for number in (4, 31, 77)] + [replace(make_query(9), vector=None), Query("")]
+    answers = {}
+    for size in (0, 1, 4):
+        monkeypatch.setattr(leg_threads, "_pool", ThreadPool(size))
+        answers[size] = [run(name, backend, query) for query in queries]
+    for size in (1, 4):
+        for one, other in zip(answers[0], answers[size], strict=True):
+            assert one.digest == other.digest
+            assert one.to_json()["trace"] == other.to_json()["trace"]
+
+    both, threads = threading.Barrier(2), set()
+    for leg in (Beam, Collapsed):
+
+        def find(self: Leg, *arguments: object, plain: Callable[..., Ranking] = leg.find) -> Ranking:
+            both.wait(30.0)  # passed only if the other leg runs at the same time
+            threads.add(threading.get_ident())
+            return plain(self, *arguments)
+
+        monkeypatch.setattr(leg, "find", find)
+    assert run(name, backend, queries[0]).digest == answers[0][0].digest
+    assert len(threads) == 2
 
 
 def test_several_facets_go_to_the_collapsed_leg(backend: LocalBackend) -> None:

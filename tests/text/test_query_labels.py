@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from assay.text.analyser import Analyser
-from assay.text.query.parse import parse_query
+from assay.text.query.parse import find_facets, parse_query
 from assay.text.query.periods import format_moment
 
 LABELS = Path(__file__).parent / "query_labels.tsv"
@@ -108,3 +108,8 @@ def test_labels_are_many_and_of_every_kind():
         "lookup",
     }
     assert sum(row.part != "tune" for row in rows) >= len(rows) / 2
+
+
+def test_facets_alone_are_those_of_the_whole_parse():
+    for label in labels():
+        assert find_facets(label.query, NOON) == parse_query(label.query, NOON).facets

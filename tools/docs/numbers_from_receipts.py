@@ -35,7 +35,7 @@ from tools.docs.numbers_from_ranker import (
 from tools.docs.numbers_from_rb006 import WRITERS as RB006
 from tools.docs.numbers_from_reranker import WRITERS as RERANKER
 from tools.docs.numbers_from_router import WRITERS as ROUTER
-from tools.docs.numbers_from_routing import heading_tree, routing_errors, routing_times
+from tools.docs.numbers_from_routing import ROUTING
 from tools.docs.numbers_from_torture import WRITERS as TORTURE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -354,12 +354,10 @@ def cluster_faults(receipt: dict[str, Any]) -> str:
 
 WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     **RERANKER,
+    **ROUTING,
     "search": ("search", search),
     "graph": ("graph", graph),
-    "routing_errors": ("routing", routing_errors),
-    "routing_times": ("routing", routing_times),
     "tree": ("tree", tree),
-    "heading_tree": ("heading_tree", heading_tree),
     "growth": ("growth", growth),
     "filters": ("filters", filters),
     "ingest": ("ingest", ingest),

@@ -70,6 +70,48 @@ def routing_times(receipt: Receipt) -> str:
     return _table(head, rows)
 
 
+def routing_shares(receipt: Receipt) -> str:
+    """Where the processor time of a flat search and of a race goes, as shares of the flat one, measured in one run."""
+    rows = []
+    for world in _worlds(receipt):
+        if "shares" not in world:
+            continue
+        whole = sum(world["shares"]["hybrid+rerank"].values())
+        for name, parts in world["shares"].items():
+            for part, value in [*parts.items(), ("**all**", sum(parts.values()))]:
+                rows.append([f"{world['chunks']:,}", f"`{name}`", part, f"{value:.2f}", f"{value / whole:.2f}"])
+    return _table(["chunks", "pipeline", "part", "processor ms", "/ hybrid+rerank"], rows)
+
+
+def _spell(interval: list[float]) -> str:
+    return f"{interval[0]:.3f} to {interval[1]:.3f}"
+
+
+def routing_seeds(receipt: Receipt) -> str:
+    """One row per scale, router, expansion and split, all worlds of the scale added."""
+    rows = []
+    for line in receipt["pooled"]:
+        levels = [
+            f"{one['eps_any']:.3f} ({one['misses']}/{one['queries']}), {_spell(one['interval'])}"
+            for one in line["levels"]
+        ]
+        rows.append(
+            [
+                f"{line['scale']:,}",
+                str(line["worlds"]),
+                line["router"],
+                line["expansion"],
+                _SPLITS[line["split"]],
+                *levels,
+                f"{line['children']:.2f}",
+                f"{line['scanned']:.3f}",
+                "–" if line["cpu_p95_ms"] is None else f"{line['cpu_p95_ms']:.1f}",
+            ]
+        )
+    head = ["chunks", "worlds", "router", "expansion", "templates", "ε level 1", "ε level 2", "ε level 3"]
+    return _table([*head, "children", "scanned", "p95 processor ms"], rows)
+
+
 def heading_tree(receipt: Receipt) -> str:
     """One row per tree: what a walk reaches and reads, and how often a judged document is among the first results."""
     systems = list(receipt["trees"][0]["found"])
@@ -86,3 +128,13 @@ def heading_tree(receipt: Receipt) -> str:
     ]
     head = ["tree", "nodes by level", "reached", "children", "scanned", *(f"`{name}`" for name in systems)]
     return f"{receipt['chunks']:,} chunks, {receipt['queries']} queries.\n\n" + _table(head, rows)
+
+
+ROUTING = {
+    "routing_errors": ("routing", routing_errors),
+    "routing_times": ("routing", routing_times),
+    "routing_shares": ("routing", routing_shares),
+    "routing_seeds": ("routing_seeds", routing_seeds),
+    "heading_tree": ("heading_tree", heading_tree),
+}
+"""The writer of each block, and the receipt it reads."""

@@ -256,7 +256,10 @@ class LocalSnapshot:
 
     @recovering
     def entities(self) -> GraphEntities:
-        return GraphEntities(self._graph_view, self._view, self._visible)
+        def find_query_terms(query: Query) -> QueryTerms:
+            return self._query_terms(query, DEFAULT_WEIGHTING)[0]
+
+        return GraphEntities(self._graph_view, self._view, self._visible, find_query_terms)
 
     @recovering
     def tree(self) -> SnapshotTree:

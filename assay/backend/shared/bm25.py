@@ -9,7 +9,7 @@ more are fetched, and in the end the postings are scanned: slower, never wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -176,6 +176,48 @@ def score_rows(view: LexicalView, query: QueryTerms, rows: Rows) -> ScoredRows:
         contributions[:, old] = _score_generation(view, view.words, weighted, rows[old]).contributions
     contributions[:, ~old] = _score_tail(view, weighted, rows[~old] - start)
     return ScoredRows.from_contributions(rows, contributions, weighted.ideal)
+
+
+def score_groups(
+    view: LexicalView, query: QueryTerms, terms: Sequence[Collection[str]], groups: Sequence[Rows]
+) -> list[Floats]:
+    """Score the rows of each group for its own terms, as far as the query has them, added in the query's order.
+
+    The scores are those of `score_rows`, to the bit, but a term is only looked up in the rows of its groups.
+    """
+    weighted, start = _WeightedTerms.read(view, query, 0), view.words.size if view.words else 0
+    lines = [[line for line, term in enumerate(query.terms) if term in held] for held in terms]
+    pairs = [(line, group) for group, held in enumerate(lines) for line in held]
+    sizes = [len(groups[group]) for _, group in pairs]
+    rows = np.concatenate([np.empty(0, np.int64), *(groups[group] for _, group in pairs)])
+    old = rows < start
+    counts, lengths = np.zeros(len(rows)), np.zeros(len(rows))
+    if view.words:
+        numbers = [weighted.numbers[line] for line, _ in pairs]
+        known = [groups[group] if not view.tail_size else groups[group][groups[group] < start] for _, group in pairs]
+        counts[old] = view.words.counts_by_pair(numbers, known)
+        lengths[old] = view.words.lengths[rows[old]]
+    if view.tail_size:
+        lengths[~old] = view.tail_lengths[rows[~old] - start]
+        first = 0
+        for (line, group), size in zip(pairs, sizes, strict=True):
+            counts[first : first + size] += _count_in_tail(view, query.terms[line], groups[group] - start)
+            first += size
+    weights = np.repeat(weighted.weights[[line for line, _ in pairs]], sizes)
+    gains = weights * view.similarity.saturation(counts, view.similarity.damping(lengths, view.average))
+    scores, first = [np.zeros(len(group)) for group in groups], 0
+    for (_, group), size in zip(pairs, sizes, strict=True):
+        scores[group] += gains[first : first + size]
+        first += size
+    return scores
+
+
+def _count_in_tail(view: LexicalView, term: str, positions: Rows) -> Floats:
+    """How often these positions of the tail hold a term; 0 for negative ones."""
+    holding, counts = view.tail_postings(term)
+    column = np.zeros(view.tail_size)
+    column[holding] = counts
+    return np.where(positions >= 0, column[np.maximum(positions, 0)], 0.0)
 
 
 def score_all(view: LexicalView, query: QueryTerms) -> tuple[Floats, float]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.backend.shared.bm25 import LexicalView
+from assay.backend.shared.bm25 import LexicalView, score_groups
 from assay.backend.shared.graph_view import GraphView
-from assay.types import Query, Rows
+from assay.backend.shared.query_terms import QueryTerms
+from assay.types import Floats, Query, Rows
 from assay.where import Mask
 
 
 @dataclass(frozen=True)
 class GraphEntities:
-    """Implements `protocols.EntityPostings`. `allowed` returns which rows a query may see; None: every live one."""
+    """Implements `protocols.EntityPostings`. `allowed` returns which rows a query may see; None: every live one.
+    `query_terms` returns the terms of a query with their boosts."""
 
     view: GraphView
     words: LexicalView
     allowed: Callable[[Query], Mask | None]
+    query_terms: Callable[[Query], QueryTerms]
 
     def entities_of(self, rows: Rows) -> tuple[Rows, Rows]:
         return self.view.things_of(rows)
@@ -33,6 +36,9 @@ class GraphEntities:
         owners = np.repeat(np.arange(len(terms)), [len(rows) for rows in lists])
         rows = np.concatenate([np.empty(0, np.int64), *lists])
         return (owners, rows) if allowed is None else (owners[allowed[rows]], rows[allowed[rows]])
+
+    def score_terms(self, query: Query, terms: Sequence[Collection[str]], groups: Sequence[Rows]) -> list[Floats]:
+        return score_groups(self.words, self.query_terms(query), terms, groups)
 
     def frequency(self, entities: Rows) -> Rows:
         return self.view.frequency[entities]

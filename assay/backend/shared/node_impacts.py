@@ -31,9 +31,10 @@ class ImpactBounds:
     def bound(self, nodes: Rows, query: QueryTerms) -> Floats:
         """Return the bounds of nodes (lines) for the terms of a query (columns)."""
         key = tuple(query.terms), query.boosts.tobytes()
-        if self._last is None or self._last[:2] != key:  # a walk down the tree asks for one query many times
-            self._last = (*key, self._bound_all(query))
-        return self._last[2][nodes]
+        last = self._last  # read once: another thread may replace it at any time
+        if last is None or last[:2] != key:  # a walk down the tree asks for one query many times
+            last = self._last = (*key, self._bound_all(query))
+        return last[2][nodes]
 
     def _bound_all(self, query: QueryTerms) -> Floats:
         index, view = self._index, self._lexical

@@ -65,12 +65,13 @@ class Bridged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Bridge:
-    """A name at its best seed, with the rows behind it and their scores."""
+class _Bridges:
+    """Names, each at its best seed (a place in the frontier), and the rows behind them with their scores, name after
+    name: `owners` are places in `names`. A name may have no row."""
 
-    seed: int
-    seed_score: float
-    name: str
+    seeds: Rows
+    names: list[str]
+    owners: Rows
     rows: Rows
     scores: Floats
 
@@ -93,29 +94,43 @@ def follow_bridges(
     frontier = list(seeds)[: settings.seeds]
     for hop in range(1, settings.hops + 1):
         bridges = finder.find(frontier)
-        best = max((float(bridge.scores.max()) for bridge in bridges), default=0.0)
+        chosen, scores = _choose(bridges, np.array([score for _, score in frontier]), settings)
+        rows, owners = bridges.rows[chosen], bridges.owners[chosen]
+        ids = snapshot.ids(rows).tolist()
+        seed_ids = snapshot.ids(np.array([row for row, _ in frontier], np.int64)).tolist()
+        counts = np.bincount(bridges.owners, minlength=len(bridges.names)).tolist()
         reached: list[Bridged] = []
-        for bridge in bridges:
-            relative = bridge.scores / best if best > 0.0 else np.zeros(len(bridge.rows))
-            scores = bridge.seed_score * (settings.keep + (1.0 - settings.keep) * relative)
-            order = np.lexsort((bridge.rows, -scores))[: settings.each]
+        for place in dict.fromkeys(owners.tolist()):
+            first, end = np.searchsorted(owners, [place, place + 1]).tolist()
+            name, values = bridges.names[place], scores[first:end].tolist()
             decisions.append(
                 {
                     "hop": hop,
-                    "seed": str(snapshot.ids(np.array([bridge.seed]))[0]),
-                    "entity": bridge.name,
-                    "candidates": len(bridge.rows),
-                    "chosen": snapshot.ids(bridge.rows[order]).tolist(),
-                    "scores": scores[order].tolist(),
+                    "seed": seed_ids[bridges.seeds[place]],
+                    "entity": name,
+                    "candidates": counts[place],
+                    "chosen": ids[first:end],
+                    "scores": values,
                 }
             )
-            reached += [Bridged(int(bridge.rows[place]), float(scores[place]), bridge.name, hop) for place in order]
+            reached += [Bridged(*one, name, hop) for one in zip(rows[first:end].tolist(), values, strict=True)]
         for one in reached:
             if one.row not in found or one.score > found[one.row].score:
                 found[one.row] = one
         reached.sort(key=lambda one: (-one.score, one.row))
         frontier = list(dict.fromkeys((one.row, found[one.row].score) for one in reached))[: settings.seeds]
     return list(found.values()), decisions
+
+
+def _choose(bridges: _Bridges, seed_scores: Floats, settings: HopSettings) -> tuple[Rows, Floats]:
+    """The places of the best rows behind each name, best first, name after name, and their scores."""
+    best = float(bridges.scores.max(initial=0.0))
+    relative = bridges.scores / best if best > 0.0 else np.zeros(len(bridges.rows))
+    scores = seed_scores[bridges.seeds[bridges.owners]] * (settings.keep + (1.0 - settings.keep) * relative)
+    order = np.lexsort((bridges.rows, -scores, bridges.owners))
+    owners = bridges.owners[order]
+    chosen = order[np.arange(len(order)) - np.searchsorted(owners, owners) < settings.each]
+    return chosen, scores[chosen]
 
 
 class _BridgeFinder:
@@ -127,30 +142,26 @@ class _BridgeFinder:
         self._query = replace(query, text=_remove_names(query.text, self._names))
         self._used = set(self._names)
 
-    def find(self, frontier: Sequence[tuple[int, float]]) -> list[_Bridge]:
+    def find(self, frontier: Sequence[tuple[int, float]]) -> _Bridges:
         """The names in the frontier that were not used yet, each at its best seed, with its rows and their scores."""
         picked = self._pick(frontier)
-        owners = np.repeat(np.arange(len(picked)), [len(rows) for _, _, rows in picked])
-        rows = np.concatenate([np.empty(0, np.int64), *(rows for _, _, rows in picked)])
-        known = contains(self._named.shared_rows, rows) | np.isin(rows, [row for row, _ in frontier])
+        seeds, names = np.array([seed for seed, *_ in picked], np.int64), [name for _, name, _ in picked]
+        owners = np.repeat(np.arange(len(picked)), [len(rows) for *_, rows in picked])
+        rows = np.concatenate([np.empty(0, np.int64), *(rows for *_, rows in picked)])
+        known = contains(self._named.shared_rows, rows) | contains(np.sort([row for row, _ in frontier]), rows)
         owners, rows = owners[~known], rows[~known]
         if not len(rows):
-            return []
+            return _Bridges(seeds, names, owners, rows, np.empty(0))
         every, back = np.unique(rows, return_inverse=True)
-        columns, holds_name = self._score_words([name for _, name, _ in picked], every)
+        words, holds_name = self._score_words(names, owners, rows, every)
         scores = np.zeros(len(rows))
-        bm25 = find_bm25(self._query, self._snapshot, every)[back] + columns[owners, back]
+        bm25 = find_bm25(self._query, self._snapshot, every)[back] + words
         vectors, vector = self._snapshot.vectors(every), self._query.vector
         if vector is not None and vectors.shape[1] == len(vector):
             scores = (1.0 - _WORDS) * np.clip(exact_scores(vectors, vector), 0.0, 1.0)[back]
         fresh = ~holds_name[back]
         scores += _WORDS * bm25 / (float(bm25[fresh].max(initial=0.0)) or 1.0)
-        bridges = []
-        for place, (seed, name, _) in enumerate(picked):
-            mine = (owners == place) & fresh
-            if mine.any():
-                bridges.append(_Bridge(*frontier[seed], name, rows[mine], scores[mine]))
-        return bridges
+        return _Bridges(seeds, names, owners[fresh], rows[fresh], scores[fresh])
 
     def _pick(self, frontier: Sequence[tuple[int, float]]) -> list[tuple[int, str, Rows]]:
         """(place in the frontier, name, rows that hold it), best seeds first, and their rarest names."""
@@ -187,21 +198,18 @@ class _BridgeFinder:
         self._used.add(name)
         return True
 
-    def _score_words(self, names: Sequence[str], rows: Rows) -> tuple[Floats, Mask]:
-        """BM25 of each name (line) at these rows, and which rows hold a compound that the query names."""
-        snapshot = self._snapshot
-        terms_of = [sorted(set(snapshot.terms(name))) for name in names]
+    def _score_words(self, names: Sequence[str], owners: Rows, rows: Rows, every: Rows) -> tuple[Floats, Mask]:
+        """BM25 of each name at the rows behind it, and which of all rows hold a compound that the query names."""
+        groups = np.split(rows, np.searchsorted(owners, np.arange(1, len(names))))
+        terms = [set(self._snapshot.terms(name)) for name in names]
         own = sorted(name for name in self._names if "-" in name)
         text = " ".join(sorted({*own, *(word for name in names for word in name.split())}))
-        columns = {part.name: part.column for part in snapshot.lexical_at(replace(self._query, text=text), rows).parts}
-        scores = np.zeros((len(names), len(rows)))
-        for line, terms in zip(scores, terms_of, strict=True):
-            for term in terms:
-                line += columns.get(term, 0.0)
-        holds = np.zeros(len(rows), np.bool_)
-        for name in own:
-            holds |= columns.get(name, np.zeros(len(rows))) > 0.0
-        return scores, holds
+        asked = [*terms, *({name} for name in own)]
+        scores = self._links.score_terms(replace(self._query, text=text), asked, [*groups, *([every] * len(own))])
+        holds = np.zeros(len(every), np.bool_)
+        for column in scores[len(names) :]:
+            holds |= column > 0.0
+        return np.concatenate(scores[: len(names)]), holds
 
 
 def _remove_names(text: str, names: Collection[str]) -> str:

@@ -77,6 +77,14 @@ def parse_query(text: str, at: float | None = None) -> ParsedQuery:
     )
 
 
+def find_facets(text: str, at: float | None = None) -> tuple[str, ...]:
+    """The facets of a query, as `parse_query` finds them: most of the time of a parse goes into names."""
+    words = split_words(text)
+    dates = find_date_words(words, at)
+    versions = find_version_words(words, [(date.start, date.end) for date in dates])
+    return split_facets(text, words, find_intents(words, dates, versions), dates, versions)
+
+
 def _find_entities(text: str, words: Sequence[QueryWord], dates: Sequence[DateConstraint]) -> tuple[str, ...]:
     """The names of a query, without dates and without the verb it begins with, which is no name."""
     hidden = [(date.start, date.end) for date in dates if date.problem is None]
