@@ -24,10 +24,11 @@ import numpy as np
 from assay import kb as knowledge
 from assay.config.load import from_dict, read_toml
 from assay.engine.answer import Answer
+from assay.engine.pipeline import Pipeline
 from assay.score.currency import Currency
 from assay.score.version_features import WEIGHTS, VersionCandidates, compute_chance, find_versions
 from assay.types import Floats
-from benchmarks.changing_facts.generate import AUTHORS, Suite, build
+from benchmarks.changing_facts.generate import AUTHORS, SPLITS, Suite, build
 
 KINDS = ("present", "past", "previous", "as_of", "apart")
 RIDGE = 0.01
@@ -50,29 +51,29 @@ class Case:
 
 
 def collect() -> list[Case]:
-    """Ask every question of the dev split."""
+    """Ask every question of the dev split, each file of templates from a memory of its own, as the service does."""
     suite = build()
     config = tomllib.loads(read_toml("recall"))
     pipeline = from_dict({**config, "step": [step for step in config["step"] if step["use"] != "currency"]})
+    return [case for name in SPLITS["dev"] for case in _ask_memory(suite, name, pipeline)]
+
+
+def _ask_memory(suite: Suite, name: str, pipeline: Pipeline) -> list[Case]:
+    """Ask the questions about the memories of one file."""
     gold = dict(suite.judged["dev"])
     with tempfile.TemporaryDirectory() as folder, knowledge.open(Path(folder) / "kb") as kb:
         kb.add(
             [
                 {"id": memory["_id"], "text": memory["text"], **memory["metadata"]}
                 for memory in suite.documents
-                if memory["_id"].startswith("dev-")
+                if memory["metadata"]["memory"] == name
             ],
             compact=True,
         )
         return [
-            _make_case(
-                suite,
-                question,
-                gold,
-                kb.search(question["text"], 20, pipeline=pipeline, at=question["at"], where=question["where"]),
-            )
+            _make_case(suite, question, gold, kb.search(question["text"], 20, pipeline=pipeline, at=question["at"]))
             for question in suite.questions
-            if question["_id"] in gold
+            if question["_id"] in gold and question["where"] == f'memory = "{name}"'
         ]
 
 

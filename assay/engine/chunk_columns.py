@@ -111,6 +111,9 @@ class ChunkColumns:
         column = self._fields.get(name)
         if column is not None:
             rows, codes = _entries(column, size)
+            if op == "=":  # the number of an equal value, instead of a comparison with each
+                out[rows[codes == column.numbers.get((kind_of(value), value), -1)]] = True
+                return out
             distinct = column.values[: int(codes.max(initial=-1)) + 1]
             matched = np.array([compare_values(known, op, value) for known in distinct], np.bool_)
             out[rows[matched[codes]]] = True

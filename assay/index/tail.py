@@ -81,7 +81,7 @@ class Tail:
         rows, counts = self._postings.get(term, _NONE)
         # Slices are copies: another thread may append meanwhile, and an array cannot grow while numpy has its buffer.
         places = np.array(rows[:], np.int64)
-        known = int(np.searchsorted(places, size))
+        known = len(places) if not len(places) or places[-1] < size else int(np.searchsorted(places, size))
         return places[:known], np.array(counts[:known], np.float64)
 
     def find_terms(self, places: Rows, terms: Sequence[str]) -> TermHits:

@@ -59,7 +59,9 @@ class RecallQuery:
 def recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, *, adaptive: bool) -> RecallAnswer:
     decision = should_retrieve(request.text) if adaptive else None
     if decision is not None and not decision.yes:
-        return RecallAnswer(request.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}")
+        return RecallAnswer(
+            request.text, (), Status(0), skipped=f"{decision.category}: {decision.reason}", scopes=view.scopes.names
+        )
     recalled = _recall(kb, view, request, request.k)
     context = _pack(view, request, recalled.hits, recalled.answer)
     problems = recalled.search_status.problems
@@ -116,6 +118,7 @@ def _recall(kb: KnowledgeBase, view: ScopedView, request: RecallQuery, limit: in
         range=request.range or named,
         at=request.at,
         answer=answer,
+        scopes=view.scopes.names,
     )
 
 

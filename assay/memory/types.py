@@ -14,6 +14,7 @@ from assay.engine.answer import Answer, ChunkStep, Hit, Status
 from assay.engine.answerability import Answerability
 from assay.engine.context import PackedContext
 from assay.ingest.date_bounds import DateRange
+from assay.memory.silence import NAME_ANOTHER, explain_silence
 
 OnDuplicate = Literal["skip", "merge", "supersede", "force"]
 Action = Literal["stored", "skipped", "merged", "superseded", "refused"]
@@ -166,7 +167,7 @@ class RecallAnswer:
     """The answer of a recall. `skipped` says why nothing was looked up ("" otherwise); `notes` say what happened to
     memories after the pipeline (superseded ones served as their successors); `remarks` are the notes of its steps
     (which reranker ran, what was dropped and why); `answer` has the whole trace; `context` packs the memories into a
-    token budget, where one was asked for.
+    token budget, where one was asked for; `scopes` are those that were looked in.
 
     `found` is how many pieces of memories the legs found, `dropped` how many each step took away: nothing is known
     only where nothing was found. `range` is the period that was asked for, by `since` and `until` or in the query's
@@ -185,6 +186,7 @@ class RecallAnswer:
     at: float | None = None
     answer: Answer | None = field(default=None, repr=False, compare=False)
     context: PackedContext | None = None
+    scopes: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -203,13 +205,14 @@ class RecallAnswer:
     @property
     def silence(self) -> str:
         """Why there is no memory in the answer, as a sentence; "" when there is one."""
+        return self.explain_silence()
+
+    def explain_silence(self, elsewhere: str = NAME_ANOTHER) -> str:
+        """`silence`, with other words for how to look in another scope: each surface has its own."""
         if self.hits or self.skipped:
             return ""
-        within = f" {self.range}" if self.range is not None and not self.range.words else ""
-        if not self.found:
-            return f"Nothing is known here{within}."
-        steps = ", ".join(f"{step} {count}" for step, count in self.dropped.items())
-        return f"{self.found} found{within}, and none is served; dropped by: {steps}."
+        period = str(self.range) if self.range is not None and not self.range.words else ""
+        return explain_silence(self.found, self.dropped, period, self.scopes, elsewhere)
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -1,9 +1,10 @@
 """Which candidates state the fact that a question asks about: a logistic formula over what both say.
 
-The subject of a question is its names that a candidate has; without such names, its noun phrases ("the ticket system").
-The lead is the candidate about it that answers best by words and vectors. A version has the names of the lead, or half
-of the weight (idf) of its noun phrases; of a question with neither, every candidate may be one. A candidate about
-another number of what the question numbers ("pole 27" for "pole 3") is about another subject.
+The subject of a question is its names that a candidate has (no titles, no abbreviations); without such names, its
+noun phrases ("the ticket system"). The lead is the candidate about it that answers best by words and vectors. A version
+has the names of the lead, or half of the weight (idf) of its noun phrases; of a question with neither, every candidate
+may be one. A candidate about another number of what the question numbers ("pole 27" for "pole 3") is about another
+subject.
 
     likeness        cos(i, lead)                    change     it says that something changed: "moved", "no longer"
     relevance       cos(query, i) / cos(query, lead)  hint     it has "now", "new", "not", …
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 from assay.engine.facts import chunks_of, numbers_of, vectors_of
 from assay.protocols import Snapshot
 from assay.text.numbered_things import find_asked_things, names_another
-from assay.text.questions import cut_time_clause, find_subject_words
+from assay.text.questions import cut_time_clause, find_subject_names, find_subject_words
 from assay.text.statements import (
     find_names,
     find_turns,
@@ -47,24 +48,24 @@ from assay.text.statements import (
 from assay.types import Floats, Query, Ranking
 
 WEIGHTS: Mapping[str, float] = {
-    "likeness": 10.36,
-    "relevance": 5.4,
-    "score": 4.41,
-    "likeness_gap": 6.34,
-    "relevance_gap": 9.07,
-    "neighbour": -5.47,
-    "kinds": 2.19,
-    "change": 2.5,
-    "hint": 1.18,
-    "mention": -5.66,
-    "tentative": -2.05,
-    "subject": 2.23,
-    "terms": -0.93,
-    "shared": 4.18,
-    "new_name": 1.75,
-    "length": 1.16,
+    "likeness": 10.32,
+    "relevance": 5.08,
+    "score": 4.23,
+    "likeness_gap": 6.56,
+    "relevance_gap": 8.82,
+    "neighbour": -5.43,
+    "kinds": 1.96,
+    "change": 2.37,
+    "hint": 1.24,
+    "mention": -5.38,
+    "tentative": -2.48,
+    "subject": 1.95,
+    "terms": -0.94,
+    "shared": 3.68,
+    "new_name": 1.67,
+    "length": 1.49,
 }
-BIAS = -17.45
+BIAS = -17.91
 MOST = 0.97
 """The highest probability that a candidate states the fact, and that of the lead."""
 PHRASE_SHARE = 0.5
@@ -153,7 +154,7 @@ class _Pool:
 
     def find_names(self, eligible: NDArray[np.bool_]) -> set[str]:
         """The terms of the question's names; empty when no statement has any."""
-        names = {term for name in find_names(cut_time_clause(self.question)) for term in self.snapshot.terms(name)}
+        names = {term for name in find_subject_names(self.question) for term in self.snapshot.terms(name)}
         return (
             names if any(names & held for held, is_one in zip(self.terms, eligible, strict=True) if is_one) else set()
         )

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from assay.errors import AssayError, QueryError
 from assay.memory.scopes import check_scope
+from assay.memory.silence import NAME_ANOTHER
 
 Right = Literal["read", "write", "admin"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
@@ -48,6 +49,12 @@ class Caller:
         if scope is not None:
             return (self.check_scope(scope),)
         return ("global",) if self.scopes is None else self._own()
+
+    def explain_others(self, scope: str | None) -> str:
+        """How the caller looks in other scopes than those it reads; "" when it reaches no other."""
+        if self.scopes is None:
+            return NAME_ANOTHER
+        return "for all: leave scope out" if scope is not None and len(self.scopes) > 1 else ""
 
     def check_scope(self, scope: str) -> str:
         check_scope(scope)

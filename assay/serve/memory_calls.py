@@ -18,6 +18,8 @@ class ScopeAccess(Protocol):
 
     def to_write(self, scope: str | None) -> str: ...
     def to_read(self, scope: str | None) -> tuple[str, ...]: ...
+    def explain_others(self, scope: str | None) -> str:
+        """How to look in other scopes than those that `to_read` gives; "" where there are none."""
 
 
 def store_memory(memory: MemoryService, args: arguments.StoreArguments, scopes: ScopeAccess) -> Mapping[str, Any]:
@@ -50,7 +52,7 @@ def recall_memories(memory: MemoryService, args: arguments.RecallArguments, scop
         adaptive=args.adaptive,
         budget=args.budget,
     )
-    return recalled.to_json()
+    return {**recalled.to_json(), "silence": recalled.explain_silence(scopes.explain_others(args.scope)) or None}
 
 
 def forget_memories(memory: MemoryService, args: arguments.ForgetArguments, scopes: ScopeAccess) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from assay.text.statements import MAX_READ
+from assay.text.statements import MAX_READ, find_names
 
 AskedTime = Literal["present", "previous", "first", "past"]
 """How things are · how they were before the last change · how they were at first · some other time in the past."""
@@ -15,7 +15,9 @@ _FIRST = re.compile(
 )
 _AT_FIRST = re.compile(r"\b(?:originally|initially|at first|in the beginning|to begin with|start(?:ed)? out)\b", re.I)
 _PREVIOUS = re.compile(
-    r"\b(?:previous(?:ly)?|former(?:ly)?|used to|in the past|before(?=\s*(?:\?|$)))\b", re.IGNORECASE
+    # "my former pupil Ada" is called so now
+    r"\b(?:previous(?:ly)?|former(?:ly)?(?! (?-i:\w+ [A-Z]))|used to|in the past|before(?=\s*(?:\?|$)))\b",
+    re.IGNORECASE,
 )
 _PREVIOUS_IN_PAST = re.compile(r"\b(?:before|earlier|old|use to|back then)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:did|was|were|had|ago|last (?:week|month|year|spring|summer|autumn|winter))\b", re.IGNORECASE)
@@ -29,6 +31,10 @@ _DETERMINER = re.compile(r"\b(?:the|my|our|your|his|her|their|an?)\s+", re.IGNOR
 _WORD = re.compile(r"[\w'’-]+")
 _DO = re.compile(r"\b(?:do|does|did)\s+$", re.IGNORECASE)
 _TIME_CLAUSE = re.compile(r"(?<=\w)\s(?:(?:right|just) )?(?:before|after|since|until)\b", re.IGNORECASE)
+_NO_SUBJECT = re.compile(
+    r"Mrs?|Ms|Miss|Dr|Doctor|Prof|Professor|Sgt|Sergeant|Captain|Rev|Father|Sister|Sir|Frau|Herr|[A-Z]{2,}s?"
+)
+"""Titles and abbreviations ("Dr", "VPN"): a statement about the subject may well be without them."""
 _PHRASE_WORDS = 4
 _PHRASE_END = frozenset(
     {
@@ -77,6 +83,11 @@ def cut_time_clause(question: str) -> str:
     """
     clause = _TIME_CLAUSE.search(question[:MAX_READ])
     return question[: clause.start()] if clause else question[:MAX_READ]
+
+
+def find_subject_names(question: str) -> list[str]:
+    """The names of a question that a statement about its subject has: no titles, no abbreviations."""
+    return [name for name in find_names(cut_time_clause(question)) if not _NO_SUBJECT.fullmatch(name)]
 
 
 def find_subject_words(question: str) -> list[str]:

@@ -58,7 +58,8 @@ def test_from_store_to_forgotten(run: Run, base: Path) -> None:
     forgotten = run("memory", "forget", name, "--store", base)
     assert forgotten.exit_code == 0
     assert "forgotten: 1 memory" in forgotten.stdout
-    assert "Nothing is known here." in run("memory", "recall", "where is the vault?", "--store", base).stdout
+    silent = run("memory", "recall", "where is the vault?", "--store", base).stdout
+    assert "Nothing is known here in the scope global (for another: --scope NAME)." in silent
     assert "nothing is remembered here" in run("memory", "list", "--store", base).stdout
     assert "1 forgotten and not purged" in run("memory", "stats", "--store", base).stdout
 

@@ -168,7 +168,8 @@ def test_many_threads_lose_nothing_and_exceed_no_limit(tmp_path: Path, home: Pat
 def test_a_memory_of_a_megabyte_and_an_unknown_scope_get_a_clear_answer(mem: MemoryService) -> None:
     with pytest.raises(QueryError, match="1,048,576 characters"):
         mem.store("x" * 1_048_576)
-    assert mem.recall("anything at all?", scope="user:nobody").silence == "Nothing is known here."
+    silence = mem.recall("anything at all?", scope="user:nobody").silence
+    assert silence == 'Nothing is known here in the scope user:nobody (for another: scope="NAME").'
     assert mem.list(scope="user:nobody") == ()
 
 

@@ -195,6 +195,20 @@ def test_the_only_statement_about_the_name_comes_before_those_about_others():
     assert ranking.ids.tolist() == ["b", "a", "c"]
 
 
+def test_a_statement_without_the_abbreviation_of_the_question_is_about_its_subject():
+    texts = [
+        "Vance confirms the VPN login with a token.",
+        "Vance has switched the login to an app.",
+        "Ben likes tea.",
+    ]
+    vectors = [unit(1, 0.2, 0), unit(0.98, 0.25, 0), unit(0, 0, 1)]
+    given = found({"a": 0.8, "b": 0.75, "c": 0.2})
+    query = Query("How does Vance log in to the VPN?", vector=unit(1, 0.25, 0), at=NOW)
+    versions = find_versions(query, given, make_snapshot(texts, [90, 5, 9], vectors), 300)
+    assert versions.chance[1] > 0.0
+    assert versions.chance[2] == 0.0
+
+
 def test_a_name_in_the_time_clause_is_not_the_subject():
     texts = ["The van is serviced at Halloran's.", "Nakagawa services the van now."]
     ranking = rank(

@@ -111,7 +111,7 @@ def test_a_memory_of_a_megabyte(base, cli_run):
 
 def test_a_scope_that_does_not_exist(base, cli_run):
     said = cli_run("memory", "recall", "where is the vault?", "--scope", "user:nobody", "--store", base)
-    assert "Nothing is known here." in said.stdout
+    assert "Nothing is known here in the scope user:nobody (for another: --scope NAME)." in said.stdout
     assert "room 12" not in said.stdout
 
     async def talk():

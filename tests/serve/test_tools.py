@@ -94,6 +94,23 @@ def test_a_recall_says_in_a_line_that_nothing_is_known_or_that_all_was_dropped(s
     assert run(talk).startswith("Nothing is known here from ")
 
 
+@pytest.mark.parametrize(
+    ("scopes", "asked", "says"),
+    [
+        (("global",), None, "in the scope global (for another, start: assay mcp --scope NAME)."),
+        (("user:ada", "global"), None, "in the scopes global, user:ada (for another, start: assay mcp --scope NAME)."),
+        (("user:ada", "global"), "user:ada", "in the scope user:ada (for all: leave scope out)."),
+    ],
+)
+def test_a_recall_that_finds_nothing_names_where_it_looked_and_how_to_look_elsewhere(tmp_path, scopes, asked, says):
+    async def talk():
+        async with inside(made(tmp_path / "empty"), *scopes) as client:
+            arguments = {"query": "where is the vault?"} | ({"scope": asked} if asked else {})
+            return (await client.call_tool("memory_recall", arguments)).content[0].text
+
+    assert run(talk).splitlines()[0] == f"Nothing is known here {says}"
+
+
 def test_a_recall_says_when_the_memories_cannot_answer(tmp_path):
     """The nearest memories are listed all the same, so an agent must be told that none of them answers."""
 

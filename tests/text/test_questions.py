@@ -27,6 +27,9 @@ from assay.text.statements import find_names, find_turns, hints_at_change, is_me
         ("When did Ada move?", "past"),
         ("What was said last week?", "past"),
         ("", "present"),
+        ("Where does my former pupil Ada live?", "present"),
+        ("What was Ada's former address?", "previous"),
+        ("Which former tenant lived there?", "previous"),
     ],
 )
 def test_the_time_that_a_question_asks_about(question, time):

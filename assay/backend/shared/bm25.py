@@ -68,6 +68,15 @@ class LexicalView:
         return {}
 
     @cached_property
+    def _changes(self) -> dict[str, int]:
+        """Term → `_frequency_change`, for the terms that were asked for."""
+        return {}
+
+    @cached_property
+    def tail_damping(self) -> Floats:
+        return self.similarity.damping(self.tail_lengths, self.average)
+
+    @cached_property
     def average(self) -> float:
         """Mean length of a live chunk in terms; 1 for an empty store."""
         total = float(self.tail_lengths[self.tail_live].sum())
@@ -89,6 +98,12 @@ class LexicalView:
 
     def _frequency_change(self, term: str, number: int) -> int:
         """How many more (or fewer) live chunks hold a term now than when the generation was made."""
+        known = self._changes.get(term)
+        if known is None:
+            known = self._changes[term] = self._count_change(term, number)
+        return known
+
+    def _count_change(self, term: str, number: int) -> int:
         count = 0
         if self.tail_size:
             positions, _ = self.tail_postings(term)
@@ -156,7 +171,7 @@ def search(view: LexicalView, query: QueryTerms, k: int, eligible: Mask | None, 
         scored = _search_generation(view, view.words, weighted, eligible)
     if view.tail_size:
         start = view.words.size if view.words else 0
-        tail_rows = _match_tail(view, terms, tail_eligible)
+        tail_rows = _find_best_of_tail(view, weighted, tail_eligible)
         contributions = np.concatenate([scored.contributions, _score_tail(view, weighted, tail_rows)], axis=1)
         scored = ScoredRows.from_contributions(
             np.concatenate([scored.rows, tail_rows + start]), contributions, weighted.ideal
@@ -268,19 +283,27 @@ def _score_generation(view: LexicalView, words: WordIndex, query: _WeightedTerms
 
 def _score_tail(view: LexicalView, query: _WeightedTerms, positions: Rows) -> Floats:
     """Each term's contribution to each of these positions of the tail."""
-    counts = np.zeros((len(query.terms), view.tail_size))
+    counts = np.zeros((len(query.terms), len(positions)))
     for line, term in enumerate(query.terms):
         holding, term_counts = view.tail_postings(term)
-        counts[line, holding] = term_counts
-    damped = view.similarity.damping(view.tail_lengths[positions], view.average)
-    return query.weights[:, None] * view.similarity.saturation(counts[:, positions], damped)
+        if len(holding):
+            places = np.minimum(np.searchsorted(holding, positions), len(holding) - 1)
+            counts[line] = np.where(holding[places] == positions, term_counts[places], 0.0)
+    return query.weights[:, None] * view.similarity.saturation(counts, view.tail_damping[positions])
 
 
-def _match_tail(view: LexicalView, terms: Sequence[str], eligible: Mask) -> Rows:
-    matches = np.zeros(view.tail_size, np.bool_)
-    for term in terms:
-        matches[view.tail_postings(term)[0]] = True
-    return np.flatnonzero(matches & eligible)
+def _find_best_of_tail(view: LexicalView, query: _WeightedTerms, eligible: Mask) -> Rows:
+    """The eligible positions of the tail that can be among the best k, ties included, ascending. Scores are added term
+    by term, as in `ScoredRows`, so that they are equal to the last bit."""
+    scores = np.zeros(view.tail_size)
+    for term, weight in zip(query.terms, query.weights.tolist(), strict=True):
+        holding, counts = view.tail_postings(term)
+        scores[holding] += weight * view.similarity.saturation(counts, view.tail_damping[holding])
+    positions = np.flatnonzero((scores > 0.0) & eligible)
+    if len(positions) > query.k:
+        found = scores[positions]
+        positions = positions[found >= np.partition(found, -query.k)[-query.k]]
+    return positions
 
 
 def _search_generation(view: LexicalView, words: WordIndex, query: _WeightedTerms, eligible: Mask | None) -> ScoredRows:

@@ -103,7 +103,7 @@ def show_recalled(recalled: RecallAnswer, *, plain: bool = False) -> None:
         _print(screen, _hit(hit, screen, most, colours, bars=bars))
         screen.print()
     if not recalled.hits:
-        _print(screen, wrap(Text(sanitize(recalled.silence), "bold"), screen, 0))
+        _print(screen, wrap(Text(sanitize(recalled.explain_silence("for another: --scope NAME")), "bold"), screen, 0))
     _print(screen, _ending(recalled, screen))
 
 

@@ -31,6 +31,11 @@ class ScopeLimits:
         """The scopes to search: the requested one if it is allowed, else all."""
         return self.scopes if scope is None else (self._check(scope),)
 
+    def explain_others(self, scope: str | None) -> str:
+        """How to look in other scopes: all that the server reaches, or those it must be started with."""
+        wide = scope is not None and len(self.scopes) > 1
+        return "for all: leave scope out" if wide else "for another, start: assay mcp --scope NAME"
+
     def _check(self, scope: str) -> str:
         if scope not in self.scopes:
             raise QueryError(
