@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -26,7 +27,7 @@ from assay.types import Vectors
 from assay.util.qdrant_cluster import QdrantAddress, QdrantCluster
 from benchmarks.cluster_growth.sending import WORKERS, send_rows
 from benchmarks.data import questions, vectors
-from benchmarks.measure import percentiles
+from benchmarks.measure import describe_machine, percentiles
 
 DIM, POOL, SHALLOW = 384, 100, 10
 QUERIES = 60
@@ -84,7 +85,11 @@ class GrowthPart:
         folder = open_folder(f"assay-growth-{self.name}-")
         binary = find_binary() or fetch_binary()
         nodes = [_make_node(folder, number, binary) for number in range(self.nodes)]
-        self.note(folder=str(folder), ports=[[node.http, node.grpc, node.p2p] for node in nodes])
+        self.note(
+            commit=describe_machine()["commit"],
+            folder=str(folder),
+            ports=[[node.http, node.grpc, node.p2p] for node in nodes],
+        )
         began, client_cpu = time.monotonic(), time.process_time()
         with self.running() as (running, collection):
             collection.create(DIM, {"store": self.name})
@@ -103,6 +108,7 @@ class GrowthPart:
                     "server_cpu_s_while_sending": round(sent_cpu - idle, 1),
                     "client_cpu_s": round(time.process_time() - client_cpu, 1),
                     "client_workers": WORKERS,
+                    "load_5m": round(os.getloadavg()[1], 1),
                     "segments": info.segments_count,
                     "indexed_vectors": info.indexed_vectors_count,
                     "peak_mb": [_status_mb(node, "VmHWM") for node in running.nodes],
@@ -130,6 +136,10 @@ class GrowthPart:
         visible = visible_filter(1, None, None, None)
         with self.running() as (running, collection):
             fetched = {depth: collection.fetch_count(depth, exact) for depth in (SHALLOW, POOL)}
+            for query in queries:
+                collection.nearest(query, fetched[POOL], exact, visible)
+            # Before the truth is searched: that reads every vector, and pages that are mapped count as resident.
+            serving = [_status_mb(node, "VmRSS") for node in running.nodes]
             chosen = {} if exact else calibrate_width(collection, self._synthetic_queries(), visible, lambda *_: None)
             width = chosen.get("ef", DEFAULT_WIDTH)
             for query in queries[:10]:
@@ -151,6 +161,8 @@ class GrowthPart:
             self.note(
                 query={
                     **measured,
+                    "serving_mb": serving,
+                    "load_5m": round(os.getloadavg()[1], 1),
                     "resident_mb": [_status_mb(node, "VmRSS") for node in running.nodes],
                     "anonymous_mb": [_status_mb(node, "RssAnon") for node in running.nodes],
                     "disk_mb": round(sum(count_bytes(node.folder / "storage") for node in running.nodes) / 2**20, 1),
