@@ -138,6 +138,19 @@ class QdrantCluster:
             raise StoreError(f"{self.address} runs Qdrant {found}; an index needs {least} or newer", "upgrade Qdrant")
         return found
 
+    def silent_nodes(self) -> dict[str, str]:
+        """The nodes of the address that do not answer, and why; the others may serve meanwhile."""
+        silent = {}
+        for url in self.address.urls:
+            try:
+                self._client(url).info()
+            except Exception as error:  # as in `ask`
+                try:
+                    silent[url] = self._describe(url, error)
+                except StoreError as refused:
+                    silent[url] = f"{url}: {refused.message}"
+        return silent
+
     def list_peers(self) -> list[int]:
         """The numbers of the cluster's nodes, ascending; StoreError where the server is not part of a cluster."""
         status = self.ask(lambda client: client.http.distributed_api.cluster_status()).result

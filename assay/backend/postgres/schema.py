@@ -111,8 +111,8 @@ def lock(db: psycopg.Connection[Any]) -> None:
 
 
 def lock_creation(db: psycopg.Connection[Any]) -> None:
-    """Only one transaction at a time creates in a database: `IF NOT EXISTS` does not see what another has not committed,
-    and then fails."""
+    """Only one transaction at a time creates in a database: `IF NOT EXISTS` fails over what another one has created and
+    not committed."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
 
 
