@@ -34,7 +34,7 @@ Part = Mapping[str, Any]
 
 def write_growth(home: Path) -> Path:
     parts = {**read_committed(RECEIPTS / f"{_NAME}.json"), **_read_measured(home)}
-    parts = dict(sorted(parts.items(), key=lambda one: (one[0].split("-")[0], one[1]["rows"], one[1]["nodes"])))
+    parts = dict(sorted(parts.items(), key=lambda one: (one[1]["vectors"], one[1]["rows"], one[1]["nodes"])))
     points, reports = fit_forms(parts)
     return write_receipt(
         _NAME,
@@ -53,13 +53,17 @@ def read_committed(receipt: Path) -> dict[str, Part]:
     """The parts of a receipt; each names the commit that it was measured at."""
     content = json.loads(receipt.read_text("utf-8"))
     commit = content["machine"]["commit"]
-    return {name: {"commit": commit, **part} for name, part in content["measured"]["parts"].items()}
+    return {
+        name: {"commit": commit, "vectors": name.split("-")[0], **part}
+        for name, part in content["measured"]["parts"].items()
+    }
 
 
 def _read_measured(home: Path) -> dict[str, Part]:
     parts = [GrowthPart(file.stem, home) for file in home.glob("*-*-*.json")]
     return {
         part.name: {
+            "vectors": part.settings.vectors,
             "rows": part.size,
             "nodes": part.nodes,
             **{key: part.facts[key] for key in ("commit", "build", "query")},
@@ -75,14 +79,14 @@ def fit_forms(parts: Mapping[str, Part]) -> tuple[dict[str, list[GrowthPoint]], 
     for form, (kinds, read) in _READ.items():
         every = {
             name: GrowthPoint(
-                name.split("-")[0],
+                part["vectors"],
                 part["rows"],
                 part["nodes"],
                 part["query"].get("chosen", {}).get("ef", 0),
                 read(part),
             )
             for name, part in parts.items()
-            if name.split("-")[0] in kinds
+            if part["vectors"] in kinds and read(part)
         }
         points[form] = [point for name, point in every.items() if name not in HELD_OUT]
         held_out = {name: point for name, point in every.items() if name in HELD_OUT}
@@ -99,7 +103,10 @@ def _build_s(part: Part) -> float:
 
 
 def _memory_mb(part: Part) -> float:
-    return float(sum(part["query"]["resident_mb"]))
+    """Resident memory. Where the originals are on disk, what serving needs, before the truth made all of them be read;
+    0 for parts that were measured before this was noted."""
+    query = part["query"]
+    return float(sum(query.get("serving_mb", []) if part["vectors"] == "int8" else query["resident_mb"]))
 
 
 _READ: dict[str, tuple[Sequence[str], Callable[[Part], float]]] = {
