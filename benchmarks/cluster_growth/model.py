@@ -106,7 +106,7 @@ def report_form(form: str, points: Sequence[GrowthPoint], held_out: Mapping[str,
         "largest_error": round(max(abs(model.error(point)) for point in points), 3),
         "held_out": {
             name: {
-                "measured": point.value,
+                "measured": round(point.value, 2),
                 "predicted": round(model.predict(point), 2),
                 "error": round(model.error(point), 3),
             }

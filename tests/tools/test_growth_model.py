@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from math import log
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from benchmarks.cluster_growth.model import (
     extrapolate,
     report_form,
 )
+from benchmarks.cluster_growth.receipt import fit_forms, read_committed
 
 
 def _graph_ms(kind: str, n: float, s: float, ef: float) -> GrowthPoint:
@@ -56,3 +59,10 @@ def test_an_extrapolation_takes_as_many_nodes_as_its_memory_needs() -> None:
         ("hnsw", 7, 401),
         ("int8", 4, 200),
     ]
+
+
+def test_the_committed_receipt_follows_from_its_parts() -> None:
+    receipt = Path(__file__).parents[2] / "receipts" / "cluster_growth.json"
+    _, reports = fit_forms(read_committed(receipt))
+    committed = json.loads(receipt.read_text("utf-8"))["measured"]["model"]
+    assert json.loads(json.dumps(reports)) == committed

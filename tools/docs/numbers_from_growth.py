@@ -85,3 +85,24 @@ def cluster_forecast(receipt: dict[str, Any]) -> str:
         "build, core-hours",
     ]
     return table(head, rows)
+
+
+def whole_store(receipt: dict[str, Any]) -> str:
+    """One row for each store: how long it took to fill, how long a search takes, whether its answers are the same."""
+    searched = receipt["searched"]
+    rows = []
+    for name, built in receipt["built"].items():
+        times = [searched[preset]["times"][name] for preset in searched]
+        same = [searched[preset]["answers"].get(name, {}).get("same_ids_in_order") for preset in searched]
+        rows.append(
+            [
+                name,
+                f"{built['put_s']:g} + {built['index_s']:g}",
+                *(f"{time['p50_ms']:.1f} / {time['p95_ms']:.1f}" for time in times),
+                "the reference" if None in same else " / ".join(f"{share:.0%}" for share in same),
+            ]
+        )
+    head = ["store", "adding + indexing, s", *(f"{preset}, p50 / p95 ms" for preset in searched)]
+    load = "load {:g} to {:g}".format(*receipt["load"])
+    about = f"{receipt['chunks']:,} chunks, {receipt['questions']} questions, {load}."
+    return table([*head, "same ids in the same order: " + ", ".join(searched)], rows) + f"\n{about}\n"
