@@ -59,6 +59,10 @@ class IndexUnavailable(StoreError):
     """The index cannot answer now; PostgreSQL can."""
 
 
+class IndexLate(IndexUnavailable):
+    """A node was asked and did not answer in time; what it was asked for may be well."""
+
+
 class QdrantCluster:
     """Safe for threads."""
 
@@ -73,15 +77,17 @@ class QdrantCluster:
     def ask(self, work: Callable[[QdrantClient], _T]) -> _T:
         """Run a request on the first node that answers. IndexUnavailable when none does, or the server refuses it."""
         failures: list[str] = []
+        late = False
         for url in self._order():
             try:
                 return work(self._client(url))
             except Exception as error:  # the client raises its own, httpx's and pydantic's
                 failure = self._describe(url, error)
                 failures.append(failure)
+                late = late or _is_late(error)
                 with self._lock:
                     self._resting[url] = time.monotonic() + _REST_S
-        raise IndexUnavailable(
+        raise (IndexLate if late else IndexUnavailable)(
             f"the index at {self.address} does not answer: {'; '.join(dict.fromkeys(failures))}",
             "start its nodes, or mend the address; until then PostgreSQL answers, more slowly",
         )
@@ -138,6 +144,19 @@ class QdrantCluster:
             raise StoreError(f"{self.address} runs Qdrant {found}; an index needs {least} or newer", "upgrade Qdrant")
         return found
 
+    def silent_nodes(self) -> dict[str, str]:
+        """The nodes of the address that do not answer, and why; the others may serve meanwhile."""
+        silent = {}
+        for url in self.address.urls:
+            try:
+                self._client(url).info()
+            except Exception as error:  # as in `ask`
+                try:
+                    silent[url] = self._describe(url, error)
+                except StoreError as refused:
+                    silent[url] = f"{url}: {refused.message}"
+        return silent
+
     def list_peers(self) -> list[int]:
         """The numbers of the cluster's nodes, ascending; StoreError where the server is not part of a cluster."""
         status = self.ask(lambda client: client.http.distributed_api.cluster_status()).result
@@ -154,3 +173,14 @@ class QdrantCluster:
             clients, self._clients = list(self._clients.values()), {}
         for client in clients:
             client.close()
+
+
+def _is_late(error: Exception) -> bool:
+    """Whether time ran out: the client's own, or that of the node for another one that holds the shard."""
+    import httpx
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    if isinstance(error, UnexpectedResponse):
+        return error.status_code == 408 or b"timeout" in (error.content or b"").lower()
+    cause = error.source if isinstance(error, ResponseHandlingException) else error
+    return isinstance(cause, httpx.TimeoutException)

@@ -1,4 +1,4 @@
-"""A model of few parameters with a physical meaning, fitted to measured parts, checked on one it has not seen.
+"""A model of few parameters with a physical meaning, fitted to measured parts, checked on ones it has not seen.
 
 n rows on s nodes, a graph searched with width ef; times are processor times of all nodes together.
 
@@ -6,6 +6,8 @@ n rows on s nodes, a graph searched with width ef; times are processor times of 
     graph query    s·(a + b·ef·ln(n/s))          b: one candidate, per e-fold of a node's rows
     build          n·(f·(1−1/s) + g·ln(n/s))     f: sending a row on to its node; g: linking it
     memory         s·m + w·n                     m: an empty node; w: a row
+
+b, g and w are those of a kind of vectors (hnsw, int8); a, f and m are the same for both.
 """
 
 from __future__ import annotations
@@ -17,29 +19,44 @@ from typing import Any
 import numpy as np
 
 EXACT_QUERY, GRAPH_QUERY, BUILD, MEMORY = "exact query, ms", "graph query, ms", "build, s", "memory, MB"
-FORMS: dict[str, dict[str, Callable[[float, float, float], float]]] = {
-    EXACT_QUERY: {"a request at a node": lambda _n, s, _ef: s, "a vector": lambda n, _s, _ef: n},
-    GRAPH_QUERY: {
-        "a request at a node": lambda _n, s, _ef: s,
-        "a candidate and e-fold of rows": lambda n, s, ef: s * ef * float(np.log(n / s)),
-    },
-    BUILD: {
-        "sending a row on": lambda n, s, _ef: n * (1.0 - 1.0 / s),
-        "linking a row, per e-fold of rows": lambda n, s, _ef: n * float(np.log(n / s)),
-    },
-    MEMORY: {"an empty node": lambda _n, s, _ef: s, "a row": lambda n, _s, _ef: n},
-}
-"""What is modelled → parameter → what it is multiplied with, of (rows, nodes, width)."""
+GRAPHS = ("hnsw", "int8")
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """A measured value of n rows on s nodes."""
+    """A measured value of n rows on s nodes; `kind` is how vectors are searched."""
 
+    kind: str
     n: float
     s: float
     ef: float
-    value: float
+    value: float = 0.0
+
+
+Feature = Callable[[GrowthPoint], float]
+
+
+def _of_kind(kind: str, feature: Feature) -> Feature:
+    return lambda point: feature(point) if point.kind == kind else 0.0
+
+
+def _of_each(name: str, feature: Feature) -> dict[str, Feature]:
+    return {f"{name}, {kind}": _of_kind(kind, feature) for kind in GRAPHS}
+
+
+FORMS: dict[str, dict[str, Feature]] = {
+    EXACT_QUERY: {"a request at a node": lambda p: p.s, "a vector": lambda p: p.n},
+    GRAPH_QUERY: {
+        "a request at a node": lambda p: p.s,
+        **_of_each("a candidate and e-fold of rows", lambda p: p.s * p.ef * float(np.log(p.n / p.s))),
+    },
+    BUILD: {
+        "sending a row on": lambda p: p.n * (1.0 - 1.0 / p.s),
+        **_of_each("linking a row, per e-fold of rows", lambda p: p.n * float(np.log(p.n / p.s))),
+    },
+    MEMORY: {"an empty node": lambda p: p.s, **_of_each("a row", lambda p: p.n)},
+}
+"""What is modelled → parameter → what it is multiplied with."""
 
 
 @dataclass(frozen=True)
@@ -52,50 +69,50 @@ class GrowthModel:
     @staticmethod
     def fit(form: str, points: Sequence[GrowthPoint]) -> GrowthModel:
         """Least squares of relative errors."""
-        matrix = [[feature(p.n, p.s, p.ef) / p.value for feature in FORMS[form].values()] for p in points]
+        matrix = np.array([[feature(p) / p.value for feature in FORMS[form].values()] for p in points])
         scale = np.abs(matrix).max(axis=0)
-        found = np.linalg.lstsq(np.array(matrix) / scale, np.ones(len(points)), rcond=None)[0] / scale
+        scale[scale == 0.0] = 1.0  # no part has it: its parameter becomes 0
+        found = np.linalg.lstsq(matrix / scale, np.ones(len(points)), rcond=None)[0] / scale
         return GrowthModel(form, tuple(float(one) for one in found))
 
-    def predict(self, n: float, s: float, ef: float) -> float:
+    def predict(self, point: GrowthPoint) -> float:
         features = FORMS[self.form].values()
-        return sum(p * feature(n, s, ef) for p, feature in zip(self.parameters, features, strict=True))
+        return sum(p * feature(point) for p, feature in zip(self.parameters, features, strict=True))
 
     def error(self, point: GrowthPoint) -> float:
         """The relative error of a prediction."""
-        return self.predict(point.n, point.s, point.ef) / point.value - 1.0
+        return self.predict(point) / point.value - 1.0
 
 
-def fit_power(form: str, points: Sequence[GrowthPoint]) -> Callable[[float, float, float], float]:
+def fit_power(form: str, kind: str, points: Sequence[GrowthPoint]) -> Feature:
     """Another form for the same points, for the range of an extrapolation: a power of a node's rows in place of their
-    logarithm, from the parts on one node."""
+    logarithm, from the parts of a kind on one node."""
 
-    def unit(n: float, s: float, ef: float) -> float:
-        return s * ef if form == GRAPH_QUERY else n
+    def unit(p: GrowthPoint) -> float:
+        return p.s * p.ef if form == GRAPH_QUERY else p.n
 
-    alone = [point for point in points if point.s == 1.0]
+    alone = [point for point in points if point.s == 1.0 and point.kind == kind]
     x = np.log([point.n for point in alone])
-    slope, start = np.polyfit(x, np.log([p.value / unit(p.n, p.s, p.ef) for p in alone]), 1)
-    return lambda n, s, ef: float(unit(n, s, ef) * np.exp(start + slope * np.log(n / s)))
+    slope, start = np.polyfit(x, np.log([p.value / unit(p) for p in alone]), 1)
+    return lambda p: float(unit(p) * np.exp(start + slope * np.log(p.n / p.s)))
 
 
-def report_form(form: str, points: Sequence[GrowthPoint], held_out: GrowthPoint | None) -> dict[str, Any]:
-    """Parameters by name, errors on the points, and the error on the point that was held out."""
+def report_form(form: str, points: Sequence[GrowthPoint], held_out: Mapping[str, GrowthPoint]) -> dict[str, Any]:
+    """Parameters by name, errors on the points, and the errors on the parts that were held out."""
     model = GrowthModel.fit(form, points)
-    report: dict[str, Any] = {
+    return {
         "parameters": {name: float(f"{p:.4g}") for name, p in zip(FORMS[form], model.parameters, strict=True)},
         "points": len(points),
         "largest_error": round(max(abs(model.error(point)) for point in points), 3),
+        "held_out": {
+            name: {
+                "measured": round(point.value, 2),
+                "predicted": round(model.predict(point), 2),
+                "error": round(model.error(point), 3),
+            }
+            for name, point in held_out.items()
+        },
     }
-    if held_out is not None:
-        report["held_out"] = {
-            "rows": held_out.n,
-            "nodes": held_out.s,
-            "measured": held_out.value,
-            "predicted": round(model.predict(held_out.n, held_out.s, held_out.ef), 2),
-            "error": round(model.error(held_out), 3),
-        }
-    return report
 
 
 def extrapolate(
@@ -107,18 +124,22 @@ def extrapolate(
 ) -> list[dict[str, Any]]:
     """What so many rows need on nodes of `node_gb`; a range spans both forms, widened by the worst error seen."""
     memory = GrowthModel.fit(MEMORY, points[MEMORY])
-    per_node = (node_gb * 1_000.0 - memory.parameters[0]) / memory.parameters[1]
+    empty, *weights = memory.parameters
     rows = []
-    for n in sizes:
-        s = float(np.ceil(n / per_node))
-        entry: dict[str, Any] = {"rows": n, "nodes": int(s), "memory_gb": round(memory.predict(n, s, ef) / 1_000.0)}
-        for form, key, scale in ((GRAPH_QUERY, "query_cpu_ms", 1.0), (BUILD, "build_core_hours", 1.0 / 3_600.0)):
-            both = [
-                forecast(n, s, ef)
-                for forecast in (GrowthModel.fit(form, points[form]).predict, fit_power(form, points[form]))
-            ]
-            report = reports[form]
-            wide = 1.0 + max(report["largest_error"], abs(report.get("held_out", {}).get("error", 0.0)))
-            entry[key] = [float(f"{min(both) / wide * scale:.2g}"), float(f"{max(both) * wide * scale:.2g}")]
-        rows.append(entry)
+    for kind, weight in zip(GRAPHS, weights, strict=True):
+        for n in sizes:
+            s = float(np.ceil(n * weight / (node_gb * 1_000.0 - empty)))
+            whole = GrowthPoint(kind, n, s, ef)
+            entry: dict[str, Any] = {"vectors": kind, "rows": n, "nodes": int(s)}
+            entry["memory_gb"] = round(memory.predict(whole) / 1_000.0)
+            for form, key, scale in ((GRAPH_QUERY, "query_cpu_ms", 1.0), (BUILD, "build_core_hours", 1.0 / 3_600.0)):
+                forms = (GrowthModel.fit(form, points[form]).predict, fit_power(form, kind, points[form]))
+                both = [forecast(whole) for forecast in forms]
+                wide = 1.0 + _worst_error(reports[form])
+                entry[key] = [float(f"{min(both) / wide * scale:.2g}"), float(f"{max(both) * wide * scale:.2g}")]
+            rows.append(entry)
     return rows
+
+
+def _worst_error(report: Mapping[str, Any]) -> float:
+    return max(report["largest_error"], *(abs(held["error"]) for held in report["held_out"].values()), 0.0)

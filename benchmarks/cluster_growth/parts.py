@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
@@ -24,12 +25,12 @@ from assay.testing.qdrant import QdrantNode, QdrantNodes, fetch_binary, find_bin
 from assay.testing.server_user import change_owner, open_folder
 from assay.types import Vectors
 from assay.util.qdrant_cluster import QdrantAddress, QdrantCluster
+from benchmarks.cluster_growth.sending import WORKERS, send_rows
 from benchmarks.data import questions, vectors
-from benchmarks.measure import percentiles
+from benchmarks.measure import describe_machine, percentiles
 
 DIM, POOL, SHALLOW = 384, 100, 10
 QUERIES = 60
-_BATCH = 2_000
 _SIZES = {"k": 1_000, "M": 1_000_000}
 _NAME = re.compile(r"(?P<kind>exact|hnsw|int8)-(?P<count>\d+)(?P<unit>[kM])-(?P<nodes>[1-9])")
 _TICKS = 100.0
@@ -84,7 +85,11 @@ class GrowthPart:
         folder = open_folder(f"assay-growth-{self.name}-")
         binary = find_binary() or fetch_binary()
         nodes = [_make_node(folder, number, binary) for number in range(self.nodes)]
-        self.note(folder=str(folder), ports=[[node.http, node.grpc, node.p2p] for node in nodes])
+        self.note(
+            commit=describe_machine()["commit"],
+            folder=str(folder),
+            ports=[[node.http, node.grpc, node.p2p] for node in nodes],
+        )
         began, client_cpu = time.monotonic(), time.process_time()
         with self.running() as (running, collection):
             collection.create(DIM, {"store": self.name})
@@ -102,6 +107,8 @@ class GrowthPart:
                     "server_cpu_s": round(_cpu_seconds(running) - idle, 1),
                     "server_cpu_s_while_sending": round(sent_cpu - idle, 1),
                     "client_cpu_s": round(time.process_time() - client_cpu, 1),
+                    "client_workers": WORKERS,
+                    "load_5m": round(os.getloadavg()[1], 1),
                     "segments": info.segments_count,
                     "indexed_vectors": info.indexed_vectors_count,
                     "peak_mb": [_status_mb(node, "VmHWM") for node in running.nodes],
@@ -109,25 +116,13 @@ class GrowthPart:
             )
 
     def _send(self, running: QdrantNodes, collection: PointCollection) -> None:
-        """Send all rows by gRPC: the client's own cost must not hide the server's."""
-        from qdrant_client import QdrantClient, models
+        from qdrant_client import QdrantClient
 
         node = running.nodes[0]
         client = QdrantClient(
             url=node.url, grpc_port=node.grpc, prefer_grpc=True, check_compatibility=False, timeout=600
         )
-        keys = [f"s{place}" for place in range(self.nodes)] if self.nodes > 1 else [None]
-        for start in range(0, self.size, _BATCH):
-            block = vectors(start, min(_BATCH, self.size - start))
-            for place, key in enumerate(keys):
-                rows = range(place, len(block), len(keys))
-                points = [
-                    models.PointStruct(
-                        id=start + row, vector={"dense": block[row].tolist()}, payload=_payload(start + row)
-                    )
-                    for row in rows
-                ]
-                client.upsert(collection.name, points, wait=True, shard_key_selector=key)
+        send_rows(client, collection.name, self.size, self.nodes)
         client.close()
 
     # -- measuring
@@ -141,6 +136,10 @@ class GrowthPart:
         visible = visible_filter(1, None, None, None)
         with self.running() as (running, collection):
             fetched = {depth: collection.fetch_count(depth, exact) for depth in (SHALLOW, POOL)}
+            for query in queries:
+                collection.nearest(query, fetched[POOL], exact, visible)
+            # Before the truth is searched: that reads every vector, and pages that are mapped count as resident.
+            serving = [_status_mb(node, "VmRSS") for node in running.nodes]
             chosen = {} if exact else calibrate_width(collection, self._synthetic_queries(), visible, lambda *_: None)
             width = chosen.get("ef", DEFAULT_WIDTH)
             for query in queries[:10]:
@@ -162,6 +161,8 @@ class GrowthPart:
             self.note(
                 query={
                     **measured,
+                    "serving_mb": serving,
+                    "load_5m": round(os.getloadavg()[1], 1),
                     "resident_mb": [_status_mb(node, "VmRSS") for node in running.nodes],
                     "anonymous_mb": [_status_mb(node, "RssAnon") for node in running.nodes],
                     "disk_mb": round(sum(count_bytes(node.folder / "storage") for node in running.nodes) / 2**20, 1),
@@ -211,10 +212,6 @@ def _make_node(folder: Path, number: int, binary: Path) -> QdrantNode:
     shutil.copy2(binary, runnable)
     change_owner(runnable)
     return QdrantNode(number, runnable, place)
-
-
-def _payload(row: int) -> dict[str, Any]:
-    return {"born": 1, "doc_id": f"d{row // 8}", "fields": {}, "scope": []}
 
 
 def _cpu_seconds(running: QdrantNodes) -> float:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.backend.addresses import ALIASES, BACKENDS, create_backend, open_backend, parse_address, redact_password
+from assay.backend.postgres.connections import Address
 from assay.errors import AssayError, ConfigError, StoreError
 from assay.store.sqlite import SqliteStore
 
@@ -133,3 +134,9 @@ def test_messages_hide_a_password() -> None:
 
 def test_every_alias_stands_for_a_backend() -> None:
     assert set(ALIASES.values()) <= {*BACKENDS, "postgres"}
+
+
+def test_an_index_is_shown_as_it_is_written_and_its_key_is_not() -> None:
+    written = "postgres://ann@db/team?schema=notes&index=qdrant://node1:6333,node2:6333/kb&index_shards=2"
+    assert str(Address.parse(f"{written}&index_key=s3cret")) == written
+    assert Address.parse(str(Address.parse(written))).index == Address.parse(written).index

@@ -120,7 +120,7 @@ def test_an_odd_address_is_told_in_words_and_shows_no_password(address: str) -> 
 def test_a_store_is_reached_by_its_socket(postgres: PostgresServer) -> None:
     address = f"postgres:///postgres?host={postgres.folder}&port={postgres.port}&user=postgres&schema=by_socket"
     backend = opened(address, dim=0)
-    assert backend.store.address.startswith("postgres:///postgres?host=%2F")
+    assert backend.store.address.startswith("postgres:///postgres?host=/")
     backend.close()
     opened(backend.store.address, dim=0).close()  # what messages name can be typed
 

@@ -97,6 +97,7 @@ def test_the_index_serves_and_says_so(indexed: str) -> None:
         "shards_asked": 1,
         "shards_answered": 1,
         "shards_failed": [],
+        "shards_late": [],
         "rows_covered": 1.0,
     }
     backend.close()

@@ -92,6 +92,26 @@ def test_a_partial_answer_is_allowed_and_on_the_record(database: str, nodes: Qdr
     allowed.close()
 
 
+@pytest.mark.slow
+def test_a_shard_that_is_late_is_told_from_one_that_is_lost(database: str, nodes: QdrantNodes) -> None:
+    """A node that stands still holds its shards; a node that is down has lost them until it is started."""
+    address, backend = _open(database, nodes)
+    backend.put(corpus(120))
+    backend.compact()
+    backend.close()
+    allowed = open_backend(f"{address.replace('index_timeout=3', 'index_timeout=1')}&index_partial=allow")
+    assert allowed.snapshot().nearest(asked(), 20).notes[0].kind == "info"
+    nodes.nodes[2].pause()
+    try:
+        (note,) = allowed.snapshot().nearest(asked(), 20).notes
+    finally:
+        nodes.nodes[2].resume()
+    facts = note.data["index"]
+    assert (note.kind, facts["shards_failed"]) == ("degraded", [])
+    assert len(facts["shards_late"]) == 3 - facts["shards_answered"] > 0
+    allowed.close()
+
+
 def _until_served(backend: IndexedBackend) -> None:
     """Wait until the cluster's replicas have recovered; upkeep may fail until then."""
     trouble = ""

@@ -21,7 +21,7 @@ from tools.docs.numbers_from_answerability import WRITERS as ANSWERABILITY
 from tools.docs.numbers_from_cascade import WRITERS as CASCADE
 from tools.docs.numbers_from_context import WRITERS as CONTEXT
 from tools.docs.numbers_from_fusion import WRITERS as FUSION
-from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, cluster_model
+from tools.docs.numbers_from_growth import cluster_forecast, cluster_growth, cluster_model, whole_store
 from tools.docs.numbers_from_lab import WRITERS as LAB
 from tools.docs.numbers_from_memory import WRITERS as MEMORY
 from tools.docs.numbers_from_ranker import (
@@ -385,6 +385,7 @@ WRITERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "cluster_growth": ("cluster_growth", cluster_growth),
     "cluster_model": ("cluster_growth", cluster_model),
     "cluster_forecast": ("cluster_growth", cluster_forecast),
+    "whole_store": ("whole_store", whole_store),
 }
 """Block → its receipt, and what writes it."""
 

@@ -26,6 +26,7 @@ text.a { fill: #0072b2; stroke: none; } text.b { fill: #d55e00; stroke: none; }
 </style>"""
 _MORE_COLOURS = """<style>
 circle.c { fill: #009e73; stroke: none; } circle.d { fill: #7b4ba0; stroke: none; }
+polyline.e { stroke: #8a6d00; } circle.e { fill: #8a6d00; } text.e { fill: #8a6d00; }
 </style>"""
 _PAPER = '<rect width="100%" height="100%" fill="#fff"/>'
 
@@ -65,7 +66,7 @@ def draw_fusion() -> str:
 
 
 def draw_growth() -> str:
-    """Processor time of a query by rows: every vector compared, and by a graph, on one and on three nodes."""
+    """Processor time of a query by rows: every vector compared, and by a graph, on one and on three nodes; codes."""
     receipt = json.loads((RECEIPTS / "cluster_growth.json").read_text("utf-8"))["measured"]
     curves: dict[tuple[str, str], dict[int, float]] = {}
     for name, part in receipt["parts"].items():
@@ -80,6 +81,7 @@ def draw_growth() -> str:
     up = PlotAxis(min(values) * 0.8, max(values) * 1.25, 320, 44, logarithmic=True)
     marks = [_STYLE, _MORE_COLOURS, _PAPER, *x_axis(across, 320, 44, "rows in the index (384 dimensions)", "{:,.0f}")]
     marks += y_axis(up, 70, WIDTH - 130, "processor time of a query for 100 rows, all nodes, ms", "{:g}")
+    ends: list[tuple[float, float, str, str]] = []
     for (kind, name), curve in curves.items():
         points = [(across.at(size), up.at(value)) for size, value in sorted(curve.items())]
         marks += [polyline(points, {"class": kind})]
@@ -87,12 +89,25 @@ def draw_growth() -> str:
             circle(x, y, kind, f"{name}, {size:,} rows: {value:g} ms", 3.5)
             for (x, y), (size, value) in zip(points, sorted(curve.items()), strict=True)
         ]
-        marks.append(text(points[-1][0] + 8, points[-1][1] + 4, name, kind=kind))
+        ends.append((points[-1][0] + 8, points[-1][1] + 4, kind, name))
+    for x, y, kind, name in _spread(ends):
+        marks.append(text(x, y, name, kind=kind))
     image = chart(364, "Processor time of a query by rows", marks)
     return image.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
 
 
-_GROWTH_CURVES = {"a": ("exact", 1), "b": ("exact", 3), "c": ("hnsw", 1), "d": ("hnsw", 3)}
+def _spread(labels: list[tuple[float, float, str, str]]) -> list[tuple[float, float, str, str]]:
+    """Labels at the same place across, moved down until none covers another."""
+    lowest: dict[float, float] = {}
+    spread = []
+    for x, y, kind, name in sorted(labels):
+        lowest[x] = max(y, lowest.get(x, y - _LINE) + _LINE)
+        spread.append((x, lowest[x], kind, name))
+    return spread
+
+
+_LINE = 15.0
+_GROWTH_CURVES = {"a": ("exact", 1), "b": ("exact", 3), "c": ("hnsw", 1), "d": ("hnsw", 3), "e": ("int8", 1)}
 """Colour → kind of search and nodes."""
 PICTURE_WRITERS: dict[str, Callable[[], str]] = {"fusion.svg": draw_fusion, "cluster-growth.svg": draw_growth}
 

@@ -69,7 +69,7 @@ class Address:
         indexed = tuple(key for key, _ in index)
 
         def query_string(*left_out: str) -> str:
-            text = urlencode([pair for pair in options if pair[0] not in left_out], quote_via=quote)
+            text = urlencode([pair for pair in options if pair[0] not in left_out], quote_via=quote, safe=":/,")
             return f"?{text}" if text else ""
 
         who = f"{user}{secret and f':{secret}'}{(user or secret) and '@'}"

@@ -20,7 +20,9 @@ class PostgresFactory:
     no_vectors = None
 
     def exists(self, address: str) -> bool:
-        return PostgresStore.exists(Address.parse(address))
+        where = Address.parse(address)
+        _index_opener(where)  # an address that cannot be read names no store, there or not
+        return PostgresStore.exists(where)
 
     def create(self, address: str, settings: Mapping[str, Any]) -> PostgresBackend:
         where = Address.parse(address)

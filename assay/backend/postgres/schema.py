@@ -110,6 +110,12 @@ def lock(db: psycopg.Connection[Any]) -> None:
     )
 
 
+def lock_creation(db: psycopg.Connection[Any]) -> None:
+    """Only one transaction at a time creates in a database: `IF NOT EXISTS` fails over what another one has created and
+    not committed."""
+    db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+
+
 def migrate(db: psycopg.Connection[Any], found: int, where: str) -> int:
     """Bring the tables of this connection's schema from a format to ours; the format they have now."""
     if found > len(MIGRATIONS):

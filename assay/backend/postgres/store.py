@@ -24,6 +24,7 @@ from assay.backend.postgres.schema import (
     check_vectors,
     create_vector_table,
     lock,
+    lock_creation,
     migrate,
     require_pgvector,
 )
@@ -92,8 +93,10 @@ class PostgresStore(PostgresStaging):
         with connect_once(address) as db:
             check_server(db, str(address))
             if settings["dim"]:
+                lock_creation(db)
                 require_pgvector(db, str(address))
         with connect_once(address) as db:  # a new connection, which knows pgvector's types
+            lock_creation(db)
             db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(address.schema)))
             lock(db)
             if not _is_store(db, address.schema):

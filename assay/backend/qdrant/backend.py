@@ -95,9 +95,7 @@ class IndexedBackend(PostgresBackend):
         settings = self.store.settings
         if (manifest.model, manifest.analyser) != (settings["model"], settings["analyser"]):
             return Reason("the index is of another model or analyser", "assay optimize")
-        if dict(manifest.layout) != self._settings.layout():
-            return Reason("the index was made with other settings than the address names", "assay optimize")
-        return None
+        return self._settings.explain_other(manifest.layout)
 
     def _examine(self, manifest: IndexManifest) -> Reason | None:
         """Why the collection cannot serve; looked at now and then, and at once when the manifest has changed."""
@@ -219,6 +217,14 @@ class IndexedBackend(PostgresBackend):
         if trouble is not None:
             return Check("index", "warn", f"Qdrant {version}; {trouble.text}", trouble.cure)
         text = f"Qdrant {version}; {manifest.points:,} rows in {manifest.collection}, {self._behind():,} waiting"
+        if silent := self._cluster.silent_nodes():
+            nodes = f"{len(silent)} of {len(self._cluster.address.urls)} nodes"
+            return Check(
+                "index",
+                "warn",
+                f"{text}; {nodes} without an answer: {'; '.join(silent.values())}",
+                "start them: until then a further loss may be one too many",
+            )
         recall = describe_recall(self._vector_facts(manifest))
         if recall and not is_measured(manifest):
             return Check("index", "warn", f"{text}; {recall}", "assay optimize measures it")

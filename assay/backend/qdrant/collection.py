@@ -18,7 +18,7 @@ from assay.backend.postgres.hnsw import INDEX_FROM
 from assay.backend.qdrant.settings import QdrantSettings
 from assay.errors import StoreError
 from assay.types import Floats, Progress, Rows, Vector
-from assay.util.qdrant_cluster import IndexUnavailable, QdrantCluster
+from assay.util.qdrant_cluster import IndexLate, IndexUnavailable, QdrantCluster
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
@@ -56,6 +56,8 @@ class ShardCoverage:
     shards: int
     answered: int
     failed: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    """Shards that did not answer in time."""
     share: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
@@ -63,6 +65,7 @@ class ShardCoverage:
             "shards_asked": self.shards,
             "shards_answered": self.answered,
             "shards_failed": list(self.failed),
+            "shards_late": list(self.late),
             "rows_covered": round(self.share, 6),
         }
 
@@ -294,18 +297,22 @@ class PointCollection:
         keys = self._shard_keys
         found: list[tuple[int, float]] = []
         failed: list[str] = []
+        late: list[str] = []
         with ThreadPoolExecutor(len(keys)) as pool:
             for key, future in [(key, pool.submit(ask, key)) for key in keys]:
                 try:
                     found += future.result()
+                except IndexLate:
+                    late.append(key)
                 except IndexUnavailable:
                     failed.append(key)
-        if len(failed) == len(keys):
+        lost = len(failed) + len(late)
+        if lost == len(keys):
             raise IndexUnavailable(
                 f"none of the {len(keys)} shards at {self.cluster.address} answers", "start its nodes"
             )
-        share = 1.0 - len(failed) / len(keys)
-        return _proposals(found, ShardCoverage(len(keys), len(keys) - len(failed), tuple(failed), share), k)
+        share = 1.0 - lost / len(keys)
+        return _proposals(found, ShardCoverage(len(keys), len(keys) - lost, tuple(failed), tuple(late), share), k)
 
 
 def _proposals(found: Sequence[tuple[int, float]], coverage: ShardCoverage, k: int) -> Proposals:

@@ -127,7 +127,7 @@ class IndexReader:
                 "degraded",
                 f"{coverage.answered} of {coverage.shards} shards of the index answered; "
                 f"{1 - coverage.share:.1%} of the indexed rows could not be found",
-                cure=f"start the nodes that hold {', '.join(coverage.failed)}; see assay doctor",
+                cure=f"start the nodes that hold {', '.join((*coverage.failed, *coverage.late))}; see assay doctor",
                 data=data,
             )
         shards = "1 shard" if coverage.shards == 1 else f"{coverage.shards} shards"

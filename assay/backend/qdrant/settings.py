@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, Reason
 from assay.util.qdrant_cluster import HOW_TO_WRITE, QdrantAddress
 
 OPTION = "index"
@@ -37,7 +37,8 @@ class QdrantSettings:
         known = {f"{OPTION}_{name}": name for name in QdrantSettings.__slots__}
         for option in options:
             if option not in known:
-                raise ConfigError(f"an index has no setting {option!r}", f"known: {', '.join(sorted(known))}")
+                names = sorted((OPTION, f"{OPTION}_key", *known))
+                raise ConfigError(f"an index has no setting {option!r}", f"known: {', '.join(names)}")
         values: dict[str, Any] = {}
         for option, text in options.items():
             values[known[option]] = _READERS[known[option]](option, text)
@@ -46,6 +47,19 @@ class QdrantSettings:
     def layout(self) -> dict[str, Any]:
         """What a collection is made with; a collection with another layout must be built anew."""
         return {key: value for key, value in asdict(self).items() if key in ("vectors", "shards", "replicas")}
+
+    def explain_other(self, layout: Mapping[str, Any]) -> Reason | None:
+        """Why a collection made with this layout is not the one that is wanted; None where it is."""
+        wanted = self.layout()
+        other = [key for key in wanted if layout.get(key) != wanted[key]]
+        if not other:
+            return None
+        made, named = (", ".join(f"{key} {found.get(key)}" for key in other) for found in (layout, wanted))
+        as_made = "&".join(f"{OPTION}_{key}={layout.get(key)}" for key in other)
+        return Reason(
+            f"the index was made with {made}, and the address means {named}",
+            f"write {as_made} in the address, or let assay optimize build the index anew",
+        )
 
 
 def parse_options(options: Mapping[str, str]) -> tuple[QdrantAddress, QdrantSettings]:

@@ -93,7 +93,7 @@ def add(
         if not path.exists():
             raise StoreError(f"{path} does not exist", "name folders and files that are there; nothing was added")
     start = time.perf_counter()
-    report = AddReport()
+    report, behind = AddReport(), None
     with kb.open(store, embedder=embedder, language=language, profile=profile, triples=triples, k1=k1, b=b) as base:
         with progress_bars() as bar:
             for path in paths:
@@ -101,8 +101,13 @@ def add(
                     path, name=name, moved=moved, exclude=exclude, part=part, on_event=bar.file, compact=False
                 )
             if not no_index:
-                base.refresh_index(bar.step)
+                try:
+                    base.refresh_index(bar.step)
+                except StoreError as error:  # what was read is committed: first say that
+                    behind = error.reason
         _show(report, base, time.perf_counter() - start, as_data, passed_over)
+    if behind is not None:
+        raise StoreError(f"what was read is in the store, but its index is behind: {behind.text}", behind.cure)
     if report.problems:
         raise click.exceptions.Exit(1)
 

@@ -48,6 +48,7 @@ def optimize(
     from assay.cli.progress import progress_bars
     from assay.cli.terminal import format_count, sanitize
     from assay.errors import StoreError
+    from assay.index.recall import approximate_facts
 
     messages: list[str] = []
     with open_store(store) as base, progress_bars() as bar:
@@ -68,6 +69,12 @@ def optimize(
                 messages.append(f"tags of older snapshots went with them: {sanitize(', '.join(lost))}")
         if base.optimize(bar.step, force):
             messages.append(f"indexed {format_count(base.snapshot().size, 'chunk')}")
+        facts = approximate_facts((base.backend.index() or {}).get("vectors"))
+        if facts is not None and "recall" not in facts:
+            messages.append(
+                "the recall of the vectors is not measured yet, because their graph is still being built: run assay "
+                "optimize again later; searches are answered meanwhile"
+            )
         if graph:
             messages.append(f"built the graph of {format_count(base.build_graph(bar.step), 'chunk')}")
         if tokens is not None:
