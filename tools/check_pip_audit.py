@@ -2,8 +2,8 @@
 
 pip-audit -f json | python -m tools.check_pip_audit
 
-pip-audit itself prints "No known vulnerabilities found" and succeeds when its service knew none of the packages, as behind
-a mirror, and ends with a traceback when there is no network.
+pip-audit itself prints "No known vulnerabilities found" and succeeds when its service knew none of the packages, as
+behind a mirror, and ends with a traceback when there is no network.
 """
 
 from __future__ import annotations
