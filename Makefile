@@ -85,7 +85,7 @@ audit: ## Bandit, a bill of materials, and known vulnerabilities of the pinned p
 	@test -x $(AUDIT)/bin/bandit || { $(PYTHON) -m venv $(AUDIT) && $(AUDIT)/bin/pip install --quiet bandit pip-audit cyclonedx-bom; }
 	$(AUDIT)/bin/bandit -q -r assay -f json | $(PYTHON) -m tools.check_bandit
 	$(AUDIT)/bin/cyclonedx-py requirements requirements/dev.txt --of JSON -o artifacts/sbom.json
-	$(AUDIT)/bin/pip-audit --disable-pip --require-hashes -r requirements/dev.txt
+	$(AUDIT)/bin/pip-audit --disable-pip --require-hashes -r requirements/dev.txt -f json 2>/dev/null | $(PYTHON) -m tools.check_pip_audit
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

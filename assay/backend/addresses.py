@@ -34,8 +34,9 @@ SUFFIXES: Mapping[str, str] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db":
 ENTRY_POINT_GROUP = "assay.backends"
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]+):(?P<rest>.*)", re.DOTALL)
 _PLAIN_PATH = re.compile(r"/(?!/)|\.\.?(?:/|$)|~")
-_CREDENTIALS = re.compile(r"://|:.*@|^\W*postgres(?:ql)?\W*//|\bpassword\s*=", re.IGNORECASE | re.DOTALL)
-"""What a mistyped address of a server has: `postgres//…`, ` postgres://…`, `ada:secret@host`, `host=… password=…`."""
+_CREDENTIALS = re.compile(r"://|:.*@|^\W*postgres(?:ql)?\W*//|password\s*=", re.IGNORECASE | re.DOTALL)
+"""What a mistyped address of a server has: `postgres//…`, ` postgres://…`, `ada:secret@host`, `host=… password=…`,
+`PGPASSWORD=…`."""
 _WHOLE_ADDRESS = frozenset({"postgres"})
 """Backends that take the whole address, scheme and all."""
 

@@ -47,6 +47,7 @@ def read_manifest(folder: Path, form: int, parts: frozenset[str]) -> tuple[dict[
     if not manifest.keys() >= parts | {"files"} or not isinstance(manifest["files"], dict):
         raise ValueError(f"the manifest of {folder} lacks a part")
     checks = FolderChecks(folder, manifest)
+    checks.verify_manifest()
     checks.verify_lengths()
     return manifest, checks
 

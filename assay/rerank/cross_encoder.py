@@ -72,6 +72,10 @@ class CrossEncoder:
                 "give a name here, or a folder as cross_encoder.path",
             )
 
+    def reads(self) -> tuple[str, ...]:
+        """The model's folder; an installed model is no file of the pipeline's choice."""
+        return (self.path,) if self.path else ()
+
     @property
     def folder(self) -> str:
         """Where the model is."""

@@ -63,6 +63,9 @@ class LanceTable:
     def effects(self) -> tuple[Effect, ...]:
         return address_effects(self.path)
 
+    def reads(self) -> tuple[str, ...]:
+        return () if address_effects(self.path) else (self.path,)
+
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0) if self.mode == "vector" else Range("raw", 0.0, math.inf)
 

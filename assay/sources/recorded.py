@@ -40,6 +40,9 @@ class Recorded:
         if not self.path:
             raise ConfigError("recorded.path is empty", "name the report's file")
 
+    def reads(self) -> tuple[str, ...]:
+        return (self.path,)
+
     def gives(self) -> Range:
         return Range("unit", 0.0, 1.0) if self.scale == "unit" else Range("raw", float("-inf"), float("inf"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.backend.addresses import redact_password
-from assay.config.effects import find_effects
+from assay.config.effects import find_effects, find_reads
 from assay.config.load import load
 from assay.config.preflight import check_scales
 from assay.engine.foreign_chunks import SourceResult, source_result
@@ -58,6 +58,11 @@ class AnotherStore:
     def effects(self) -> tuple[Effect, ...]:
         """The host of a store that is not on this machine, and what its own pipeline would do."""
         return (*address_effects(self.path), *(effect for _, effect in find_effects(load(self.pipeline))))
+
+    def reads(self) -> tuple[str, ...]:
+        """The store, if it is on this machine, and what its own pipeline reads."""
+        own = () if address_effects(self.path) else (self.path,)
+        return (*own, *(path for _, path in find_reads(load(self.pipeline))))
 
     def prepare(self) -> None:
         """Open the store and load its model."""

@@ -68,6 +68,7 @@ MISTYPED = (
     "//ada:s3cret@host/db",
     "://ada:s3cret@host/db",
     "host=db user=ada password=s3cret",
+    "PGPASSWORD=s3cret host=db",
     "host=db PASSWORD = s3cret",
     "mysql://ada:s3cret@host/db",
     "https://ada:s3cret@host/db",

@@ -10,7 +10,7 @@ import pytest
 
 from assay import kb
 from assay.backend.local import background_checks
-from assay.index import checksums, verified_files
+from assay.index import verified_files
 from assay.index.checksums import FolderChecks
 from tests.backend.scoped_store import make_scoped_store
 
@@ -46,13 +46,13 @@ def flip_in_place(path: Path) -> None:
 
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
-    original = checksums.crc_of_file
+    original = FolderChecks.read
 
-    def spy(path, *rest):
-        read.append(path.name)
-        return original(path, *rest)
+    def spy(checks, name, *rest):
+        read.append(name)
+        return original(checks, name, *rest)
 
-    monkeypatch.setattr(checksums, "crc_of_file", spy)
+    monkeypatch.setattr(FolderChecks, "read", spy)
     return read
 
 

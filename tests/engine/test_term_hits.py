@@ -80,7 +80,7 @@ def test_a_generation_without_positions_has_its_texts_read(kb: KnowledgeBase, tm
     path.unlink()
     manifest = path.with_name("manifest.json")
     content = json.loads(manifest.read_text())
-    del content["files"]["sequence"], content["crc32"], content["own_crc32"]  # it had no checksums either
+    del content["files"]["sequence"], content["xxh3"], content["own_xxh3"]  # it had no checksums either
     manifest.write_text(json.dumps(content))
     with open_kb(tmp_path / "kb", create=False, embedder="none") as old:
         snapshot = old.snapshot()

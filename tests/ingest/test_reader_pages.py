@@ -276,6 +276,7 @@ def zipped(**parts):
         (zipped(a="x"), "not a Word file"),
         (zipped(word__document_xml="<not-word/>"), "cannot be opened"),
         (zipped(word__document_xml="<unclosed"), "cannot be opened"),
+        (zipped(wörd="x").replace("ö".encode(), b"\xf4A"), "the Word file is damaged"),
     ],
 )
 def test_docx_that_is_none(read, content, reason):

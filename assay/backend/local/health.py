@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.backend.contract import Check, CheckState
 from assay.backend.shared.limits import COMPACT_FROM
-from assay.index.checksums import DamagedRange, FolderChecks
+from assay.index.checksums import DamagedIndex, DamagedRange, FolderChecks
 from assay.index.generation import Generation
 from assay.index.recall import describe_recall
 from assay.store.disk_usage import count_bytes
@@ -54,7 +54,10 @@ def _index(store: SqliteStore) -> Check:
         return Check("index", state, f"{text}; {waiting:,} chunks are searched one by one", "assay optimize")
     recall = describe_recall(generation.manifest.get("vectors"))
     hint = f"; {recall}" if recall else ""
-    hint += "" if generation.words.knows_positions else NO_POSITIONS
+    try:
+        hint += "" if generation.words.knows_positions else NO_POSITIONS
+    except DamagedIndex as error:
+        return Check("index", "fail", error.message, "assay optimize --force")
     return Check("index", "ok", f"{generation.size:,} chunks as of v{generation.version}{hint}")
 
 
@@ -67,13 +70,18 @@ def find_index_damage(store: SqliteStore) -> tuple[list[DamagedRange], bool]:
         try:
             manifest = json.loads((path / "manifest.json").read_bytes())
             checks = FolderChecks(path, manifest)
-            damage += checks.find_damage()
+            damage += checks.find_damage() if checks.manifest_is_sound else [_whole_manifest(path)]
             unchecked = unchecked or not checks.known
         except FileNotFoundError:
             continue
         except (OSError, ValueError, KeyError, TypeError):
-            damage.append(DamagedRange(path / "manifest.json", 0, (path / "manifest.json").stat().st_size))
+            damage.append(_whole_manifest(path))
     return damage, unchecked
+
+
+def _whole_manifest(folder: Path) -> DamagedRange:
+    path = folder / "manifest.json"
+    return DamagedRange(path, 0, path.stat().st_size)
 
 
 def check_index_files(store: SqliteStore) -> Check:

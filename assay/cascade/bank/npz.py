@@ -70,7 +70,7 @@ def read_archive(path: Path, known: Collection[str]) -> Archive:
             return Archive(path, found, tuple(sorted(members.keys() - found.keys())))
     except FileNotFoundError as error:
         raise NotNpz(f"there is no file {path}", "name an NPZ file; make one: assay bank build") from error
-    except (zipfile.BadZipFile, OSError, struct.error, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, OSError, struct.error, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
         raise NotNpz(f"{path} is no whole NPZ archive: {error}", "write it anew with numpy.savez") from error
 
 

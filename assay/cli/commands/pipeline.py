@@ -46,7 +46,7 @@ def check(name: str, as_data: bool) -> None:
     from dataclasses import asdict
 
     from assay.cli.terminal import format_json, sanitize
-    from assay.config.effects import find_effects
+    from assay.config.effects import find_effects, find_reads
     from assay.config.load import load
     from assay.config.preflight import check_scales, enough_weight, only_fills, preflight
     from assay.util.permissions import find_forbidden
@@ -56,10 +56,11 @@ def check(name: str, as_data: bool) -> None:
         {"where": where, "effect": str(effect), "allowed": not find_forbidden([effect])}
         for where, effect in find_effects(pipeline)
     ]
+    reads = [{"where": where, "path": path} for where, path in find_reads(pipeline)]
     findings, legs = preflight(pipeline), [plan.name for plan in pipeline.legs]
     if as_data:
         rows = [asdict(finding) for finding in findings]
-        facts = {"name": pipeline.name, "digest": pipeline.digest, "findings": rows, "effects": effects}
+        facts = {"name": pipeline.name, "digest": pipeline.digest, "findings": rows, "effects": effects, "reads": reads}
         click.echo(format_json(facts, indent=2))
     else:
         click.echo(f"{click.style(sanitize(pipeline.name), bold=True)} {click.style(pipeline.digest[:12], dim=True)}")
@@ -70,6 +71,8 @@ def check(name: str, as_data: bool) -> None:
                 click.style("allowed", fg="green") if effect["allowed"] else click.style("not allowed", fg="yellow")
             )
             click.echo(f"  {sanitize(str(effect['where']))} needs {sanitize(str(effect['effect']))}: {allowed}")
+        for read in reads:
+            click.echo(f"  {sanitize(read['where'])} reads {sanitize(read['path'])}")
         for finding in findings:
             colour = {"error": "red", "warning": "yellow", "info": "cyan"}[finding.level]
             level = click.style(finding.level, fg=colour, bold=True)

@@ -51,7 +51,7 @@ def _check_package(path: Path) -> set[str]:
     try:
         with zipfile.ZipFile(path) as package:
             parts = package.infolist()
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise bad_file(path, f"the Word file is damaged: {error}", "open and re-save it, or remove it") from error
     unpacked = sum(part.file_size for part in parts)
     if unpacked > MOST_UNPACKED:

@@ -156,6 +156,16 @@ def test_a_name_twice(tmp_path):
         open_bank(path)
 
 
+def test_a_name_that_is_no_utf_8(tmp_path):
+    """Found by atheris: zipfile decodes names that are marked as UTF-8, and raises an error of its own kind."""
+    path = tmp_path / "given.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("véctors.npy", b"a name beyond ASCII is marked as UTF-8")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xf4\x41"))
+    with pytest.raises(errors.NotNpz, match="no whole NPZ archive"):
+        open_bank(path)
+
+
 def test_a_cut_file(tmp_path):
     path = file_of(tmp_path)
     path.write_bytes(path.read_bytes()[:-40])
