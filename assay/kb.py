@@ -362,15 +362,17 @@ class KnowledgeBase(Closeable):
         sort: str = "relevance",
         vector: Vector | None = None,
         abstain: bool | None = None,
+        budget_ms: float | None = None,
     ) -> Answer:
         """Answer a question. `at` is the scoring clock and hides chunks created later; `since` and `until` keep chunks
         created between, by date or in words ("last week", counted from `at`, else from now); `snapshot` reads an old
         state; `budget` adds a context of at most so many tokens (`answer.context`); `sort` puts the best in another
         order (recency, importance); `abstain` withholds the results of a question that is judged impossible
-        (`answer.answerability`; None: as the pipeline says). See docs/tutorial.md for each of them at work."""
+        (`answer.answerability`; None: as the pipeline says); `budget_ms` is the time that legs and steps may take: what
+        is late is left out and named in the trace. See docs/tutorial.md for each of them at work."""
         if k is not None and k < 1:
             raise ConfigError(f"k = {k} is below 1", "ask for at least one result")
-        chosen = self.pipeline(pipeline, budget, sort, abstain)
+        chosen = self.pipeline(pipeline, budget, sort, abstain, budget_ms)
         moment = parse_moment(at) if isinstance(at, str) else at
         condition = parse(where) if isinstance(where, str) else where
         created = resolve_range(since, until, time.time() if moment is None else moment)
@@ -426,10 +428,11 @@ class KnowledgeBase(Closeable):
         budget: int | None = None,
         sort: str = "relevance",
         abstain: bool | None = None,
+        budget_ms: float | None = None,
     ) -> Pipeline:
         """A pipeline by preset name, path or value, in another order than relevance, within a token budget, abstaining
-        or not."""
-        return resolve(pipeline, budget, sort, abstain)
+        or not, within a time budget."""
+        return resolve(pipeline, budget, sort, abstain, budget_ms)
 
     def explain(self, text: str, chunk_id: str, **options: Any) -> Explanation:
         """Why a chunk has its rank for a query, or why it is missing. `chunk_id` may be a unique beginning."""

@@ -64,8 +64,8 @@ def _given(**options: Any) -> dict[str, Any]:
 
 
 def _search(text: str, k: int | None = None, **options: Any) -> Call[ServedAnswer]:
-    """Answer a question. Options: pipeline, pipeline_toml, where, at, since, until, scope, snapshot, budget, sort,
-    abstain."""
+    """Answer a question. Options: pipeline, pipeline_toml, where, at, since, until, scope, snapshot, budget,
+    budget_ms, sort, abstain."""
     return Call("POST", "/search", ServedAnswer.parse, _given(text=text, k=k, **options))
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from assay.config.load import load, with_digest
 from assay.config.registry import build_component, registered_name, settings_of
-from assay.engine.checks import check_whole
+from assay.engine.checks import check_number, check_whole
 from assay.engine.context import Packer
 from assay.engine.pipeline import Pipeline, StepPlan
 from assay.score.importance import Importance
@@ -16,11 +16,15 @@ from assay.select.context.coverage import Coverage
 
 
 def resolve(
-    pipeline: str | Pipeline, budget: int | None = None, sort: str = "relevance", abstain: bool | None = None
+    pipeline: str | Pipeline,
+    budget: int | None = None,
+    sort: str = "relevance",
+    abstain: bool | None = None,
+    budget_ms: float | None = None,
 ) -> Pipeline:
     """A pipeline by preset name, path or value. Another order than relevance becomes a step, and takes the place of a
     prior by importance. A token budget is given to the pipeline's packer, or to a coverage packer. `abstain` overrides
-    the pipeline's own."""
+    the pipeline's own; of two time budgets the shorter one counts."""
     chosen = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
     steps = list(chosen.steps)
     if sort != "relevance":
@@ -31,9 +35,13 @@ def resolve(
         check_whole("budget", budget, 1)
         packer = Coverage(tokens=budget) if packer is None else with_budget(packer, budget)
     abstain = chosen.abstain if abstain is None else abstain
-    if steps == list(chosen.steps) and packer == chosen.packer and abstain == chosen.abstain:
-        return chosen
-    return with_digest(replace(chosen, steps=tuple(steps), packer=packer, abstain=abstain))
+    if budget_ms is not None:
+        check_number("budget_ms", budget_ms, 0.001)
+        budget_ms = min(float(budget_ms), chosen.budget_ms or float("inf"))
+    changed = replace(
+        chosen, steps=tuple(steps), packer=packer, abstain=abstain, budget_ms=budget_ms or chosen.budget_ms
+    )
+    return chosen if changed == chosen else with_digest(changed)
 
 
 def token_budget(pipeline: Pipeline) -> int | None:

@@ -43,6 +43,18 @@ def test_a_batch_answers_in_order_what_single_searches_answer(client):
     problem(client.post("/search/batch", json={"texts": ["x"] * 257}), 422)
 
 
+def test_a_request_may_set_its_own_time_budget(client):
+    two = '[legs.first]\nuse = "bm25"\n[legs.second]\nuse = "bm25"\n[fuse]\nuse = "rrf"\n'
+    ask = {"text": "signing key", "pipeline_toml": two}
+    patient = client.post("/search", json=ask).json()
+    hurried = client.post("/search", json={**ask, "budget_ms": 0.001}).json()
+    assert not patient["status"]["degraded"]
+    assert "second" in str(hurried["status"]["degraded"])
+    assert hurried["hits"][0]["id"] == patient["hits"][0]["id"]  # the first leg always answers
+    for bad in (0, -5, "1", 700_000):
+        problem(client.post("/search", json={**ask, "budget_ms": bad}), 422)
+
+
 def test_why_is_this_document_here_and_why_not(client):
     ask = {"text": "signing key", "pipeline": "bm25"}
     here = client.post("/explain", json={**ask, "document": "keys"}).json()

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 MAX_TEXT = 10_000
 MAX_K = 1_000
 MAX_BUDGET = 100_000
+MAX_BUDGET_MS = 600_000
 MAX_TOML = 100_000
 MAX_BATCH = 256
 MAX_PAGE = 500
@@ -47,6 +48,9 @@ class SearchSettings(RequestModel):
     snapshot: Name | None = Field(None, description="Read the store as it was at a version (v12) or tag.")
     budget: Annotated[int, Field(ge=1, le=MAX_BUDGET)] | None = Field(
         None, description="Also pack a context of at most so many tokens."
+    )
+    budget_ms: Annotated[float, Field(gt=0, le=MAX_BUDGET_MS)] | None = Field(
+        None, description="The time that legs and steps may take; what is late is left out and named in the trace."
     )
     sort: Literal["relevance", "recency", "importance"] = Field(
         "relevance", description="The order of the best results."

@@ -100,7 +100,7 @@ def search_options(context: ServerContext, caller: Caller, settings: SearchSetti
         "pipeline": context.pipeline(settings.pipeline, settings.pipeline_toml, caller),
         **{
             name: getattr(settings, name)
-            for name in ("k", "at", "since", "until", "scope", "snapshot", "budget", "sort", "abstain")
+            for name in ("k", "at", "since", "until", "scope", "snapshot", "budget", "budget_ms", "sort", "abstain")
         },
     }
 
