@@ -35,11 +35,12 @@ from assay.ingest.chunker import PROFILES, Profile
 from assay.ingest.date_bounds import resolve_range
 from assay.ingest.dates import parse_moment
 from assay.ingest.folder_part import FolderPart
+from assay.ingest.origins import default_name
 from assay.ingest.records import parse_record
 from assay.ingest.triples import load_annotator
 from assay.protocols import Embedder
 from assay.store.contract import ChunkStore
-from assay.sync import RECORDS, Sync, default_name
+from assay.sync import RECORDS, Sync
 from assay.text.normalisation import sanitise_query
 from assay.types import Chunk, Progress, Query, Vector, Vectors
 from assay.upkeep import index_policy
@@ -175,6 +176,7 @@ class KnowledgeBase(Closeable):
         moved: bool = False,
         exclude: Sequence[str] = (),
         part: str = "1/1",
+        listed: Iterable[str] | None = None,
         on_event: Callable[[Event], None] = lambda _: None,
         progress: Progress = lambda *_: None,
         compact: bool | Literal["auto"] = "auto",
@@ -185,6 +187,7 @@ class KnowledgeBase(Closeable):
         mappings with `text` (and `id`, `title`, `created`, `importance`, any metadata) or plain strings.
         `exclude` has patterns in gitignore's syntax for paths to pass over; lasting ones belong into a file
         `.assayignore`. `part="3/8"` takes the third of eight parts of a folder, so that eight processes can add it.
+        `listed` names files of the folder: these are added without walking it, and nothing is removed.
         `compact="auto"` builds the index of a folder or file before it returns, if enough has changed
         (`refresh_index`, as `assay add` does); records, which often come one by one, are indexed in the background.
         `True` always builds it, `False` leaves it to a later `optimize`.
@@ -194,7 +197,7 @@ class KnowledgeBase(Closeable):
             root = Path(what)
             if not root.exists():
                 raise StoreError(f"{root} does not exist", "name a folder or a file that is there")
-            report = sync.add_folder(root, name or default_name(root), moved, exclude, FolderPart.parse(part))
+            report = sync.add_folder(root, name or default_name(root), moved, exclude, FolderPart.parse(part), listed)
         else:
             several = [what] if isinstance(what, Mapping) else what
             records = ({"text": r} if isinstance(r, str) else r for r in several)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, BadFile, Reason, StoreError
+from assay.errors import BadFile, Reason, StoreError
 from assay.ingest.add_report import AddReport, Event
 from assay.ingest.chunk_worker import ChunkSetup, FileTask
 from assay.ingest.chunker import Profile, chunk_document
@@ -24,6 +24,7 @@ from assay.ingest.discovery import FoundFile, SkippedFile, classify_path, discov
 from assay.ingest.file_reader import FileEvents, read_files
 from assay.ingest.folder_part import WHOLE, FolderPart
 from assay.ingest.ignore_rules import reason_along
+from assay.ingest.listing import discover_listed
 from assay.ingest.origins import is_gone, is_store_file, is_under, origin_of
 from assay.ingest.readers import READERS
 from assay.ingest.triples import ChunkAnnotator
@@ -82,18 +83,29 @@ class Sync:
         self.report = AddReport()
 
     def add_folder(
-        self, root: Path, name: str, moved: bool = False, exclude: Sequence[str] = (), part: FolderPart = WHOLE
+        self,
+        root: Path,
+        name: str,
+        moved: bool = False,
+        exclude: Sequence[str] = (),
+        part: FolderPart = WHOLE,
+        listed: Iterable[str] | None = None,
     ) -> AddReport:
         """Make the store hold what a folder (or one file) holds: new, changed and vanished files alike. Files that
-        match a pattern of `exclude`, or of an .assayignore file, are passed over, those of other parts left alone."""
+        match a pattern of `exclude`, or of an .assayignore file, are passed over, those of other parts left alone.
+        Of `listed` names, which may be some of the folder's, new and changed files are added; nothing is removed."""
         self._claim(name, str(root.resolve()), moved)
         known = self._store.files(name)
         files: list[FoundFile] = []
         own = self._store_place(root)
-        for found in discover(root, exclude):
+        if listed is None:
+            candidates = discover(root, exclude)
+        else:
+            candidates = discover_listed(root, listed, exclude, lambda found: part.holds(origin_of(name, found)))
+        for found in candidates:
             if own is not None and is_store_file(found.path, own):
                 continue
-            if not part.holds(origin_of(name, found.name)):
+            if listed is None and not part.holds(origin_of(name, found.name)):
                 continue
             if isinstance(found, SkippedFile):
                 self._pass_over(found, origin_of(name, found.name) in known)
@@ -111,7 +123,7 @@ class Sync:
         seen = {origin_of(name, file.name) for file in files}
         unreadable = tuple(origin_of(name, problem) for problem, _ in self.report.problems)
         gone = [o for o in known if part.holds(o) and o not in seen and not is_under(o, unreadable)]
-        if gone:
+        if gone and listed is None:
             with self._store.write(f"remove {len(gone)} files of {name}") as writer:
                 for origin in gone:
                     writer.remove_file(origin)
@@ -386,11 +398,3 @@ def _task(file: FoundFile, origin: str, known: Mapping[str, FileState]) -> FileT
 
 def _describe(root: str | None) -> str:
     return root or "records given as data"
-
-
-def default_name(root: Path) -> str:
-    """A folder's own name, or a file's."""
-    name = root.resolve().name
-    if not name:
-        raise AssayError(f"{root} has no name to call its documents by", "give one: --as NAME")
-    return name

@@ -24,8 +24,8 @@ from assay.ingest.chunker import PROFILES, chunk_document
 from assay.ingest.discovery import FoundFile, discover
 from assay.ingest.fields import NOTES
 from assay.ingest.file_reader import read_documents
+from assay.ingest.origins import default_name
 from assay.kb import KnowledgeBase
-from assay.sync import default_name
 from assay.types import Chunk, Progress
 
 _PLACE_FIELDS = frozenset({"title", "section", "start", NOTES})

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.errors import AssayError
+
+
+def default_name(root: Path) -> str:
+    """A folder's own name, or a file's."""
+    name = root.resolve().name
+    if not name:
+        raise AssayError(f"{root} has no name to call its documents by", "give one: --as NAME")
+    return name
+
 
 def origin_of(folder: str, name: str) -> str:
     """The document id of a found file: its path, with the name under which its folder was added in place of the

@@ -51,6 +51,12 @@ if TYPE_CHECKING:
     metavar="N/M",
     help="Take the N-th of M parts of each folder, so that M processes or machines can add it at once.",
 )
+@click.option(
+    "--listing",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Add the files that FILE names, a path inside the folder per line, without walking it; - is standard input.",
+)
 @click.option("--passed-over", is_flag=True, help="List every file that was passed over, with the reason.")
 @click.option("--no-index", is_flag=True, help="Do not build the index now; searches still see everything.")
 @json_option
@@ -67,6 +73,7 @@ def add(
     b: float | None,
     exclude: tuple[str, ...],
     part: str,
+    listing: Path | None,
     passed_over: bool,
     no_index: bool,
     as_data: bool,
@@ -77,6 +84,10 @@ def add(
     read is listed with its cure and skipped; the exit code is then 1, and everything else is in the store. Ctrl-C
     keeps what is done, also of a single long file: the same command goes on from there.
 
+    A bucket of objects, mounted as a folder, is listed faster by its own tool: `rclone lsf -R --files-only bucket: |
+    assay add /mnt/bucket --listing -`, with --part N/M on several machines. A listing may name a part of the folder, so
+    nothing leaves the store then.
+
     Reads markdown, text, rst, html, pdf, docx, eml and mbox with their attachments, jsonl, csv and tsv. Hidden files
     and what .assayignore or --exclude names are passed over; what the store had of them leaves it.
     """
@@ -85,10 +96,15 @@ def add(
     from assay.errors import ConfigError, StoreError
     from assay.ingest.add_report import AddReport
     from assay.ingest.folder_part import FolderPart
+    from assay.ingest.listing import read_listing
 
     if name is not None and len(paths) > 1:
         raise ConfigError("--as names one folder or file, but several are given", "add them one by one")
     FolderPart.parse(part)  # before a store is made
+    if listing is not None and len(paths) > 1:
+        raise ConfigError("--listing names files of one folder, but several are given", "add them one by one")
+    if listing is not None and str(listing) != "-" and not listing.is_file():
+        raise StoreError(f"there is no listing {listing}", "name a file with one path per line; nothing was added")
     for path in paths:
         if not path.exists():
             raise StoreError(f"{path} does not exist", "name folders and files that are there; nothing was added")
@@ -98,7 +114,14 @@ def add(
         with progress_bars() as bar:
             for path in paths:
                 report += base.add(
-                    path, name=name, moved=moved, exclude=exclude, part=part, on_event=bar.file, compact=False
+                    path,
+                    name=name,
+                    moved=moved,
+                    exclude=exclude,
+                    part=part,
+                    listed=None if listing is None else read_listing(listing),
+                    on_event=bar.file,
+                    compact=False,
                 )
             if not no_index:
                 try:

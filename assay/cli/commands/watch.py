@@ -31,7 +31,7 @@ def watch(path: Path, store: str, name: str | None, embedder: str) -> None:
     """
     from assay import kb
     from assay.errors import MissingExtra
-    from assay.sync import default_name
+    from assay.ingest.origins import default_name
 
     try:
         from watchfiles import watch as events
