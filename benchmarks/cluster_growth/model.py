@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 EXACT_QUERY, GRAPH_QUERY, BUILD, MEMORY = "exact query, ms", "graph query, ms", "build, s", "memory, MB"
 GRAPHS = ("hnsw", "int8")
@@ -68,11 +69,11 @@ class GrowthModel:
 
     @staticmethod
     def fit(form: str, points: Sequence[GrowthPoint]) -> GrowthModel:
-        """Least squares of relative errors."""
+        """Least squares of relative errors; no cost is negative."""
         matrix = np.array([[feature(p) / p.value for feature in FORMS[form].values()] for p in points])
         scale = np.abs(matrix).max(axis=0)
         scale[scale == 0.0] = 1.0  # no part has it: its parameter becomes 0
-        found = np.linalg.lstsq(matrix / scale, np.ones(len(points)), rcond=None)[0] / scale
+        found = nnls(matrix / scale, np.ones(len(points)))[0] / scale
         return GrowthModel(form, tuple(float(one) for one in found))
 
     def predict(self, point: GrowthPoint) -> float:

@@ -44,6 +44,15 @@ def test_a_kind_that_no_part_has_gets_no_cost() -> None:
     assert GrowthModel.fit(MEMORY, points).parameters == pytest.approx((100.0, 0.003, 0.0))
 
 
+def test_no_cost_is_negative_where_more_nodes_were_faster() -> None:
+    sizes = (3e5, 1, 30.0), (1e6, 1, 100.0), (3e5, 2, 20.0)
+    sending, linking, _ = GrowthModel.fit(
+        BUILD, [GrowthPoint("hnsw", n, s, 0, value) for n, s, value in sizes]
+    ).parameters
+    assert sending == 0.0
+    assert linking > 0.0
+
+
 def test_an_extrapolation_takes_as_many_nodes_as_its_memory_needs() -> None:
     kinds = {"hnsw": 0.004, "int8": 0.002}
     sizes = [(kind, n, s) for kind in kinds for n, s in ((1e5, 1), (1e6, 1), (1e6, 3))]
