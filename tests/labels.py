@@ -59,19 +59,32 @@ def agreement(path: Path, part: str, positive: str, judge: Callable[[str], tuple
 def growth(run: Callable[[str], object], make: Callable[[int], str], size: int = 20_000, factor: int = 16) -> float:
     """How much longer a text `factor` times as long takes, best of five each: about `factor` when time is linear.
 
-    The time is that of this thread: threads that other tests left behind use the processor, too.
+    The time is that of this thread, without garbage collection: other tests leave threads behind that use the
+    processor, and objects that a collection walks through.
     """
+    import gc
     from time import thread_time
 
     def best(text: str) -> float:
         took = []
         for _ in range(5):
-            start = thread_time()
-            run(text)
-            took.append(thread_time() - start)
+            gc.collect()
+            gc.disable()
+            try:
+                start = thread_time()
+                run(text)
+                took.append(thread_time() - start)
+            finally:
+                gc.enable()
         return min(took)
 
     return best(make(size * factor)) / max(best(make(size)), 1e-5)
+
+
+def grows_linearly(run: Callable[[str], object], make: Callable[[int], str], size: int) -> bool:
+    """Whether a text eight times as long takes far less than 64 times as long. Another process may slow down the longer
+    one alone for a while, so there are three attempts; quadratic time fails each of them."""
+    return any(growth(run, make, size=size, factor=8) < 24 for _ in range(3))
 
 
 HOSTILE = {

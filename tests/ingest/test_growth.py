@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from labels import growth
+from labels import grows_linearly
 
 from assay.errors import AssayError
 from assay.ingest.discovery import read_file
@@ -87,4 +87,4 @@ def test_reading_takes_linear_time(suffix: str, make, size: int, tmp_path: Path)
         with contextlib.suppress(AssayError):  # refusing it is fine, too
             list(read_file(path, "hostile"))
 
-    assert growth(read, make, size=size, factor=8) < 24
+    assert grows_linearly(read, make, size=size)
