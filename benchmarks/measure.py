@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,16 @@ def time_call(work: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result
+
+
+def time_filling(backend: Any, parts: Callable[[], Iterable[Any]]) -> tuple[float, float]:
+    """Seconds for putting parts into a store, which includes making them, and for building its index."""
+
+    def fill() -> None:
+        for part in parts():
+            backend.put(part)
+
+    return time_call(fill)[0], time_call(lambda: backend.compact(force=True))[0]
 
 
 def describe_machine() -> dict[str, Any]:

@@ -30,7 +30,7 @@ from assay.text.analyser import Analyser
 from assay.types import Query
 from assay.where import parse
 from benchmarks.data import chunks, questions
-from benchmarks.measure import time_call, time_in_turns, write_receipt
+from benchmarks.measure import time_call, time_filling, time_in_turns, write_receipt
 
 DIM = 384
 POOL = 100
@@ -48,12 +48,7 @@ WHERE words @@ q ORDER BY ts_rank(words, q) DESC LIMIT %s
 
 
 def fill_backend(backend: Any, size: int) -> dict[str, float]:
-    def fill() -> None:
-        for part in chunks(size):
-            backend.put(part)
-
-    loading, _ = time_call(fill)
-    indexing, _ = time_call(lambda: backend.compact(force=True))
+    loading, indexing = time_filling(backend, lambda: chunks(size))
     return {"load_s": round(loading, 1), "index_s": round(indexing, 1)}
 
 

@@ -29,7 +29,7 @@ from assay.testing.qdrant import QdrantNodes, fetch_binary, find_binary
 from assay.text.analyser import Analyser
 from assay.types import Query
 from benchmarks.data import chunks, questions
-from benchmarks.measure import time_call, time_in_turns, write_receipt
+from benchmarks.measure import time_filling, time_in_turns, write_receipt
 
 DIM, MODEL = 384, "bench"
 SETTINGS = {"embedder": "minilm", "model": MODEL, "dim": DIM, "language": "english", "profile": "default"}
@@ -40,12 +40,7 @@ _K = 10
 
 
 def fill_store(backend: StoreBackend, size: int) -> dict[str, float]:
-    def put() -> None:
-        for part in chunks(size):
-            backend.put(part)
-
-    put_s, _ = time_call(put)
-    index_s, _ = time_call(lambda: backend.compact(force=True))
+    put_s, index_s = time_filling(backend, lambda: chunks(size))
     return {"put_s": round(put_s, 1), "index_s": round(index_s, 1)}
 
 
